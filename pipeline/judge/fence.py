@@ -1,0 +1,36 @@
+"""Fence: the delimited block in which untrusted material stands in a prompt, and which it cannot close (own choice)."""
+
+import re
+
+from pipeline.canonical import sha256_text
+
+NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+RAW_CONTROL = re.compile("[\x00-\x1f]")  # JSON text without layout holds none
+# Control characters and line ends that JSON lets stand in a string.
+CONTROL = "\x7f-\x9f\u2028\u2029"
+# Where a chat template's own tokens begin: a server that looks for them in messages must not find one in the material.
+TEMPLATE_TOKENS = r"<(?=[|\uff5c])|<(?=/?s>)|<(?=/?(?:start|end)_of_turn>)|\[(?=/?INST\])"
+WRITTEN_OUT = re.compile(f"[{CONTROL}]|{TEMPLATE_TOKENS}")
+
+
+def delimited(material_json: str, name: str = "PACKET") -> str:
+    r"""The material between the lines `BEGIN <name> <fence>` and `END <name> <fence>`, as the prompts describe it.
+
+    `material_json` is JSON text on one line (canonical_json of a packet, of evidence or of earlier answers); it comes
+    back from the middle line with the same value; control characters, line ends and the beginnings of chat-template
+    tokens are written there as \uXXXX. The fence is derived from the digest of the material: a text that held its own
+    fence would have another digest, so none can be guessed, and earlier answers that repeat a packet's fence stand in a
+    block with another one. Raises ValueError where the material is no single line or the name no upper-case word.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"{name!r} is no name of a block")
+    if found := RAW_CONTROL.search(material_json):
+        raise ValueError(f"material is not JSON on one line: control character {found[0]!r} at {found.start()}")
+    fence = fence_of(name, material_json)
+    inside = WRITTEN_OUT.sub(lambda match: f"\\u{ord(match[0]):04x}", material_json)
+    return f"BEGIN {name} {fence}\n{inside}\nEND {name} {fence}"
+
+
+def fence_of(name: str, material_json: str) -> str:
+    """64 hex digits over the block's name and the digest of the material (of a packet: its packet_sha256)."""
+    return sha256_text(f"fence\n{name}\n{sha256_text(material_json)}")
