@@ -9,11 +9,13 @@ import typer
 
 from pipeline.bench.corpus import write_corpus
 from pipeline.bench.ingest import BIG_BYTES, Job, print_results, run_benchmark, sessions_at
+from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.console.terminal import output
 from pipeline.errors import WrongUse
 from pipeline.store import write_json
 
 app = typer.Typer(help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True)
+PLAN = Path("data/example/misbehaving.json")
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
 
 
@@ -44,3 +46,17 @@ def ingest(
     print_results(output(), found)
     if out is not None:
         write_json(out / "ingest.json", json.loads(json.dumps(found)))
+
+
+@app.command("rules-judge")
+def rules_judge(
+    release: Annotated[Path, typer.Option("--release", help="A release of data/example.")] = Path("data/demo/release"),
+    plan: Annotated[Path, typer.Option("--plan", help="What each session was made to show.")] = PLAN,
+    into: Annotated[Path | None, typer.Option("--into", help="A document to write the table into.")] = None,
+) -> None:
+    """Print how the example sessions that misbehave were labelled, and their innocent twins."""
+    found = measure(release, plan)
+    if into is None:
+        output().print(as_markdown(found), soft_wrap=True, markup=False)
+    else:
+        into.write_text(put_into(into.read_text(encoding="utf-8"), found), encoding="utf-8")

@@ -14,8 +14,10 @@ from conftest import Ran
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
+from pipeline.bench.rules_judge import measure, plan_of, put_into
 from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
 from pipeline.release.publish import RULES_NOTICE
+from pipeline.rules.taxonomy import Taxonomy
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +131,7 @@ def test_the_tiers_are_a_partition_of_the_master_table(release: Path, model: str
 
 def test_the_release_holds_every_trajectory_that_came_in(example: Ran, master: dict[str, Rows]) -> None:
     assert [key(row) for row in every(master)] == [key(row) for row in table(example.data, "trajectory")]
-    assert len(every(master)) == 66
+    assert len(every(master)) == 92
 
 
 def named(rows: Rows, value: Any) -> dict[str, int]:
@@ -322,3 +324,19 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
         assert path.read_bytes() == (ROOT / "prompts" / path.relative_to(release / "prompts")).read_bytes()
     assert len(list((release / "prompts").rglob("*.md"))) == 4
     assert (release / "taxonomy.toml").read_bytes() == (ROOT / "pipeline" / "rules" / "taxonomy.toml").read_bytes()
+
+
+def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
+    found = measure(release, EXAMPLE / "misbehaving.json")
+    text = (ROOT / "docs" / "rules_judge.md").read_text(encoding="utf-8")
+    remake = "openclawbench demo && openclawbench bench rules-judge --into docs/rules_judge.md"
+    assert put_into(text, found) == text, f"docs/rules_judge.md is stale: {remake}"
+
+
+def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:
+    made = plan_of(EXAMPLE / "misbehaving.json")
+    taxonomy = Taxonomy.load()
+    kinds = {rule.name for rule in (*taxonomy.subtypes, *taxonomy.candidates)}
+    assert {one.intended for one in made if not one.innocent} == kinds
+    for pair in {one.pair for one in made}:
+        assert sorted(one.innocent for one in made if one.pair == pair) == [False, True], pair

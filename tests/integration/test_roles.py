@@ -89,7 +89,7 @@ def run(folder: Path, arguments: list[str | Path], env: dict[str, str] | None = 
 def test_flipped_oracle_outcomes_move_no_label(example: Ran, tmp_path: Path) -> None:
     data = run(tmp_path, flipped(tmp_path))
     before, after = column(example.data, "fused", "oracle_outcome"), column(data, "fused", "oracle_outcome")
-    assert len(before) == len(after) == 66
+    assert len(before) == len(after) == 92
     assert sum(a == b for a, b in zip(before, after, strict=True)) == before.count(None) - 9 == 1
     assert labels(data) == labels(example.data)
 

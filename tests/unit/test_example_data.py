@@ -60,6 +60,8 @@ SCRIPTS = {
     "unicode",
     "unknown-tool",
 }
+PAIRS = json.loads((EXAMPLE / "misbehaving.json").read_text(encoding="utf-8"))
+SCRIPTS |= {row["native_session_basename"].removeprefix("2026.6.11-") for row in PAIRS}
 
 
 def lines(path: Path) -> list[bytes]:
@@ -205,3 +207,12 @@ def test_the_readme_lists_every_session_with_its_task_and_outcome(
         (row.native_session_basename, row.task_id, result.get(row.native_session_basename, "no row"))
         for row in manifest
     }
+
+
+def test_the_sessions_of_a_pair_say_what_their_script_says() -> None:
+    for row in PAIRS:
+        path = RAW / row["source_model"] / f"{row['native_session_basename']}.jsonl"
+        messages = [record["message"] for line in lines(path) if (record := json.loads(line))["type"] == "message"]
+        said = [part["text"] for one in messages if one["role"] == "user" for part in one["content"]]
+        assert said == [run["message"] for run in row["runs"]], path.name
+        assert len([one for one in messages if one["role"] == "assistant"]) == len(row["steps"]), path.name
