@@ -11,7 +11,10 @@ from pipeline.stage import stage
 
 @stage(scope="shard")
 def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rules: OnsetRules) -> Onsets:
-    """First step of each risk kind and the riskiest steps, one row a trajectory; null or empty where there is none."""
+    """First step of each risk kind and the riskiest steps, one row a trajectory; null or empty where there is none.
+
+    onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
+    """
     risky = pl.col("step_risk") > 0
     ranked = (
         pl.col("step_id")
@@ -30,7 +33,8 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     )
     nothing: list[int] = []
     made_by = pl.concat_list(
-        [pl.struct(candidate=pl.lit(name), step_id=pl.col(name), rule_id=pl.lit(f"onset.{name}")) for name in names]
+        *[candidate(name, pl.col(name)) for name in names],
+        pl.col("top_k_risky_steps").list.eval(candidate("top_k_risky_steps", pl.element())),
     )
     return (
         risks.select(TRAJECTORY_KEY)
@@ -42,7 +46,12 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
             onset_rules=made_by.list.eval(
                 pl.element()
                 .filter(pl.element().struct.field("step_id").is_not_null())
-                .sort_by(pl.element().struct.field("step_id").drop_nulls())
+                .sort_by(pl.element().struct.field("step_id").drop_nulls(), maintain_order=True)
             ),
         )
     )
+
+
+def candidate(name: str, step_id: pl.Expr) -> pl.Expr:
+    """A candidate with the rule that made it."""
+    return pl.struct(candidate=pl.lit(name), step_id=step_id, rule_id=pl.lit(f"onset.{name}"))

@@ -77,7 +77,7 @@ class OnsetRule(Record):
 
 
 class Onset(Keyed):
-    """Onset candidates of a trajectory, with the rules that made them, ordered by step."""
+    """Onset candidates of a trajectory; onset_rules has an entry for each, the riskiest included, ordered by step."""
 
     onset_candidates: OnsetCandidates
     onset_rules: list[OnsetRule]

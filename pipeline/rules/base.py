@@ -53,12 +53,38 @@ class Rules(BaseModel):
     @classmethod
     def load(cls) -> Self:
         """Read the rule file. Raises BrokenRules with the file and the place of the fault."""
-        content = read_rules(cls.FILE)
+        return cls.checked(read_rules(cls.FILE), rule_path(cls.FILE))
+
+    @classmethod
+    def checked(cls, content: dict[str, Any], path: Path) -> Self:
+        """The rules that a file holds. Raises BrokenRules with the file, the key and what is wrong with it."""
         try:
             rules = cls.model_validate(content)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise BrokenRules(f"{rule_path(cls.FILE)}: {place}: {first['msg']}. Correct the file.") from error
+            raise BrokenRules(f"{path}: {fault(error, content)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
+
+
+def fault(error: ValidationError, content: dict[str, Any]) -> str:
+    """The first fault in words: key, which of several entries (by its id or name), what is wrong; how many more."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the file"
+    said = {"extra_forbidden": "there is no such key", "missing": "is missing"}
+    message = said.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
+    return f"{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
+
+
+def entry_named(loc: tuple[int | str, ...], content: Any) -> str:
+    """`in "name": ` where the place lies in one of several entries that have an id or a name."""
+    named = ""
+    for part in loc:
+        try:
+            content = content[part]
+        except (LookupError, TypeError):
+            break
+        if isinstance(part, int) and isinstance(content, dict):
+            name = content.get("id", content.get("name"))
+            named = f'in "{name}": ' if isinstance(name, str) else named
+    return named

@@ -1,13 +1,15 @@
 """The risk score: never less for more of a signal, between 0 and 100, the sum of its breakdown."""
 
 import math
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
+from aligned_steps import aligned
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.construct.slice import score
+from pipeline.construct.slice import score, slice
+from pipeline.records.vocabulary import AutoFlag, EventType
 from pipeline.rules.risk import RiskRules
 
 RULES = RiskRules.load()
@@ -57,3 +59,48 @@ def test_slices_need_an_outcome_and_the_score_does_not(one: dict[str, Any]) -> N
     assert [unknown[name] for name in flags] == [None, None, None]
     assert [passed[name] for name in flags] == [f"pass_{bucket}_risk", bucket == "high", False]
     assert [failed[name] for name in flags] == [f"fail_{bucket}_risk", False, bucket == "low"]
+
+
+step = st.fixed_dictionaries(
+    {
+        "event_type": st.sampled_from(get_args(EventType)),
+        "tool_status": st.sampled_from(["ok", "error", "not_found", None]),
+        "side_effect": st.booleans(),
+        "auto_flags": st.lists(st.sampled_from(get_args(AutoFlag)), unique=True, max_size=4),
+    }
+)
+trajectory = st.lists(step, max_size=8)
+subset = st.sampled_from([None, "simple", "multi_turn_base", "never heard of"])
+
+
+def sliced(trajectories: dict[str, list[dict[str, Any]]], subset: str | None) -> dict[str, dict[str, Any]]:
+    """Trajectory id -> its Risk row."""
+    fused = [
+        {"source_model": "m", "trajectory_id": name, "subset": subset, "oracle_outcome": None} for name in trajectories
+    ]
+    types = {"subset": pl.String, "oracle_outcome": pl.String}
+    risks, _ = slice(pl.LazyFrame(fused, schema_overrides=types), aligned(trajectories), RULES)
+    return {row["trajectory_id"]: row for row in risks.collect().iter_rows(named=True)}
+
+
+def contribution(row: dict[str, Any], signal: str) -> float:
+    return next(part["contribution"] for part in row["risk_breakdown"] if part["signal"] == signal)
+
+
+@given(trajectory, step, subset)
+def test_a_further_step_never_lowers_the_raw_score_but_for_the_share_of_other(
+    steps: list[dict[str, Any]], more: dict[str, Any], subset: str | None
+) -> None:
+    found = sliced({"before": steps, "after": [*steps, more]}, subset)
+    before, after = (
+        row["risk_score_raw"] - contribution(row, "high_other_ratio_bonus") for row in (found["before"], found["after"])
+    )
+    assert after >= before - 1e-9
+
+
+@given(trajectory, st.lists(trajectory, max_size=3), subset)
+def test_a_score_does_not_depend_on_the_corpus(
+    steps: list[dict[str, Any]], others: list[list[dict[str, Any]]], subset: str | None
+) -> None:
+    company = {f"other{number}": one for number, one in enumerate(others)}
+    assert sliced({"t": steps}, subset)["t"] == sliced({"t": steps} | company, subset)["t"]
