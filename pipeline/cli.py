@@ -16,7 +16,7 @@ from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import export as export_
 from pipeline.console import report, status_report
-from pipeline.console.find import find
+from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
@@ -244,6 +244,9 @@ def export(
     export_.refuse_binary(kind, to)
     found = current(folder, settings(folder))
     export_.write(export_.encoded(export_.table(found, stage), kind), to)
+    if said := left_out(found, export_.TABLES[stage]):
+        errors().print(safe(said))
+        raise typer.Exit(NEEDS_A_PERSON)
 
 
 @app.command()

@@ -104,10 +104,13 @@ class DataFolder:
         finally:
             temporary.unlink(missing_ok=True)
 
-    def scan(self, record: type[Record], parts: dict[int | str, str]) -> pl.LazyFrame:
-        """The table made of these parts (shard -> key), in the order of shards; an empty one where there is none."""
-        paths = [self.part(record, shard, key) for shard, key in sorted(parts.items(), key=lambda item: str(item[0]))]
-        return pl.scan_parquet(paths) if paths else pl.LazyFrame(schema=schema(record))
+    def scan(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
+        """The table made of these parts (shard -> key), in the order of shards; an empty one where there is none.
+
+        `paths` names a further column, which says in which part a row is.
+        """
+        files = [self.part(record, shard, key) for shard, key in sorted(parts.items(), key=lambda item: str(item[0]))]
+        return pl.scan_parquet(files, include_file_paths=paths) if files else pl.LazyFrame(schema=schema(record))
 
     def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:
         """Remove parts that no shard has any more, and temporary files that a kill left behind."""

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 from rich.console import Console
 
-from pipeline.console.find import Key, rows_of
+from pipeline.console.find import Key, find, rows_of
 from pipeline.console.show import show
 from pipeline.console.terminal import safe
 from pipeline.console.trace import raw_records
@@ -41,7 +41,7 @@ def anomalous(run: Run) -> Key | None:
         rows_of(run, Annotation).filter(accepted).join(steps, on=TRAJECTORY_KEY).select(*TRAJECTORY_KEY, "num_steps")
     )
     keys = found.collect().sort("num_steps", *TRAJECTORY_KEY, descending=[True, False, False])
-    return (keys[0, 0], keys[0, 1]) if keys.height else None
+    return find(run, f"{keys[0, 0]}/{keys[0, 1]}") if keys.height else None
 
 
 def trace_one(run: Run, console: Console) -> None:
@@ -52,7 +52,7 @@ def trace_one(run: Run, console: Console) -> None:
         console.print("no accepted trajectory of the example is anomalous")
     else:
         show(run, key, console, full=False)
-        console.print(f"\nopenclawbench trace {safe(key[1])} --data {safe(str(run.data.root))}")
+        console.print(f"\nopenclawbench trace {safe(key.trajectory_id)} --data {safe(str(run.data.root))}")
         for pointer, data in raw_records(run, key, None):
             text = safe(data.decode("utf-8", "backslashreplace"))
             more = f" [… {len(text) - CHARACTERS} characters more]" if len(text) > CHARACTERS else ""

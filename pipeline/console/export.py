@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.canonical import canonical_json
-from pipeline.console.find import rows_of
+from pipeline.console.find import fresh_rows
 from pipeline.console.terminal import safe
 from pipeline.errors import WrongUse
 from pipeline.records.base import TRAJECTORY_KEY, Record
@@ -47,15 +47,20 @@ FORMATS = ("jsonl", "parquet", "csv")
 
 
 def table(run: Run, name: str) -> pl.DataFrame:
-    """The table of a stage, sorted by key; `normalize` gives a trajectory a row with its steps and user turns."""
+    """The table of a stage, sorted by key; `normalize` gives a trajectory a row with its steps and user turns.
+
+    Shards that are stale are left out (pipeline.console.find.left_out says so); NotFound where all are.
+    """
     if name not in TABLES:
         raise WrongUse(f"export {name}: there is no such table. Use one of: {', '.join(TABLES)}.")
-    frame = rows_of(run, TABLES[name])
+    frame = fresh_rows(run, TABLES[name])
     if name == "normalize":
         for record, column in ((Step, "steps"), (UserTurn, "user_turns")):
             fields = [field for field in record.model_fields if field not in TRAJECTORY_KEY]
             nested = (
-                rows_of(run, record).group_by(TRAJECTORY_KEY, maintain_order=True).agg(pl.struct(fields).alias(column))
+                fresh_rows(run, record)
+                .group_by(TRAJECTORY_KEY, maintain_order=True)
+                .agg(pl.struct(fields).alias(column))
             )
             frame = frame.join(nested, on=TRAJECTORY_KEY, how="left").with_columns(pl.col(column).fill_null([]))
     order = [

@@ -5,7 +5,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.console.find import Key, has, rows_for
+from pipeline.console.find import Key, has_for, rows_for
 from pipeline.console.terminal import safe
 from pipeline.records.fulltax import Annotation
 from pipeline.records.oracle import Fused
@@ -29,7 +29,7 @@ def show(run: Run, key: Key, console: Console, full: bool) -> None:
     trajectory = rows_for(run, Trajectory, key)[0]
     trajectory["trace_summary"] = rows_for(run, TraceSummaryRow, key)[0]["trace_summary"]
     evidence = rows_for(run, Evidence, key)[0]
-    annotation = rows_for(run, Annotation, key)[0] if has(run, Annotation) else None
+    annotation = rows_for(run, Annotation, key)[0] if has_for(run, Annotation, key) else None
     heading(console, trajectory, rows_for(run, Fused, key)[0], rows_for(run, Risk, key)[0])
     cited = annotation["evidence_steps"] if annotation else []
     turns = {turn["user_turn"]: turn for turn in evidence["user_turns"]}

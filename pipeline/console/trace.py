@@ -23,7 +23,7 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
     if step_id is not None:
         steps = [step for step in steps if step["step_id"] == step_id]
         if not steps:
-            raise NotFound(f"{key[1]}: has no step {step_id}; it has {trajectory['num_steps']}.")
+            raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {trajectory['num_steps']}.")
     content = source_bytes(run, trajectory)
     file = trajectory["source_file"]
     if trajectory["source_format"] == "openclaw_sqlite":
