@@ -90,8 +90,11 @@ def one_step(
     descriptor = [step["event_type"], step["tool_status"], "side effect" if step["side_effect"] else None]
     descriptor += [step["artifact_target"], *step["auto_flags"]]
     descriptor += [name for name in ("partial", "orphan") if step[name]]
+    descriptor.append("shown to nobody" if step["silent_token"] else None)
     if step["resolved_by_step"]:
         descriptor.append(f"resolved by step {step['resolved_by_step']}")
+    if step["resolved_by_user_turn"]:
+        descriptor.append(f"user turn {step['resolved_by_user_turn']} says: {step['resolved_status']}")
     text = safe(" · ".join(str(one) for one in descriptor if one))
     onset = onsets_at(annotation, step["step_id"]) if annotation else ""
     console.print()

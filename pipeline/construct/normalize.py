@@ -31,7 +31,7 @@ from pipeline.sources.session import MalformedSession, ParsedSession
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
-RUN_ZEROS = {"provider_errors": 0, "unexecuted_calls": 0, "empty_replies": 0, "end": "completed"}
+RUN_ZEROS = {"provider_errors": 0, "unexecuted_calls": 0, "empty_replies": 0, "silent_replies": 0, "end": "completed"}
 HINTS = {
     "broken_json": "Repair or remove the line; a step may be lost with it.",
     "unexpected_shape": "Repair or remove the line; a step may be lost with it.",

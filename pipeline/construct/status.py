@@ -24,7 +24,7 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     return frame.with_columns(
         tool_status=verdict.struct.field("value"),
         status_rule=verdict.struct.field("rule"),
-        executed=~(ANSWERED & not_executed(rules)),
+        executed=~(ANSWERED & not_executed(rules)) | ran_later(rules),
         gap=pl.col("failing") & any_hit([rule for rule in rules.failures if rule.gap]),
         said_so=ANSWERED,
     )
@@ -104,6 +104,12 @@ def not_executed(rules: DescribeRules) -> pl.Expr:
     value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(rules.status.not_executed.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
     return refused | value.fill_null(False) | disabled.fill_null(False)
+
+
+def ran_later(rules: DescribeRules) -> pl.Expr:
+    """True where a later notice says how the command ended, so that it was executed after all."""
+    said = pl.col("resolved_status")
+    return (said.is_not_null() & ~said.is_in(rules.no_effect_statuses)).fill_null(False)
 
 
 def ended(rules: DescribeRules) -> pl.Expr:

@@ -37,7 +37,8 @@ def counts(steps: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) ->
     call = pl.col("action_kind") == "tool_call"
     failed = pl.sql_expr(rules.failed).fill_null(False)
     again = pl.struct("tool_name_raw", "arguments")
-    text = pl.coalesce("reflection_text", "tool_status").str.head(rules.error_characters)
+    own = pl.when(pl.col("resolved_status").is_null()).then("reflection_text")
+    text = pl.coalesce(own, "resolved_status", "tool_status").str.head(rules.error_characters)
     return (
         steps.join(descriptors.select(*STEP_KEY, "tool_status"), on=STEP_KEY, maintain_order="left")
         .with_columns(failed=failed, repeat=again.rle_id().over(TRAJECTORY_KEY))

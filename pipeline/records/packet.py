@@ -56,8 +56,11 @@ class EvidenceStep(Record):
     state_write_target: str | None
     auto_flags: list[str]
     partial: bool
+    silent_token: str | None
     orphan: bool
     resolved_by_step: int | None
+    resolved_by_user_turn: int | None
+    resolved_status: str | None
 
 
 class SchemaTarget(Record):

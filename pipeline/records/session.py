@@ -57,6 +57,7 @@ class RunSummary(Record):
     provider_errors: int
     unexecuted_calls: int
     empty_replies: int
+    silent_replies: int  # replies that nobody was shown: nothing but a silent token
     end: str  # completed | error | aborted | timeout | dangling_call | no_reply
     stop_reason: str | None
     first_provider_error: str | None
@@ -90,12 +91,13 @@ class TraceSummary(Record):
     user_turns: int
     tool_calls: int
     replies: int
-    tool_errors: int  # calls whose tool_status is a failure
+    tool_errors: int  # calls whose tool_status, or what a notice says of their end, is a failure
     first_error: str | None  # first tool failure or provider error, as text
     first_error_step: int | None
     provider_errors: int
     unexecuted_calls: int
     empty_replies: int
+    silent_replies: int
     end: str
     stop_reason: str | None
     input_tokens: int | None
@@ -144,7 +146,7 @@ class Step(Keyed):
 
     step_id: int  # from 1
     user_turn: int | None  # the user turn it answers, from 1; null before the first
-    message_index: int  # agent message that issued it; parallel calls share it
+    message_index: int  # agent message that issued it; parallel calls share it, an orphan has one of its own
     action_kind: str  # tool_call | reply
     thinking: str | None
     narration: str | None  # text said beside a tool call, visible to the user
@@ -159,9 +161,12 @@ class Step(Keyed):
     has_result: bool
     followed: bool  # something follows in the session
     partial: bool
+    silent_token: str | None  # rule of the token that the whole reply is: it was shown to nobody
     orphan: bool
     order_ambiguous: bool
-    resolved_by_step: int | None
+    resolved_by_step: int | None  # the poll or log that tells how a command left running ended
+    resolved_by_user_turn: int | None  # the user turn with a notice that tells it
+    resolved_status: str | None  # how it ended, as that notice says, in the words of tool_status
     timestamp: str | None
     raw: list[RawRecord]
 

@@ -1,8 +1,9 @@
 """Loader of normalize.toml."""
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
@@ -40,18 +41,58 @@ class EnvelopeRule(Record):
     pattern: str
 
 
+class SilentTokenRule(Record):
+    """A reply that consists of this alone is shown to nobody."""
+
+    id: str
+    pattern: str
+
+
+class BackgroundRules(Record):
+    """How the end of a command that was left running is told."""
+
+    running: str
+    awaiting: list[str]
+    process_tools: list[str]
+    final_statuses: list[str]
+    final_words: str
+    notice_turn: str
+    notice: str
+    notice_name: str
+    short_name: int
+
+
+class NoticeStatusRule(Record):
+    """What a notice says about how a command ended."""
+
+    id: str
+    status: str
+    pattern: str
+
+
+class Notice(NamedTuple):
+    """What a notice in a user turn says: names of what it is about, and how that ended."""
+
+    names: list[str]
+    status: str
+
+
 class NormalizeRules(Rules):
     """How raw sessions are read (own choice, from what public session files hold)."""
 
     FILE: ClassVar[str] = "normalize.toml"
     synthetic_result_prefixes: list[str]
     beside_reasons: list[str]
+    leading_notices: str
     timeout_words: str
     abort_words: str
     sidecars: list[SidecarRule] = Field(alias="sidecar")
     injected: list[InjectedRule]
     user_kinds: list[UserKindRule] = Field(alias="user_kind")
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
+    silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
+    background: BackgroundRules
+    notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
     @cached_property
     def kind_patterns(self) -> list[tuple[re.Pattern[str], UserKindRule]]:
@@ -60,6 +101,31 @@ class NormalizeRules(Rules):
     @cached_property
     def envelope_patterns(self) -> list[re.Pattern[str]]:
         return [re.compile(rule.pattern) for rule in self.envelopes]
+
+    @cached_property
+    def silent_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(rule.pattern), rule.id) for rule in self.silent_tokens]
+
+    @cached_property
+    def notice_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+        rules = self.background
+        return re.compile(rules.notice_turn), re.compile(rules.notice), re.compile(rules.notice_name)
+
+    def silent_token(self, reply: str) -> str | None:
+        """Id of the rule that says that this reply was shown to nobody, else None."""
+        return next((rule_id for pattern, rule_id in self.silent_patterns if pattern.fullmatch(reply)), None)
+
+    def notices(self, raw_text: str) -> Iterator[Notice]:
+        """Notices of a user turn about commands, in order; none where the turn is no place for them."""
+        turn, notice, name = self.notice_patterns
+        for match in notice.finditer(raw_text) if turn.search(raw_text) else ():
+            said = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
+            if status := next(said, None):
+                yield Notice(name.findall(match["about"]), status)
+
+    def person_speaks(self, kinds: list[str]) -> bool:
+        """True where a turn of these kinds holds a person's words."""
+        return "user" in kinds or any(rule.own_words for rule in self.user_kinds if rule.kind in kinds)
 
     def is_timeout(self, error: str) -> bool:
         """True where a run error speaks of a time-out."""
@@ -92,7 +158,9 @@ class NormalizeRules(Rules):
 
     def user_kinds_of(self, raw_text: str) -> list[str]:
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
-        matched = [rule for pattern, rule in self.kind_patterns if pattern.search(raw_text)]
+        rest = re.sub(self.leading_notices, "", raw_text)
+        texts = (raw_text,) if rest == raw_text else (raw_text, rest)
+        matched = [rule for pattern, rule in self.kind_patterns if any(pattern.search(one) for one in texts)]
         kinds = list(dict.fromkeys(rule.kind for rule in matched))
         only_notices = kinds == ["system_notice"] and self.own_words(raw_text).strip() != ""
         if not kinds or only_notices:

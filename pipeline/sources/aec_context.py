@@ -7,8 +7,9 @@ from typing import Any
 
 from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.openclaw_records import iso_time
-from pipeline.sources.plain_steps import StepList, number, whole
+from pipeline.sources.plain_steps import StepList
 
 AGENT_RESULT = "agent-result.json"
 MOST_CANDIDATES = 16  # JSON files of a folder that are looked at; a folder of more is a ledger: only names count there
@@ -164,11 +165,11 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
     fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | {
         "session_id": text(trial.get("trial_id")),
         "run_id": text(trial.get("run_id")),
-        "attempt": whole(trial.get("attempt")),
+        "attempt": count_of(trial.get("attempt")),
         "task_id": text(trial.get("task_id")),
         "success": success,
         "status": "not_scored" if success is None else "scored",
-        "score": number(trial.get("score")),
+        "score": number_of(trial.get("score")),
         "error_type": f"evaluation_{trial['evaluation_status']}" if failed else None,
         "error_message": "\n".join(errors) or None,
         "flags": [],
@@ -193,15 +194,15 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
         "provider_errors": int(error is not None or result.get("failure_kind") == "provider_error"),
         "first_provider_error": error if error is None or isinstance(error, str) else str(error),
         "stop_reason": text(result.get("failure_kind")),
-        "input_tokens": whole(cost.get("tokens_in", result.get("input_tokens"))),
-        "output_tokens": whole(cost.get("tokens_out", result.get("output_tokens"))),
-        "cost_usd": number(cost.get("estimated_cost_usd")),
+        "input_tokens": count_of(cost.get("tokens_in", result.get("input_tokens"))),
+        "output_tokens": count_of(cost.get("tokens_out", result.get("output_tokens"))),
+        "cost_usd": number_of(cost.get("estimated_cost_usd")),
     }
     if (end := bad_end(result, trial, rules)) is not None:
         known["end"] = end
     summary = steps.run_summary(times, **known)
     if summary["wall_time_s"] is None:
-        summary["wall_time_s"] = number(trial.get("total_seconds"))
+        summary["wall_time_s"] = number_of(trial.get("total_seconds"))
     return summary
 
 
@@ -220,7 +221,7 @@ def run_context(beside: dict[str, Any]) -> dict[str, Any]:
     result, trial = beside.get("agent_result", {}), beside.get("trial", {})
     made = {
         "status": text(trial.get("execution_status")) or text(result.get("status")),
-        "estimated_cost_usd": number(part(trial, "cost").get("estimated_cost_usd")),
+        "estimated_cost_usd": number_of(part(trial, "cost").get("estimated_cost_usd")),
     }
     return {key: value for key, value in made.items() if value is not None}
 

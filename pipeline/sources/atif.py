@@ -10,8 +10,9 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.atif_records import OWN_LABELS, Document, clean_json, decode_document, decode_step, without_extra
 from pipeline.sources.atif_steps import AtifBuilder
 from pipeline.sources.json_ranges import element_ranges
+from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8
-from pipeline.sources.plain_steps import StepList, number, whole
+from pipeline.sources.plain_steps import StepList
 from pipeline.sources.session import MalformedSession, ParsedSession
 
 VERSION = "ATIF-v"
@@ -161,8 +162,8 @@ def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
     stated = final if isinstance(final, dict) else {}
     usage = builder.usage
     summed = usage["micro_usd"] / 1e6 if "micro_usd" in usage else None
-    total_in, total_out = whole(stated.get("total_prompt_tokens")), whole(stated.get("total_completion_tokens"))
-    cost = number(stated.get("total_cost_usd"))
+    total_in, total_out = count_of(stated.get("total_prompt_tokens")), count_of(stated.get("total_completion_tokens"))
+    cost = number_of(stated.get("total_cost_usd"))
     known: dict[str, Any] = {
         "stop_reason": builder.last_stop,
         "input_tokens": usage.get("input") if total_in is None else total_in,

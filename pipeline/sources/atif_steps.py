@@ -18,10 +18,11 @@ from pipeline.sources.atif_records import (
     extra_of,
     results_of,
 )
+from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.pairing import clean_name
-from pipeline.sources.plain_steps import Feedback, Moment, Speech, StepList, number, whole
+from pipeline.sources.plain_steps import Feedback, Moment, Speech, StepList
 
 FAILED = ("error", "aborted")
 
@@ -80,7 +81,10 @@ class AtifBuilder:
             self.list.counts["step_result"] += 1
             self.add_results(row)
         elif (
-            step.source == "agent" and whole(step.llm_call_count) == 0 and not step.tool_calls and not results_of(step)
+            step.source == "agent"
+            and count_of(step.llm_call_count) == 0
+            and not step.tool_calls
+            and not results_of(step)
         ):
             self.list.counts["injected:no_model_call"] += 1
         elif step.source == "agent":
@@ -140,9 +144,9 @@ class AtifBuilder:
             self.models[model] = None
         metrics = step.metrics if isinstance(step.metrics, dict) else {}
         for ours, theirs in (("input", "prompt_tokens"), ("output", "completion_tokens")):
-            if (count := whole(metrics.get(theirs))) is not None:
+            if (count := count_of(metrics.get(theirs))) is not None:
                 self.usage[ours] += count
-        if (cost := number(metrics.get("cost_usd"))) is not None and abs(cost) < 1e9:
+        if (cost := number_of(metrics.get("cost_usd"))) is not None and abs(cost) < 1e9:
             self.usage["micro_usd"] += round(cost * 1e6)  # integers: the same sum on every machine
 
     def finish(self) -> None:
@@ -200,7 +204,7 @@ def is_result(step: AtifStep) -> bool:
     message is empty or the result's text over again."""
     if step.tool_calls or not results_of(step):
         return False
-    if whole(step.llm_call_count) == 0 or extra_of(step).openclaw_role == "toolResult":
+    if count_of(step.llm_call_count) == 0 or extra_of(step).openclaw_role == "toolResult":
         return True
     said = content_text(step.message)
     if said is None:

@@ -1,12 +1,16 @@
-"""Background commands: which later step tells the outcome of a command that was left running (own choice)."""
+"""Background commands: which later poll, log or notice tells the outcome of a command left running (own choice)."""
 
 import json
+from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
-FINAL_STATUSES = ("completed", "failed", "killed", "exited")
+from pipeline.rules.normalize import NormalizeRules, Notice
+
+Row = dict[str, Any]
 
 
-def loads(text: str | None) -> dict[str, Any]:
+def loads(text: str | None) -> Row:
     """A JSON object, or an empty one where the text is none."""
     try:
         value = json.loads(text) if text else None
@@ -15,31 +19,65 @@ def loads(text: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def link_background(steps: list[dict[str, Any]]) -> None:
-    """Set `resolved_by_step` on commands left running that a later poll or log of the same process session ends."""
-    running: dict[str, dict[str, Any]] = {}
+def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRules) -> None:
+    """Say of each command left running which later step and which user turn tell its end.
+
+    `resolved_by_step`: the first poll or log of its process with a final status. `resolved_by_user_turn`: the first
+    turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
+    """
+    known = rules.background
+    running: dict[str, Row] = {}  # process id -> step, of what no step has ended
+    unnoticed: dict[str, Row] = {}  # process or approval id -> step, of what no notice has ended
+    turns = notices_before(user_turns, rules)
     for step in steps:
+        while turns and turns[0][0] <= step["step_id"]:
+            _, number, notice = turns.popleft()
+            resolve(unnoticed, number, notice, known.short_name)
         text = step["result_details"]
-        polled = running and step["tool_name_raw"] == "process"
-        details = loads(text) if text and (polled or may_be_running(text)) else {}
-        if details.get("status") == "running" and isinstance(details.get("sessionId"), str):
-            if step["tool_name_raw"] != "process":
-                running[details["sessionId"]] = step
-            continue
-        if not polled:
-            continue
-        session = loads(step["arguments"]).get("sessionId")
-        if isinstance(session, str) and session in running and is_final(details, step["reflection_text"]):
-            running.pop(session)["resolved_by_step"] = step["step_id"]
+        polled = bool(running) and step["tool_name_raw"] in known.process_tools
+        details = loads(text) if text and (polled or may_be_open(text, rules)) else {}
+        status = details.get("status")
+        if status == known.running and isinstance(details.get("sessionId"), str):
+            if step["tool_name_raw"] not in known.process_tools:
+                running[details["sessionId"]] = unnoticed[details["sessionId"]] = step
+        elif status in known.awaiting and isinstance(details.get("approvalId"), str):
+            unnoticed[details["approvalId"]] = step
+        elif polled:
+            session = loads(step["arguments"]).get("sessionId")
+            if isinstance(session, str) and session in running and is_final(details, step["reflection_text"], rules):
+                running.pop(session)["resolved_by_step"] = step["step_id"]
+    for _, number, notice in turns:
+        resolve(unnoticed, number, notice, known.short_name)
 
 
-def may_be_running(details: str) -> bool:
-    """False where the text of the details can't say that a command is running; spares reading all of them."""
-    return '"running"' in details or "\\u" in details
+def notices_before(user_turns: list[Row], rules: NormalizeRules) -> deque[tuple[int | float, int, Notice]]:
+    """(step that follows, user turn, notice) of every notice, in order; what no step follows is at infinity."""
+
+    def found() -> Iterator[tuple[int | float, int, Notice]]:
+        for turn in user_turns:
+            for notice in rules.notices(turn["raw_text"]):
+                yield turn["before_step"] or float("inf"), turn["user_turn"], notice
+
+    return deque(found())
 
 
-def is_final(details: dict[str, Any], text: str | None) -> bool:
+def resolve(unnoticed: dict[str, Row], user_turn: int, notice: Notice, short: int) -> None:
+    """Link the one command that a notice names; nothing where it names none, or its short name fits several."""
+    keys = [key for key in unnoticed if key in notice.names]
+    keys = keys or [key for key in unnoticed if key[:short] in notice.names]
+    if len(keys) == 1:
+        unnoticed.pop(keys[0]).update(resolved_by_user_turn=user_turn, resolved_status=notice.status)
+
+
+def may_be_open(details: str, rules: NormalizeRules) -> bool:
+    """False where the text of the details can't say that a command has not ended; spares reading all of them."""
+    known = rules.background
+    return f'"{known.running}"' in details or "\\u" in details or any(one in details for one in known.awaiting)
+
+
+def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:
     """True where a process result says that the process has ended."""
-    if details.get("exitCode") is not None or "Process exited with" in (text or ""):
+    known = rules.background
+    if details.get("exitCode") is not None or known.final_words in (text or ""):
         return True
-    return details.get("status") in FINAL_STATUSES and "sessions" not in details and "exitSignal" in details
+    return details.get("status") in known.final_statuses and "sessions" not in details and "exitSignal" in details

@@ -159,7 +159,7 @@ def build(session: ParsedSession, body: list[RawLine], branch: Branch, rules: No
     for row, time in zip(active, times, strict=True):
         take(builder, row, time)
     builder.finish()
-    link_background(builder.steps)
+    link_background(builder.steps, builder.user_turns, rules)
     session.steps = builder.steps
     session.user_turns = builder.user_turns
     session.models = list(builder.models)

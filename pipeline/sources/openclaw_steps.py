@@ -1,6 +1,5 @@
 """Messages of the active branch -> ReAct steps and user turns. A step is one executed agent action."""
 
-import re
 from collections import Counter
 from math import isfinite
 from typing import Any
@@ -12,10 +11,7 @@ from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_records import Block, Message, iso_time
 from pipeline.sources.openclaw_texts import as_text, narration_position, parts_of, result_text, slim_details
 from pipeline.sources.pairing import Called, Pairing, clean_name, pair
-from pipeline.sources.turns import user_turn
-
-ESCAPED_TEXT = re.compile(r"\\ud[89a-f][0-9a-f]{2}|\\x[89a-f][0-9a-f]", re.IGNORECASE)
-TEXT_FIELDS = ("thinking", "narration", "action_text", "reflection_text")
+from pipeline.sources.steps import StepRows, pointer
 
 
 class Result(msgspec.Struct, gc=False):
@@ -41,15 +37,11 @@ class Stretch(msgspec.Struct):
     followed: bool = False  # something other than its results came after it
 
 
-class StepBuilder:
+class StepBuilder(StepRows):
     """Takes the messages in order; `steps`, `user_turns` and `counts` are complete after finish()."""
 
     def __init__(self, rules: NormalizeRules) -> None:
-        self.rules = rules
-        self.steps: list[dict[str, Any]] = []
-        self.user_turns: list[dict[str, Any]] = []
-        self.counts: Counter[str] = Counter()
-        self.noise: Counter[str] = Counter()
+        super().__init__(rules)
         self.models: dict[str, None] = {}
         self.usage: Counter[str] = Counter()
         self.first_error: str | None = None
@@ -57,8 +49,6 @@ class StepBuilder:
         self.last_error: str | None = None  # errorMessage of the last message
         self.last_reply: str | None = None
         self.run_error: str | None = None  # of the last run, if it failed and the model did nothing after it
-        self.message_index = 0
-        self.escaped_fields: list[str] = []
         self.escaped = False  # a line with something written out has been seen
         self.stretch = Stretch()
 
@@ -72,21 +62,12 @@ class StepBuilder:
             self.stretch.results.append(Result(row, message, self.current_turn(), time))
         elif message.role == "user":
             self.stretch.followed = True
-            self.user(row, message)
+            self.counts["user_turn"] += 1
+            self.new_turn(result_text(message) or "", row)
         elif message.role == "bashExecution":
             self.counts["user_shell"] += 1
         else:
             self.counts[f"unknown_role:{message.role}"] += 1
-
-    def current_turn(self) -> int | None:
-        return len(self.user_turns) or None
-
-    def user(self, row: RawLine, message: Message) -> None:
-        raw_text = result_text(message) or ""
-        self.counts["user_turn"] += 1
-        self.user_turns.append(user_turn(len(self.user_turns) + 1, raw_text, row.line, self.rules))
-        if row.escaped and ESCAPED_TEXT.search(raw_text):
-            self.escaped_fields.append(f"user_turns[{len(self.user_turns)}].text")
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
         if injected := self.rules.injected_by(message.model):
@@ -127,12 +108,7 @@ class StepBuilder:
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
         self.close_stretch()
-        steps = iter(self.steps)
-        step = next(steps, None)
-        for turn in self.user_turns:
-            while step is not None and (step["user_turn"] or 0) < turn["user_turn"]:
-                step = next(steps, None)
-            turn["before_step"] = step["step_id"] if step else None
+        self.number_turns()
 
     def close_stretch(self) -> None:
         """Steps of the open message: calls paired with results, then orphan results."""
@@ -166,20 +142,21 @@ class StepBuilder:
     def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
         name = clean_name(call.name)
         arguments = str(call.arguments, "utf-8", "backslashreplace") or "{}"
-        step = self.new_step("tool_call", f"{name or '(no name)'} {arguments}", name)
+        step = self.step("tool_call", f"{name or '(no name)'} {arguments}", name)
         step["arguments"] = arguments
         step["order_ambiguous"] = ambiguous
-        self.add_result(step, result)
+        if result is not None:
+            self.give(step, result)
+        self.note(step)
 
     def orphan_step(self, result: Result) -> None:
         """A result without a call: newer releases don't write the line of an unknown tool's call."""
         if self.is_synthetic(result_text(result.message)):
             self.noise["synthetic_orphans"] += 1
             return
-        step = self.new_step("tool_call", None, clean_name(result.message.toolName))
-        step.update(orphan=True, user_turn=result.user_turn, timestamp=result.time, followed=True)
-        step["raw"] = []
-        self.add_result(step, result)
+        step = self.new_orphan(clean_name(result.message.toolName), result.user_turn, result.time)
+        self.give(step, result)
+        self.note(step)
 
     def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
         """A reply step where there is text; else the message is runner noise, counted."""
@@ -190,40 +167,18 @@ class StepBuilder:
             if not failed:
                 self.noise["empty_replies"] += 1
             return
-        step = self.new_step("reply", open_one.text, None)
+        step = self.step("reply", open_one.text, None)
         step["partial"] = failed
         step["thinking"] = open_one.thinking
         self.last_reply = open_one.text
-        self.note_escapes(step)
+        self.note(step)
 
-    def new_step(self, kind: str, action_text: str | None, name: str | None) -> dict[str, Any]:
-        row = self.stretch.row
-        part = "call" if kind == "tool_call" else "reply"
-        step: dict[str, Any] = {
-            "step_id": len(self.steps) + 1,
-            "user_turn": self.stretch.user_turn,
-            "message_index": self.message_index,
-            "action_kind": kind,
-            "thinking": None,
-            "narration": None,
-            "narration_position": None,
-            "action_text": action_text,
-            "reflection_text": None,
-            "tool_name_raw": name,
-            "arguments": None,
-            "result_is_error": None,
-            "result_details": None,
-            "result_synthetic": False,
-            "has_result": False,
-            "followed": self.stretch.followed,
-            "partial": False,
-            "orphan": False,
-            "order_ambiguous": False,
-            "resolved_by_step": None,
-            "timestamp": self.stretch.time,
-            "raw": [pointer(part, row)] if row else [],
-        }
-        self.steps.append(step)
+    def step(self, kind: str, action_text: str | None, name: str | None) -> dict[str, Any]:
+        """A step that the open message issued."""
+        open_one = self.stretch
+        step = self.new_step(kind, action_text, name, open_one.user_turn, open_one.time, open_one.followed)
+        if open_one.row is not None:
+            step["raw"].append(pointer("call" if kind == "tool_call" else "reply", open_one.row))
         return step
 
     def add_speech(self, step: dict[str, Any], open_one: Stretch, call: Block) -> None:
@@ -232,35 +187,18 @@ class StepBuilder:
         step["narration"] = open_one.text
         if open_one.text is not None and open_one.message is not None:
             step["narration_position"] = narration_position(open_one.message, call)
-        self.note_escapes(step)
+        self.note(step)
 
-    def add_result(self, step: dict[str, Any], result: Result | None) -> None:
-        if result is not None:
-            message = result.message
-            text = result_text(message)
-            synthetic = self.is_synthetic(text)
-            step["has_result"] = True
-            step["result_synthetic"] = synthetic
-            step["reflection_text"] = None if synthetic else text
-            step["result_is_error"] = message.isError
-            step["result_details"] = slim_details(bytes(message.details))
-            step["raw"].append(pointer("result", result.row))
-        self.note_escapes(step)
+    def give(self, step: dict[str, Any], result: Result) -> None:
+        """Give a call its result."""
+        message = result.message
+        self.add_result(step, result_text(message), message.isError, slim_details(bytes(message.details)))
+        step["raw"].append(pointer("result", result.row))
 
-    def is_synthetic(self, text: str | None) -> bool:
-        """True for the text of a result that the runner made up because the real one was lost."""
-        return text is not None and text.startswith(self.rules.synthetic_prefixes)
-
-    def note_escapes(self, step: dict[str, Any]) -> None:
-        """Name the fields in which lone surrogates or invalid bytes were written out."""
-        if not self.escaped:
-            return
-        for name in TEXT_FIELDS:
-            label = f"steps[{step['step_id']}].{name}"
-            if step[name] and "\\" in step[name] and label not in self.escaped_fields:
-                rows = [self.stretch.row, *(one.row for one in self.stretch.results)]
-                if any(row is not None and row.escaped for row in rows) and ESCAPED_TEXT.search(step[name]):
-                    self.escaped_fields.append(label)
+    def note(self, step: dict[str, Any]) -> None:
+        """Name the fields in which something of the open stretch was written out."""
+        if self.escaped:
+            self.note_escapes(step, [self.stretch.row, *(one.row for one in self.stretch.results)])
 
 
 def paired(calls: list[Block], results: list[Result]) -> Pairing:
@@ -272,8 +210,3 @@ def paired(calls: list[Block], results: list[Result]) -> Pairing:
         [Called(call.id, call.name) for call in calls],
         [Called(one.message.toolCallId, one.message.toolName) for one in results],
     )
-
-
-def pointer(part: str, row: RawLine) -> dict[str, Any]:
-    """Where a raw record of a step is."""
-    return {"part": part, "line": row.line, "offset": row.offset, "length": row.length}

@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from pipeline.sources.openclaw_steps import StepBuilder
+from pipeline.sources.steps import how_it_ended as how_steps_end
 
 
 def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
@@ -12,6 +13,7 @@ def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
         "provider_errors": builder.noise["provider_errors"],
         "unexecuted_calls": builder.noise["unexecuted_calls"],
         "empty_replies": builder.noise["empty_replies"],
+        "silent_replies": builder.noise["silent_replies"],
         "end": how_it_ended(builder),
         "stop_reason": builder.last_stop,
         "first_provider_error": builder.first_error or builder.run_error,
@@ -35,12 +37,7 @@ def how_it_ended(builder: StepBuilder) -> str:
         return "timeout"  # newer releases write no run error, only the aborted message
     if builder.last_stop in ("error", "aborted"):
         return builder.last_stop
-    last = builder.steps[-1] if builder.steps else None
-    if last is None:
-        return "no_reply"
-    if last["action_kind"] == "reply":
-        return "completed"
-    return "no_reply" if last["has_result"] else "dangling_call"
+    return how_steps_end(builder.steps)
 
 
 def wall_time(times: list[str]) -> float | None:

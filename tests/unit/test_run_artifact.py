@@ -76,6 +76,7 @@ def test_stored_spelling() -> None:
         "provider_errors": 0,
         "unexecuted_calls": 0,
         "empty_replies": 0,
+        "silent_replies": 0,
         "end": "completed",
         "stop_reason": "stop",
         "input_tokens": 10,

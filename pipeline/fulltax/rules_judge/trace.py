@@ -115,12 +115,9 @@ class Trace:
         return step.action_kind == "tool_call" and step.tool_status not in self.rules.statuses.never_ran
 
     def final_reply(self, stretch: list[EvidenceStep], after: EvidenceStep) -> EvidenceStep | None:
-        """The last whole reply of a stretch at or after a step; null where there is none."""
-        replies = [
-            step
-            for step in stretch
-            if step.action_kind == "reply" and step.step_id >= after.step_id and step.action_text and not step.partial
-        ]
+        """The last whole reply of a stretch at or after a step that the user was shown; null where there is none."""
+        said = (step for step in stretch if step.action_kind == "reply" and step.step_id >= after.step_id)
+        replies = [step for step in said if step.action_text and not step.partial and step.silent_token is None]
         return replies[-1] if replies else None
 
     # ------------------------------------------------------------------------------------------- text of a step

@@ -1,0 +1,146 @@
+"""Rows of steps and user turns in the making: what the builders of every source share."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.jsonl import RawLine
+
+ESCAPED_TEXT = re.compile(r"\\ud[89a-f][0-9a-f]{2}|\\x[89a-f][0-9a-f]", re.IGNORECASE)
+TEXT_FIELDS = ("thinking", "narration", "action_text", "reflection_text")
+
+
+class StepRows:
+    """Steps and user turns in order. `counts` says where records went, `noise` what was no step."""
+
+    def __init__(self, rules: NormalizeRules) -> None:
+        self.rules = rules
+        self.steps: list[dict[str, Any]] = []
+        self.user_turns: list[dict[str, Any]] = []
+        self.counts: Counter[str] = Counter()
+        self.noise: Counter[str] = Counter()
+        self.escaped_fields: list[str] = []
+        self.message_index = 0
+
+    def current_turn(self) -> int | None:
+        """Number of the latest user turn; null before the first."""
+        return len(self.user_turns) or None
+
+    def new_turn(self, raw_text: str, row: RawLine) -> None:
+        """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""
+        kinds = self.rules.user_kinds_of(raw_text)
+        number = len(self.user_turns) + 1
+        self.user_turns.append(
+            {
+                "user_turn": number,
+                "kinds": kinds,
+                "text": self.rules.own_words(raw_text) if self.rules.person_speaks(kinds) else "",
+                "raw_text": raw_text,
+                "before_step": None,
+                "line": row.line,
+            }
+        )
+        if row.escaped and ESCAPED_TEXT.search(raw_text):
+            self.escaped_fields.append(f"user_turns[{number}].text")
+
+    def new_step(
+        self,
+        kind: str,
+        action_text: str | None,
+        name: str | None,
+        user_turn: int | None,
+        time: str | None,
+        followed: bool = False,
+        message_index: int | None = None,
+    ) -> dict[str, Any]:
+        """A step with every column of Step but the key; it stands in `steps` already."""
+        silent = self.rules.silent_token(action_text) if kind == "reply" and action_text else None
+        if silent is not None:
+            self.noise["silent_replies"] += 1
+        step: dict[str, Any] = {
+            "step_id": len(self.steps) + 1,
+            "user_turn": user_turn,
+            "message_index": self.message_index if message_index is None else message_index,
+            "action_kind": kind,
+            "thinking": None,
+            "narration": None,
+            "narration_position": None,
+            "action_text": action_text,
+            "reflection_text": None,
+            "tool_name_raw": name,
+            "arguments": None,
+            "result_is_error": None,
+            "result_details": None,
+            "result_synthetic": False,
+            "has_result": False,
+            "followed": followed,
+            "partial": False,
+            "silent_token": silent,
+            "orphan": False,
+            "order_ambiguous": False,
+            "resolved_by_step": None,
+            "resolved_by_user_turn": None,
+            "resolved_status": None,
+            "timestamp": time,
+            "raw": [],
+        }
+        self.steps.append(step)
+        return step
+
+    def new_orphan(self, name: str | None, user_turn: int | None, time: str | None) -> dict[str, Any]:
+        """A result without a call. Which message called it, and together with what, is unknown: it has one of its own,
+        so that nothing that another message said is taken for what was said beside it."""
+        self.message_index += 1
+        step = self.new_step("tool_call", None, name, user_turn, time, followed=True)
+        step["orphan"] = True
+        return step
+
+    def add_result(self, step: dict[str, Any], text: str | None, is_error: bool | None, details: str | None) -> None:
+        """The feedback of a call; what the runner made up because the real one was lost is never feedback."""
+        synthetic = self.is_synthetic(text)
+        step["has_result"] = True
+        step["result_synthetic"] = synthetic
+        step["reflection_text"] = None if synthetic else text
+        step["result_is_error"] = is_error
+        step["result_details"] = details
+
+    def is_synthetic(self, text: str | None) -> bool:
+        """True for the text of a result that the runner made up because the real one was lost."""
+        return text is not None and text.startswith(self.rules.synthetic_prefixes)
+
+    def note_escapes(self, step: dict[str, Any], rows: Iterable[RawLine | None]) -> None:
+        """Name the fields in which lone surrogates or invalid bytes of these records were written out."""
+        if not any(row is not None and row.escaped for row in rows):
+            return
+        for name in TEXT_FIELDS:
+            label = f"steps[{step['step_id']}].{name}"
+            if step[name] and label not in self.escaped_fields and ESCAPED_TEXT.search(step[name]):
+                self.escaped_fields.append(label)
+
+    def number_turns(self) -> None:
+        """Tell each user turn which step follows it."""
+        first: dict[int, int] = {}
+        for step in self.steps:
+            first.setdefault(step["user_turn"] or 0, step["step_id"])
+        after: int | None = None
+        for turn in reversed(self.user_turns):
+            here = first.get(turn["user_turn"])
+            after = here if after is None else after if here is None else min(here, after)
+            turn["before_step"] = after
+
+
+def how_it_ended(steps: list[dict[str, Any]]) -> str:
+    """completed | dangling_call | no_reply: by the last step."""
+    last = steps[-1] if steps else None
+    if last is None:
+        return "no_reply"
+    if last["action_kind"] == "reply":
+        return "completed"
+    return "no_reply" if last["has_result"] else "dangling_call"
+
+
+def pointer(part: str, row: RawLine) -> dict[str, Any]:
+    """Where a raw record of a step is."""
+    return {"part": part, "line": row.line, "offset": row.offset, "length": row.length}
