@@ -5,14 +5,20 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from pipeline.construct.shell import Meaning, Shell
-from pipeline.rules.describe import DescribeRules, Doing
+from pipeline.construct.shell_table import Part
+from pipeline.records.evidence import Descriptor
+from pipeline.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from pipeline.rules.shell import ShellRules
+from pipeline.tables import column, schema
 
+DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
 READ = ["action", "command", "program", "path", "url", "recipient", "subject"]
+ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     [(name, pl.String()) for name in (*CALL, "tool", "inner", *READ)] + [("patch", pl.List(pl.String))]
 )
@@ -28,19 +34,16 @@ DOING_SCHEMA = pl.Schema(
         "leaves": pl.Boolean(),
     }
 )
-MEANING_SCHEMA = pl.Schema(
-    {
-        "said": pl.String(),
-        "said_type": pl.String(),
-        "said_rule": pl.String(),
-        "said_effect": pl.Boolean(),
-        "said_effect_rule": pl.String(),
-        "said_targets": pl.List(pl.String()),
-        "said_leaves": pl.Boolean(),
-        "exit_one_ok": pl.Boolean(),
-        "effects": pl.Int64(),
-    }
-)
+MEANING = {
+    "said_type": pl.String(),
+    "said_rule": pl.String(),
+    "said_effect": pl.Boolean(),
+    "said_effect_rule": pl.String(),
+    "said_targets": pl.List(pl.String),
+    "said_leaves": pl.Boolean(),
+    "exit_one_ok": pl.Boolean(),
+    "effects": pl.Int64(),
+}
 
 
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
@@ -70,37 +73,62 @@ class CallReader:
     """Reads one call's JSON arguments."""
 
     def __init__(self, rules: DescribeRules) -> None:
-        self.fields = rules.arguments
         self.prefix = re.compile(rules.name_prefix)
         self.patch_file = re.compile(rules.arguments.patch_file)
+        self.patch_fields = rules.arguments.patch
         self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
+        self.names: dict[str | None, tuple[str | None, str]] = {}
+        # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
+        self.columns: dict[str, list[tuple[int, int]]] = {}
+        for place, one in enumerate(READ):
+            for rank, name in enumerate(getattr(rules.arguments, one)):
+                self.columns.setdefault(name, []).append((place, rank))
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
         found = loads(text)
-        tool = self.bare(raw)
+        tool, low = self.bare(raw)
         inner = None
-        wrapper = self.wrappers.get((tool or "").lower())
+        wrapper = self.wrappers.get(low)
         if wrapper:
             name = first_text(found, wrapper.name_fields)
             if name:
-                tool = self.bare(name)
+                tool, low = self.bare(name)
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
-        values = {one: first_text(found, getattr(self.fields, one)) for one in READ}
-        if tool and tool.lower() in self.command_is_action:
-            values["action"], values["command"] = values["command"], None
-        return [raw, text, tool, inner, *values.values(), self.patched(found)]
+        values = self.values(found)
+        if low in self.command_is_action:
+            values[ACTION], values[COMMAND] = values[COMMAND], None
+        return [raw, text, tool, inner, *values, self.patched(found)]
 
-    def bare(self, name: str | None) -> str | None:
-        """A tool's name without blanks around it and a provider's prefix."""
-        return self.prefix.sub("", name).strip() or None if name else None
+    def values(self, found: dict[str, Any]) -> list[str | None]:
+        """The values of READ, each the first of its fields that holds text."""
+        values: list[str | None] = [None] * len(READ)
+        ranks = [len(self.columns)] * len(READ)
+        for name, value in found.items():
+            places = self.columns.get(name)
+            text = text_of(value) if places else None
+            if text is not None and places:
+                for place, rank in places:
+                    if rank < ranks[place]:
+                        values[place], ranks[place] = text, rank
+        return values
+
+    def bare(self, name: str | None) -> tuple[str | None, str]:
+        """A tool's name without blanks around it and a provider's prefix, and the same in lower case."""
+        known = self.names.get(name)
+        if known is None:
+            tool = self.prefix.sub("", name).strip() or None if name else None
+            known = self.names[name] = (tool, (tool or "").lower())
+        return known
 
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""
-        text = first_text(found, self.fields.patch) or ""
+        if not any(name in found for name in self.patch_fields):
+            return []
+        text = first_text(found, self.patch_fields) or ""
         return [next(group for group in hit.groups() if group) for hit in self.patch_file.finditer(text)]
 
 
@@ -109,22 +137,35 @@ def loads(text: str | None) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = DECODE(text)
+    except msgspec.DecodeError:  # e.g. a lone surrogate, which the standard library reads
+        found = loads_slowly(text)
+    except RecursionError:
         return {}
     return found if isinstance(found, dict) else {}
 
 
+def loads_slowly(text: str) -> Any:
+    """What the standard library reads in a JSON text; nothing where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
 def first_text(found: dict[str, Any], names: Iterable[str]) -> str | None:
-    """The first of these fields that holds text (a list of words is a command line)."""
-    for name in names:
-        value = found.get(name)
-        if isinstance(value, str) and value:
-            return clean(value)
-        if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-            return clean(argument_list(value))
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
+    """The first of these fields that holds text."""
+    return next((text for name in names if (text := text_of(found.get(name))) is not None), None)
+
+
+def text_of(value: Any) -> str | None:
+    """A value that is text, a whole number, or a list of words (a command line)."""
+    if isinstance(value, str):
+        return clean(value) if value else None
+    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+        return clean(argument_list(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
     return None
 
 
@@ -168,7 +209,12 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     merged = merged.with_columns(
         pl.coalesce(pl.col(name), pl.col("verb").struct.field(name)).alias(name) for name in DOING_SCHEMA
     ).drop("verb")
-    said_text = pl.when(kind="shell").then("command").when(kind="program").then(pl.coalesce("program", "command"))
+    said_text = (
+        pl.when(pl.col("kind").is_in(COMMAND_KINDS))
+        .then("command")
+        .when(kind="program")
+        .then(pl.coalesce("program", "command"))
+    )
     effect_when = {rule.id: rule.effect_when for rule in rules.tools if rule.effect_when}
     asked = pl.lit(False)
     for rule_id, pattern in effect_when.items():
@@ -209,26 +255,29 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct command or program text does; the only loop over commands."""
     shell = Shell(shell_rules)
     texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
-    rows = [
-        [kind, *meaning_row(text, shell.meaning(text) if kind == "shell" else shell.program(text))]
-        for kind, text in texts.iter_rows()
-    ]
-    return pl.DataFrame(rows, schema={"kind": pl.String, **MEANING_SCHEMA}, orient="row")
+    found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
+    values = list(zip(*(meaning[:8] for meaning in found), strict=True)) or [()] * 8
+    parts = [[part_row(part, shell_rules.nothing) for part in meaning.parts] for meaning in found]
+    columns = [column(name, list(one), kind) for (name, kind), one in zip(MEANING.items(), values, strict=True)]
+    return texts.with_columns(*columns, column("command_parts", parts, schema(Descriptor)["command_parts"]))
 
 
-def meaning_row(text: str, meaning: Meaning) -> list[Any]:
-    """A meaning as a row of MEANING_SCHEMA."""
-    return [
-        text,
-        meaning.category,
-        meaning.rule,
-        meaning.effect,
-        meaning.effect_rule,
-        [clean(target) for target in meaning.targets],
-        meaning.external,
-        meaning.exit_one_ok,
-        meaning.effects,
-    ]
+def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
+    """The meaning of a text of some kind (describe.toml: tool.kind)."""
+    if kind == "program":
+        return shell.program(text)
+    return shell.meaning(text, powershell=kind == "powershell")
+
+
+def part_row(part: Part, nothing: str) -> dict[str, Any]:
+    """A part as a record of CommandPart."""
+    return {
+        "event_type": None if part.category == nothing else part.category,
+        "rule_id": part.rule,
+        "command": clean(part.command),
+        "side_effect": part.effect,
+        "target": clean(part.targets[0]) if part.effect and part.targets else None,
+    }
 
 
 def decided(rules: DescribeRules) -> list[pl.Expr]:
@@ -282,6 +331,7 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         pl.col("exit_one_ok").fill_null(False),
         (pl.col("effects") > 1).fill_null(False).alias("several_effects"),
         pl.coalesce("inner", "arguments").alias("real_arguments"),
+        pl.col("command_parts").fill_null([]),
     ]
 
 

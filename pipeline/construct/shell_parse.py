@@ -1,39 +1,43 @@
 """Shell text -> its simple commands, by a real grammar (tree-sitter-bash). Knows nothing of what a command means."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 PARSER = Parser(Language(tree_sitter_bash.language()))
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-WRITING = {">", ">>", ">|", "&>", "&>>", ">&"}
-WORDS = {
-    "word",
-    "number",
-    "string",
-    "raw_string",
-    "ansi_c_string",
-    "translated_string",
-    "concatenation",
-    "simple_expansion",
-    "expansion",
-    "brace_expression",
-    "arithmetic_expansion",
-    "command_substitution",
-    "process_substitution",
-    "regex",
-    "test_operator",
-    "==",
-    "=~",
-}
-DATA = {"heredoc_body", "heredoc_start", "heredoc_end", "comment"}
+DRIVE = re.compile(r"[A-Za-z]:\\|\\\\|\.{1,2}\\")
+WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
+WORDS = frozenset(
+    {
+        "word",
+        "number",
+        "string",
+        "raw_string",
+        "ansi_c_string",
+        "translated_string",
+        "concatenation",
+        "simple_expansion",
+        "expansion",
+        "brace_expression",
+        "arithmetic_expansion",
+        "command_substitution",
+        "process_substitution",
+        "regex",
+        "test_operator",
+        "==",
+        "=~",
+    }
+)
+DATA = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "comment"})
+COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
+AFTER_HEREDOC = frozenset({"pipeline", "command", "list", "redirected_statement"})
+RUN_INSIDE = frozenset({"command_substitution", "process_substitution"})
 
 
-@dataclass(frozen=True, slots=True)
-class Simple:
+class Simple(NamedTuple):
     """One simple command, quotes removed. `words` is empty for a redirection of a whole group."""
 
     words: tuple[str, ...]
@@ -43,91 +47,107 @@ class Simple:
     may_exit: bool = False  # the exit code of the whole text may be its own
 
 
-def simple_commands(text: str) -> list[Simple]:
+class Reading(NamedTuple):
+    """What the grammar read in a text."""
+
+    simples: list[Simple]
+    broken: bool  # some of the text is no shell text; what could be recovered is there
+
+
+def read_shell(text: str) -> Reading:
     """Every simple command of the text in order; those in substitutions, loops, groups and subshells too.
 
     Bodies of heredocs, comments and quoted text are data. Broken text gives
     what the grammar could recover, in the worst case nothing.
     """
     root = PARSER.parse(text.encode("utf-8", "replace")).root_node
-    return list(walk(root, piped=False, may_exit=True))
+    found: list[Simple] = []
+    walk(root, False, True, found)
+    return Reading(found, root.has_error)
 
 
-def walk(node: Node, piped: bool, may_exit: bool) -> Iterator[Simple]:
-    """Simple commands under a node."""
+def walk(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+    """Add the simple commands under a node."""
     kind = node.type
-    if kind in DATA:
-        return
-    if kind in {"command", "declaration_command", "unset_command", "test_command"}:
-        yield from command(node, piped, may_exit)
+    if kind in COMMANDS:
+        command(node, kind, piped, may_exit, found)
     elif kind == "redirected_statement":
-        yield from redirected(node, piped, may_exit)
+        redirected(node, piped, may_exit, found)
     elif kind == "pipeline":
         parts = node.named_children
         for place, part in enumerate(parts):
-            yield from walk(part, piped or place > 0, may_exit and place == len(parts) - 1)
+            walk(part, piped or place > 0, may_exit and place == len(parts) - 1, found)
     elif kind == "list":
-        yield from and_or(node, piped, may_exit)
-    else:
+        and_or(node, piped, may_exit, found)
+    elif kind not in DATA:
         parts = [part for part in node.named_children if part.type not in DATA]
         for place, part in enumerate(parts):
-            yield from walk(part, piped, may_exit and (place == len(parts) - 1 or kind != "program"))
+            walk(part, piped, may_exit and (place == len(parts) - 1 or kind != "program"), found)
 
 
-def and_or(node: Node, piped: bool, may_exit: bool) -> Iterator[Simple]:
+def and_or(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
     """`a && b`: both may give the exit code; `a || b`: only b."""
-    either = any(child.type == "&&" for child in node.children)
-    parts = node.named_children
+    children = node.children
+    either = any(child.type == "&&" for child in children)
+    parts = [child for child in children if child.is_named]
     for place, part in enumerate(parts):
-        yield from walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1))
+        walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), found)
 
 
-def redirected(node: Node, piped: bool, may_exit: bool) -> Iterator[Simple]:
-    """A statement with redirections: they belong to its last simple command, or stand alone for a group."""
-    redirects = [part for part in node.named_children if part.type.endswith("_redirect")]
-    bodies = [part for part in node.named_children if not part.type.endswith("_redirect")]
-    found = [one for body in bodies for one in walk(body, piped, may_exit)]
+def redirected(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+    """Redirections belong to the body's only command, else to its last simple command, or stand alone for a group."""
+    redirects: list[Node] = []
+    bodies: list[Node] = []
+    for part in node.named_children:
+        (redirects if part.type.endswith("_redirect") else bodies).append(part)
+    first = len(found)
+    for body in bodies:
+        walk(body, piped, may_exit, found)
     writes = tuple(target for part in redirects for target in written(part))
     stdin = next((text for part in redirects if (text := fed(part)) is not None), None)
-    if len(bodies) == 1 and bodies[0].type == "command" and found:
-        yield from found[:-1]
-        yield replace(found[-1], writes=found[-1].writes + writes, stdin=stdin or found[-1].stdin)
-    else:
-        yield from found
-        if writes:
-            yield Simple((), writes=writes)
+    inside = len(found) > first
+    last_words = len(found[-1].words) if inside else 0
+    if len(bodies) == 1 and bodies[0].type == "command" and inside:
+        last = found[-1]
+        found[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
+    elif writes:
+        found.append(Simple((), writes=writes))
     for part in redirects:
-        flows_on = bool(found) and len(found[-1].words) == 1  # `cat <<EOF | bash`: the text is what bash reads
-        for place, one in enumerate(after_heredoc(part, may_exit)):
-            yield replace(one, stdin=stdin) if flows_on and place == 0 and one.piped and one.stdin is None else one
+        if part.type == "heredoc_redirect":
+            next_place = len(found)
+            after_heredoc(part, may_exit, found)
+            flows_on = last_words == 1 and len(found) > next_place  # `cat <<EOF | bash`: the text is what bash reads
+            if flows_on and found[next_place].piped and found[next_place].stdin is None:
+                found[next_place] = found[next_place]._replace(stdin=stdin)
+        else:
+            substitutions(part, found)
 
 
-def after_heredoc(redirect: Node, may_exit: bool) -> Iterator[Simple]:
+def after_heredoc(redirect: Node, may_exit: bool, found: list[Simple]) -> None:
     """What the grammar hangs under `<<EOF`: the rest of that line, e.g. `| bash` or `&& python3 f`."""
     for child in redirect.named_children:
-        if child.type in {"pipeline", "command", "list", "redirected_statement"}:
-            yield from walk(child, child.type == "pipeline", may_exit)
-        elif child.type in {"file_redirect", "command_substitution", "process_substitution"}:
-            yield from substitutions(child)
+        kind = child.type
+        if kind in AFTER_HEREDOC:
+            walk(child, kind == "pipeline", may_exit, found)
+        elif kind == "file_redirect" or kind in RUN_INSIDE:
+            substitutions(child, found)
 
 
-def written(redirect: Node) -> Iterator[str]:
+def written(redirect: Node) -> list[str]:
     """Files that a redirection writes."""
     if redirect.type == "heredoc_redirect":
-        for child in redirect.named_children:
-            if child.type == "file_redirect":
-                yield from written(child)
-        return
-    if redirect.type != "file_redirect" or not any(child.type in WRITING for child in redirect.children):
-        return
-    words = [child for child in redirect.named_children if child.type in WORDS]
-    duplicated = any(child.type == ">&" for child in redirect.children)
-    for child in words[:1]:
-        if child.type == "process_substitution" or (duplicated and child.type == "number"):
-            continue
-        if child.type == "number" and redirect.children[0].type == "file_descriptor" and duplicated:
-            continue
-        yield plain(child)
+        inner = [child for child in redirect.named_children if child.type == "file_redirect"]
+        return [target for child in inner for target in written(child)]
+    if redirect.type != "file_redirect":
+        return []
+    children = redirect.children
+    kinds = [child.type for child in children]
+    if not any(kind in WRITING for kind in kinds):
+        return []
+    target = next((child for child in children if child.type in WORDS), None)
+    if target is None or target.type == "process_substitution" or (">&" in kinds and target.type == "number"):
+        return []
+    return [plain(target)]
 
 
 def fed(redirect: Node) -> str | None:
@@ -140,36 +160,44 @@ def fed(redirect: Node) -> str | None:
     return None
 
 
-def command(node: Node, piped: bool, may_exit: bool) -> Iterator[Simple]:
+def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simple]) -> None:
     """A simple command after the commands substituted into it."""
+    children = node.children
     words: list[str] = []
     writes: list[str] = []
     stdin: str | None = None
-    if node.type in {"declaration_command", "unset_command", "test_command"}:
-        words.append(source(node.children[0]) if node.type != "test_command" else "[[")
-    for child in node.named_children:
-        yield from substitutions(child)
-        if child.type == "command_name":
-            words.append(plain(child.named_children[0]) if child.named_children else source(child))
-        elif child.type.endswith("_redirect"):
+    if kind != "command":
+        words.append("[[" if kind == "test_command" else source(children[0]))
+    for child in children:
+        if not child.is_named:
+            continue
+        child_kind = child.type
+        if child.child_count:
+            substitutions(child, found)
+        if child_kind in WORDS:
+            words.append(plain(child, child_kind))
+        elif child_kind == "command_name":
+            inner = child.named_children
+            words.append(plain(inner[0]) if inner else source(child))
+        elif child_kind.endswith("_redirect"):
             writes.extend(written(child))
             stdin = fed(child) if stdin is None else stdin
-        elif child.type in WORDS:
-            words.append(plain(child))
-        elif child.type == "variable_assignment" and words:
+        elif child_kind == "variable_assignment" and words:
             words.append(source(child))
     if words or writes:
-        yield Simple(tuple(words), piped, stdin, tuple(writes), may_exit)
+        found.append(Simple(tuple(words), piped, stdin, tuple(writes), may_exit))
 
 
-def substitutions(node: Node) -> Iterator[Simple]:
-    """Commands run inside `$(…)`, backticks and `<(…)` of a word or assignment."""
-    if node.type in {"command_substitution", "process_substitution"}:
+def substitutions(node: Node, found: list[Simple]) -> None:
+    """Add the commands run inside `$(…)`, backticks and `<(…)` of a word or assignment."""
+    kind = node.type
+    if kind in RUN_INSIDE:
         for child in node.named_children:
-            yield from walk(child, False, False)
-    elif node.type not in DATA:
+            walk(child, False, False, found)
+    elif kind not in DATA:
         for child in node.named_children:
-            yield from substitutions(child)
+            if child.child_count:
+                substitutions(child, found)
 
 
 def source(node: Node) -> str:
@@ -177,17 +205,18 @@ def source(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")
 
 
-def plain(node: Node) -> str:
+def plain(node: Node, kind: str | None = None) -> str:
     """A word with its quotes and escapes removed; expansions stay as written."""
     text = source(node)
-    if node.type == "raw_string":
+    kind = kind or node.type
+    if kind == "word":
+        return text if "\\" not in text or DRIVE.match(text) else ESCAPE.sub(r"\1", text)
+    if kind == "raw_string":
         return text[1:-1]
-    if node.type == "string":
+    if kind == "string":
         return re.sub(r'\\([$`"\\\n])', r"\1", text[1:-1])
-    if node.type == "ansi_c_string":
+    if kind == "ansi_c_string":
         return text[2:-1]
-    if node.type == "concatenation":
+    if kind == "concatenation":
         return "".join(plain(child) for child in node.children)
-    if node.type == "word" and "\\" in text and not re.match(r"[A-Za-z]:\\|\\\\|\.{1,2}\\", text):
-        return ESCAPE.sub(r"\1", text)
     return text

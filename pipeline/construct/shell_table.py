@@ -1,7 +1,7 @@
 """The table of shell commands: the first rule of a command's name whose conditions hold says what it does."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.construct.options import Options, options
 from pipeline.construct.shell_parse import Simple
@@ -10,8 +10,7 @@ from pipeline.rules.shell import CommandRule, ShellRules, Syntax
 NO_SYNTAX = Syntax()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What one simple command, or one redirection, does."""
 
     category: str
@@ -21,6 +20,7 @@ class Part:
     external: bool = False
     exit_one_ok: bool = False
     may_exit: bool = False
+    command: str = ""  # its words, quotes removed
 
 
 class CommandTable:

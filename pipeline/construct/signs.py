@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from pipeline.rules.describe import DescribeRules
+from pipeline.rules.describe import TEXT_KINDS, DescribeRules
 
 BODY = {
     "status": pl.String,
@@ -46,7 +46,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
         .join(found.lazy(), on="text_body", how="left", maintain_order="left")
     )
     look_up = pl.col("tool").str.to_lowercase()
-    spoken = pl.col("kind").is_in(["shell", "program"])
+    spoken = pl.col("kind").is_in(TEXT_KINDS)
     content = spoken.fill_null(False) | look_up.is_in(rules.status.content_tools)
     trusted = ~content | (pl.col("text_tool").str.to_lowercase() == look_up)
     frame = frame.with_columns(

@@ -17,6 +17,16 @@ class FlagEvidence(Record):
     end: int | None
 
 
+class CommandPart(Record):
+    """One part of a command line: a simple command or a redirection. The most consequential one names the step."""
+
+    event_type: str | None  # null: by itself it is no event (`cd`, `echo`), or says how the text was read
+    rule_id: str
+    command: str  # its words, quotes and wrappers removed, the beginning; empty where it says how the text was read
+    side_effect: bool
+    target: str | None  # what it changes, as written
+
+
 class Descriptor(Keyed):
     """The event descriptor of one step, before alignment; every value with the rule that gave it."""
 
@@ -30,6 +40,7 @@ class Descriptor(Keyed):
     side_effect_rule: str
     artifact_target: str | None
     state_write_target: str | None
+    command_parts: list[CommandPart]  # of a command or program text, in its order; empty for other calls
     auto_flags: list[str]
     flag_evidence: list[FlagEvidence]
 

@@ -1,13 +1,17 @@
 """Loader of describe.toml: what tools do, which files are the agent's state, how a result says that it failed."""
 
 import re
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 from pipeline.rules.patterns import rust_pattern
+
+Kind = Literal["plain", "shell", "powershell", "program"]
+COMMAND_KINDS: list[Kind] = ["shell", "powershell"]  # a command line says what is done
+TEXT_KINDS: list[Kind] = [*COMMAND_KINDS, "program"]  # what comes back is what was printed
 
 
 class ToolWrapper(Record):
@@ -49,7 +53,7 @@ class ToolRule(Doing):
 
     names: list[str]
     actions: list[str] = Field(default=[])
-    kind: str = "plain"  # plain | shell | program
+    kind: Kind = "plain"
     command_is_action: bool = False
     effect_when: str | None = None
 

@@ -39,6 +39,24 @@ class Wrapper(Syntax):
     after_flags: list[str] = Field(default=[])
     also_itself: bool = False
     external: bool = False
+    code_optional: bool = False  # without a code flag, what stands behind is a command
+    powershell: bool = False
+
+
+class WordRules(Record):
+    """How text is cut into commands where the shell grammar cannot read it. Patterns are Python's."""
+
+    powershell: str
+    powershell_gate: str
+    token: str
+    no_command: str
+    keywords: list[str]
+    assigns: list[str]
+    powershell_rule: str
+    recovered_rule: str
+    broken_rule: str
+
+    _checked = field_validator("powershell", "powershell_gate", "token", "no_command")(checked)
 
 
 class Interpreter(Record):
@@ -103,6 +121,8 @@ class ShellRules(Rules):
 
     FILE: ClassVar[str] = "shell.toml"
     max_length: int
+    shown_length: int
+    words: WordRules
     nothing: str
     fallback_category: str
     fallback_rule: str

@@ -111,6 +111,29 @@ def test_a_call_that_was_not_done_changed_nothing() -> None:
         assert (one["side_effect"], one["side_effect_rule"]) == (effect, rule), step["action_text"]
 
 
+def test_every_part_of_a_command_is_kept_with_its_rule() -> None:
+    (mixed, plain, program, reading) = apart(
+        shell("cd a && git commit -m x; cat b | head -1 > ü.txt"),
+        call("write", {"path": "a"}),
+        call("python", {"code": "open('a', 'w')"}),
+        call("powershell", {"command": "del a"}),
+    )
+    assert [
+        (one["event_type"], one["rule_id"], one["side_effect"], one["target"]) for one in mixed["command_parts"]
+    ] == [
+        (None, "shell.nothing", False, None),
+        ("external_write", "git.change", True, "a"),
+        ("read", "shell.read", False, None),
+        (None, "shell.read", False, None),
+        ("external_write", "shell.redirect", True, "ü.txt"),
+    ]
+    assert [one["command"] for one in mixed["command_parts"]][1:3] == ["git commit -m x", "cat b"]
+    assert mixed["event_rule"] in {one["rule_id"] for one in mixed["command_parts"]}
+    assert plain["command_parts"] == []
+    assert [one["event_type"] for one in program["command_parts"]] == ["external_write"]
+    assert [one["rule_id"] for one in reading["command_parts"]] == ["shell.powershell_by_words", "shell.remove_create"]
+
+
 def test_replies_have_no_tool_and_no_effect() -> None:
     (found,) = described(reply("done"))
     assert found["event_type"] == "reply"

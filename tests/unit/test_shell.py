@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.construct.shell import Shell
-from pipeline.construct.shell_parse import simple_commands
+from pipeline.construct.shell_parse import read_shell
 from pipeline.rules.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
@@ -259,7 +259,7 @@ def test_command_rule_ids_are_unique() -> None:
 
 
 def test_quotes_are_removed_and_expansions_kept() -> None:
-    found = simple_commands("""echo "a $x" 'b c' d\\ e $'f' "g"h""")
+    found = read_shell("""echo "a $x" 'b c' d\\ e $'f' "g"h""").simples
     assert found[0].words == ("echo", "a $x", "b c", "d e", "f", "gh")
 
 

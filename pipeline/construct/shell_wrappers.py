@@ -1,0 +1,95 @@
+"""The commands that a command runs: behind sudo, in bash -c '…', fed to ssh, for each file that find finds."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pipeline.construct.options import Options, options
+from pipeline.construct.shell_parse import Simple, read_shell
+from pipeline.rules.shell import Syntax, Wrapper
+
+SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+class Text(NamedTuple):
+    """Shell text that a wrapper runs."""
+
+    text: str
+
+
+def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
+    """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
+    arguments = simple.words[1:]
+    if wrapper.after_flags:
+        yield from for_each(wrapper, arguments)
+        return
+    skip = wrapper.skip + max((len(one.split()) for one in subs(wrapper, arguments)), default=0)
+    if wrapper.sub and skip == wrapper.skip:
+        return
+    syntax = Syntax(values=[*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
+    read = options(arguments, syntax, skip)
+    code = next((read.flags[one] for one in wrapper.code_flags if one in read.flags), None)
+    code = code if code is not None else text_behind_flag(wrapper, arguments)
+    if code is not None:
+        yield Text(code)
+        return
+    if any(one in read.flags for one in wrapper.unless_flags):
+        return
+    if wrapper.code_flags and not wrapper.code_optional:
+        if simple.stdin and not [one for one in read.positionals if one != "-"]:
+            yield Text(simple.stdin)
+        return
+    rest = command_behind(arguments, read, skip)
+    if wrapper.code_rest:
+        yield from remote_text(rest, simple)
+    elif rest:
+        piped = simple.piped and not wrapper.feeds_arguments
+        yield Simple(rest, piped, simple.stdin, (), simple.may_exit)
+
+
+def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[Simple]:
+    """Commands behind flags such as find's `-exec`, to `;` or `+`."""
+    for place, word in enumerate(arguments):
+        if word in wrapper.after_flags:
+            rest = arguments[place + 1 :]
+            end = next((index for index, one in enumerate(rest) if one in {";", "+"}), len(rest))
+            yield Simple(tuple(rest[:end]))
+
+
+def subs(wrapper: Wrapper, arguments: Sequence[str]) -> list[str]:
+    """Sub-commands of a wrapper that the arguments begin with."""
+    if not wrapper.sub:
+        return []
+    read = options(arguments, wrapper, 2)
+    return [one for one in wrapper.sub if tuple(one.split()) == read.positionals[: len(one.split())]]
+
+
+def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:
+    """Text behind a flag such as cmd's `/c`, or behind `-Command`, to the end of the line."""
+    if not wrapper.code_rest:
+        return None
+    place = next((index for index, one in enumerate(arguments) if one in wrapper.code_flags), None)
+    return None if place is None else " ".join(arguments[place + 1 :])
+
+
+def command_behind(arguments: Sequence[str], read: Options, skip: int) -> tuple[str, ...]:
+    """Arguments from the first positional behind `skip` others on; variable settings are passed over."""
+    places = read.places[skip:]
+    if not places:
+        return ()
+    rest = list(arguments[places[0] :])
+    while rest and SETTING.match(rest[0]):
+        rest.pop(0)
+    return tuple(rest)
+
+
+def remote_text(rest: Sequence[str], simple: Simple) -> Iterator[Simple | Text]:
+    """Shell text made of the remaining words (ssh, eval); what is fed to it is its program."""
+    simples = read_shell(" ".join(rest)).simples
+    for place, one in enumerate(simples):
+        fed = simple.stdin if place == len(simples) - 1 and one.stdin is None else one.stdin
+        yield one._replace(stdin=fed, may_exit=one.may_exit and simple.may_exit)
+        if one.writes:
+            yield Simple(("tee", *one.writes))
+    if not simples and simple.stdin:
+        yield Text(simple.stdin)
