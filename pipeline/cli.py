@@ -18,6 +18,7 @@ from pipeline.console import export as export_
 from pipeline.console import report, status_report
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
+from pipeline.console.report_cli import app as report_group
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
 from pipeline.console.terminal import errors, output, safe
@@ -38,6 +39,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(bench, name="bench")
+app.add_typer(report_group, name="report")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]

@@ -120,6 +120,19 @@ class DataFolder:
             if path.name not in alive:
                 path.unlink(missing_ok=True)
 
+    def report_folder(self, name: str) -> Path:
+        return self.work / "reports" / name
+
+    def write_report(self, name: str, files: dict[str, bytes]) -> Path:
+        """Write a report's files (name -> bytes), each whole or not at all, and remove what else is in its folder."""
+        folder = self.report_folder(name)
+        for file, content in files.items():
+            write_atomic(folder / file, [content])
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if path.name not in files:
+                path.unlink()
+        return folder
+
     def manifest_file(self, stage: str) -> Path:
         return self.work / "manifests" / f"{stage}.json"
 

@@ -21,17 +21,17 @@ def canonical_digest(content: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def rule_path(name: str) -> Path:
+def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
     """The rule file in the folder named by OPENCLAWBENCH_RULES if it is there, else the built-in one."""
     override = os.environ.get(OVERRIDE)
     if override and (Path(override) / name).is_file():
         return Path(override) / name
-    return BUILT_IN / name
+    return folder / name
 
 
-def read_rules(name: str) -> dict[str, Any]:
+def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
     """A rule file's content, wherever it is in force. Raises BrokenRules with the file and what is wrong."""
-    path = rule_path(name)
+    path = rule_path(name, folder)
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -43,6 +43,7 @@ class Rules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     FILE: ClassVar[str]
+    FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they stand beside their code
     version: str
     _digest: str = PrivateAttr(default="")
 
@@ -53,7 +54,7 @@ class Rules(BaseModel):
     @classmethod
     def load(cls) -> Self:
         """Read the rule file. Raises BrokenRules with the file and the place of the fault."""
-        return cls.checked(read_rules(cls.FILE), rule_path(cls.FILE))
+        return cls.checked(read_rules(cls.FILE, cls.FOLDER), rule_path(cls.FILE, cls.FOLDER))
 
     @classmethod
     def checked(cls, content: dict[str, Any], path: Path) -> Self:

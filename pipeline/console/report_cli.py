@@ -1,0 +1,100 @@
+"""`openclawbench report`: reports over the work tables, as files in work/reports/ and a headline on stdout."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import pipeline.run
+from pipeline.console.find import rows_of
+from pipeline.console.settings import settings
+from pipeline.console.terminal import output, safe, table
+from pipeline.console.work import current
+from pipeline.records.base import Record
+from pipeline.reports.section import Report, Section
+from pipeline.run import Run, digest
+from pipeline.store import DataFolder
+
+app = typer.Typer(help="Reports over the work tables, written to work/reports/.", no_args_is_help=True)
+Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+DATA = Path("data")
+
+
+@app.callback()
+def report() -> None:
+    """Reports over the work tables, written to work/reports/."""
+
+
+@app.command()
+def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
+    from pipeline.reports.evidence import READS, evidence_report
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    run = current(folder, settings(folder))
+    report = evidence_report(lambda record: rows_of(run, record))
+    report.inputs.update(inputs(run, READS))
+    publish(folder, report, json_out, headline)
+
+
+def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
+    """Digest of the parts of each table that a report stands on."""
+    return {one.__name__: digest(*map(str, sorted(run.keys[one].items(), key=str))) for one in records}
+
+
+def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
+    """Write a report's files; print it whole as JSON, or its headline. Raises BusyDataFolder while a run is writing."""
+    from pipeline.reports.write import as_files, as_json
+
+    files = as_files(report)
+    with folder.locked():
+        where = folder.write_report(report.name, files)
+    if json_out:
+        print(as_json(report.data()), end="")
+        return
+    console = output()
+    show(report, console)
+    console.print(f"\n{report.name} report: {safe(str(where))}/{report.name}.md, .json, and {len(files) - 2} pictures")
+
+
+def headline(report: Report, console: Console) -> None:
+    """What a person wants to see first."""
+    sections = {section.name: section for section in report.sections}
+    first = sections["inventory"]
+    console.print(
+        table(
+            first.title,
+            ["category", "steps", "share"],
+            ([r["event_type"], r["steps"], percent(r["share"])] for r in first.rows),
+        )
+    )
+    console.print()
+    second = sections["slices"]
+    console.print(
+        table(
+            second.title,
+            ["slice", "trajectories", "share"],
+            ([r["slice_label"], r["trajectories"], percent(r["share"])] for r in second.rows),
+        )
+    )
+    console.print()
+    named = ("slices", "alignment", "flags", "statuses", "rules", "unknown_tools", "unknown_commands")
+    console.print(table("In numbers", ["what", "value"], [row for name in named for row in facts(sections[name])]))
+
+
+def facts(section: Section) -> list[list[object]]:
+    """The headline numbers of a section."""
+    return [
+        [f"{section.name}: {name.replace('_', ' ')}", percent(one) if name.endswith("share") else one]
+        for name, one in section.facts.items()
+    ]
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage, a dash where it has no base."""
+    return "-" if share is None else f"{100 * share:.2f} %"

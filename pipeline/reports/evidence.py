@@ -1,0 +1,45 @@
+"""The evidence report: what the descriptors of a corpus are (T9), how they were aligned (T10), where the trajectories
+fall (T14), and what the rules made of it."""
+
+from pipeline.records.base import Record
+from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.risk import Onset, Risk
+from pipeline.records.session import Step, TraceSummaryRow
+from pipeline.reports.alignment import alignment, review_list
+from pipeline.reports.fired import rules_fired
+from pipeline.reports.flags import flags
+from pipeline.reports.inventory import inventory
+from pipeline.reports.section import Report, Tables
+from pipeline.reports.settings import EvidenceReportRules
+from pipeline.reports.slices import slices
+from pipeline.reports.statuses import statuses
+from pipeline.reports.unknown import unknown_commands, unknown_tools
+from pipeline.rules.base import canonical_digest, read_rules
+
+NAME = "evidence"
+READS: list[type[Record]] = [Step, AlignedDescriptor, TraceSummaryRow, Risk, Onset]
+
+
+def evidence_report(tables: Tables) -> Report:
+    """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is not up to date."""
+    rules = EvidenceReportRules.load()
+    sections = [
+        inventory(tables, rules),
+        alignment(tables, rules),
+        review_list(tables, rules),
+        slices(tables, rules),
+        flags(tables, rules),
+        statuses(tables, rules),
+        *rules_fired(tables, rules),
+        unknown_tools(tables, rules),
+        unknown_commands(tables, rules),
+    ]
+    return Report(
+        name=NAME,
+        title="Evidence report",
+        about="Computed from the work tables of this data folder; nothing here is a label, and no label depends on "
+        "it. Shares are of what "
+        "the column says, never rounded before they are summed.",
+        sections=sections,
+        rules={spec.file: canonical_digest(read_rules(spec.file)) for spec in rules.rule_files},
+    )

@@ -1,0 +1,36 @@
+"""Loader of evidence.toml: how much a report shows, and where rule files say their ids."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from pipeline.records.base import Record
+from pipeline.rules.base import Rules
+
+
+class RuleFile(Record):
+    """A rule file of the evidence layer, and where its rule ids stand beside `id` and `*_rule`."""
+
+    file: str
+    stage: str
+    values: list[str] = Field(default=[])  # tables whose values are ids
+    names: list[str] = Field(default=[])  # "table.key": that key of each entry of a list is an id
+    keys: list[str] = Field(default=[])  # tables whose keys are ids
+    others: list[str] = Field(default=[])  # ids that stand nowhere in the file
+    prefix: str = ""  # what a firing writes in front of an id
+
+
+class EvidenceReportRules(Rules):
+    """What the evidence report shows."""
+
+    FILE: ClassVar[str] = "evidence.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    alignment_rows: int
+    unknown_rows: int
+    review_rows: int
+    review_examples: int
+    plotted_tools: int
+    high_share_warning: float
+    categories: dict[str, str]
+    rule_files: list[RuleFile] = Field(alias="rule_file")

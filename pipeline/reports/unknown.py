@@ -1,0 +1,122 @@
+"""Tools and commands that no rule knows, the most frequent first: what the next rule should be about."""
+
+from collections import Counter
+
+import polars as pl
+
+from pipeline.construct.calls import READ_SCHEMA, CallReader
+from pipeline.construct.shell import Shell
+from pipeline.construct.shell_parse import Simple
+from pipeline.construct.shell_table import CommandTable, Part
+from pipeline.records.base import STEP_KEY
+from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.session import Step
+from pipeline.reports.counting import by_model, models_of, with_models
+from pipeline.reports.section import BY_MODEL, Row, Section, Tables
+from pipeline.reports.settings import EvidenceReportRules
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.shell import ShellRules
+
+
+def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
+    """Tools by name that only a verb in their name, or nothing at all, told apart."""
+    describe = DescribeRules.load()
+    verbs = [rule.id for rule in describe.verbs]
+    steps = tables(AlignedDescriptor)
+    unnamed = steps.filter(pl.col("event_rule").is_in([describe.fallback_rule, *verbs]))
+    rows = with_models(by_model(unnamed, ["tool_name_raw", "event_rule", "event_type"]), models_of(steps))
+    rows.sort(key=lambda row: row["event_rule"] != describe.fallback_rule)
+    nothing = [row for row in rows if row["event_rule"] == describe.fallback_rule]
+    return Section(
+        name="unknown_tools",
+        title="Unknown tools",
+        about="Tool calls whose tool no tool rule names. First those that nothing is known of (they stay `other`), "
+        "then those whose "
+        "category was read off a verb in the name.",
+        columns={
+            "tool_name_raw": "the tool's name as the session has it",
+            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`: the verb rule that decided",
+            "event_type": "category given, after alignment",
+            "steps": "tool calls",
+            BY_MODEL: "tool calls of that source model alone",
+        },
+        rows=rows,
+        facts={
+            "unknown_tool_calls": sum(row["steps"] for row in nothing),
+            "known_by_a_verb_only": sum(row["steps"] for row in rows) - sum(row["steps"] for row in nothing),
+        },
+        definitions={
+            "unknown_tool_calls": f"Tool calls with the rule `{describe.fallback_rule}`.",
+            "known_by_a_verb_only": "Tool calls whose category a verb rule gave.",
+        },
+        shown=rules.unknown_rows,
+    )
+
+
+class Unknown(CommandTable):
+    """The table of commands that keeps the names that it was asked for and has no rule for."""
+
+    def __init__(self, rules: ShellRules) -> None:
+        super().__init__(rules)
+        self.names: set[str] = set()
+
+    def by_rule(self, simple: Simple) -> Part:
+        found = super().by_rule(simple)
+        if found.rule == self.rules.fallback_rule:
+            self.names.add(simple.words[0])
+        return found
+
+
+def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
+    """Commands by name in the steps that only the fallback rule could name."""
+    shell_rules = ShellRules.load()
+    fallback = [shell_rules.fallback_rule, shell_rules.unparsed_rule]
+    steps = tables(AlignedDescriptor)
+    models = models_of(steps)
+    wanted = steps.filter(pl.col("event_rule").is_in(fallback)).select(STEP_KEY)
+    calls = (
+        tables(Step)
+        .join(wanted, on=STEP_KEY, how="semi")
+        .group_by("tool_name_raw", "arguments", "source_model")
+        .agg(n=pl.len())
+    )
+    counts: dict[str, Counter[str]] = {}
+    found = calls.sort("tool_name_raw", "arguments", "source_model", nulls_last=True).collect()
+    for names, model, number in zip(named(found, shell_rules), found["source_model"], found["n"], strict=True):
+        for name in names:
+            counts.setdefault(name, Counter())[model] += number
+    rows: list[Row] = [{"command": name, "steps": sum(n.values()), BY_MODEL: dict(n)} for name, n in counts.items()]
+    rows = with_models(sorted(rows, key=lambda row: (-row["steps"], row["command"])), models)
+    return Section(
+        name="unknown_commands",
+        title="Unknown commands",
+        about="Commands without a rule in the steps that took their category from the shell's fallback "
+        "(`code_execution`), looked for behind "
+        "wrappers too. A step with two of them counts for both; an unknown command beside a known and more "
+        "consequential one "
+        "named no step and is not here.",
+        columns={
+            "command": "bare name of the command",
+            "steps": "tool calls with it",
+            BY_MODEL: "tool calls of that source model alone",
+        },
+        rows=rows,
+        facts={"steps_named_by_the_fallback": int(found["n"].sum()), "different_commands": len(rows)},
+        definitions={
+            "steps_named_by_the_fallback": f"Tool calls with the rule {' or '.join(f'`{one}`' for one in fallback)}.",
+            "different_commands": "Different names of commands in them.",
+        },
+        shown=rules.unknown_rows,
+    )
+
+
+def named(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
+    """The unknown commands in each call, in the order of names."""
+    reader, shell, table, done = CallReader(DescribeRules.load()), Shell(shell_rules), Unknown(shell_rules), []
+    shell.table = table
+    for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():
+        table.names.clear()
+        said = dict(zip(READ_SCHEMA, reader.read(tool, arguments), strict=True))["command"]
+        list(shell.parts((said or "")[: shell_rules.max_length], 0))
+        done.append(sorted(table.names))
+    return done

@@ -1,0 +1,80 @@
+"""`openclawbench report`: files, headline and JSON; refused where the tables are not up to date."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from child import EXAMPLE, call, few_shards, files, table
+from conftest import Ran
+from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (a fixture)
+
+pytestmark = pytest.mark.slow
+
+PICTURES = {
+    f"{name}.{kind}"
+    for name in ("inventory", "alignment", "slices", "flags", "statuses", "rules")
+    for kind in ("png", "svg")
+}
+
+
+@pytest.fixture
+def reported(small: Ran, tmp_path: Path) -> Path:
+    """A copy of a data folder in which a report may be written."""
+    shutil.copytree(small.data, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def test_the_evidence_report_is_files_a_headline_and_json(reported: Path) -> None:
+    first = call("report", "evidence", "--data", reported)
+    assert first.status == 0, first.err
+    assert "code_execution" in first.text
+    folder = reported / "work" / "reports" / "evidence"
+    written = files(folder)
+    assert set(written) == PICTURES | {"evidence.md", "evidence.json"}
+    (folder / "left-over.png").write_bytes(b"")
+    again = call("report", "evidence", "--data", reported, "--json")
+    assert again.out == written["evidence.json"]
+    assert files(folder) == written
+
+
+def test_its_numbers_are_those_of_the_tables(reported: Path) -> None:
+    found = call("report", "evidence", "--data", reported, "--json").json["sections"]
+    steps = table(reported, "aligned_descriptor")
+    assert found["inventory"]["facts"]["steps"] == len(steps)
+    counted = {row["event_type"]: row["steps"] for row in found["inventory"]["rows"]}
+    assert {name: sum(step["event_type"] == name for step in steps) for name in counted} == counted
+    assert found["rules"]["facts"]["ids_in_no_file"] == 0
+    slices = {row["slice_label"]: row["trajectories"] for row in found["slices"]["rows"]}
+    assert slices["total"] == len(table(reported, "risk"))
+
+
+def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data")
+    ended = call("report", "evidence", "--data", data, env={"OPENCLAWBENCH_RAW": str(EXAMPLE / "raw")})
+    assert (ended.status, ended.out) == (2, b"")
+    assert "is not up to date. Run `openclawbench run" in ended.err
+    assert not (data / "work" / "reports").exists()
+
+
+def test_tables_of_former_rules_are_refused(reported: Path, tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    text = (Path(__file__).parents[2] / "pipeline" / "rules" / "risk.toml").read_text()
+    (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 2.3"))
+    ended = call("report", "evidence", "--data", reported, env={"OPENCLAWBENCH_RULES": str(rules)})
+    assert ended.status == 2
+    assert "Risk is not up to date" in ended.err
+
+
+def test_nothing_of_a_session_steers_a_terminal_or_the_markdown(nasty: Path) -> None:  # noqa: F811
+    for arguments in ([], ["--json"]):
+        ended = call("report", "evidence", "--data", nasty, *arguments)
+        assert ended.status == 0, ended.err
+        assert_harmless(ended.out + ended.err.encode())
+    folder = nasty / "work" / "reports" / "evidence"
+    assert_harmless((folder / "evidence.md").read_bytes())
+    assert NASTY_TOOL in {
+        row["tool_name_raw"]
+        for row in json.loads((folder / "evidence.json").read_bytes())["sections"]["alignment"]["rows"]
+    }

@@ -1,0 +1,217 @@
+"""The evidence report's numbers, each against rows made by hand or against the paper's."""
+
+import json
+from typing import Any
+
+import pytest
+from work_tables import described, step, tables, with_texts
+
+from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.risk import Onset, Risk
+from pipeline.records.session import TraceSummaryRow
+from pipeline.reports.alignment import alignment, review_list
+from pipeline.reports.fired import known_ids, rules_fired
+from pipeline.reports.flags import flags
+from pipeline.reports.inventory import inventory
+from pipeline.reports.section import Section
+from pipeline.reports.settings import EvidenceReportRules
+from pipeline.reports.slices import slices
+from pipeline.reports.statuses import statuses
+from pipeline.reports.unknown import unknown_commands, unknown_tools
+from pipeline.rules.base import read_rules
+
+RULES = EvidenceReportRules.load()
+PAPER_T14 = {  # slice -> trajectories, percentage
+    "pass_low_risk": (26_541, 84.89),
+    "pass_medium_risk": (2_690, 8.60),
+    "pass_high_risk": (1_904, 6.09),
+    "fail_low_risk": (42, 0.13),
+    "fail_medium_risk": (23, 0.07),
+    "fail_high_risk": (64, 0.20),
+}
+
+
+def by(section: Section, key: str) -> dict[Any, dict[str, Any]]:
+    return {row[key]: row for row in section.rows}
+
+
+def risk(label: str | None, bucket: str | None = None) -> dict[str, Any]:
+    bucket = bucket or (label or "").split("_")[1]
+    return {
+        "source_model": "m",
+        "trajectory_id": "t",
+        "slice_label": label,
+        "risk_bucket": bucket,
+        "risk_breakdown": [],
+    }
+
+
+def test_the_inventory_has_every_category_and_adds_up() -> None:
+    steps = [step(1), step(2, source_model="n"), step(3, event_type="query"), step(4, event_type="dreaming")]
+    found = inventory(described(*steps), RULES)
+    rows = by(found, "event_type")
+    assert len(rows) == 14
+    assert (rows["read"]["steps"], rows["read"]["by_model"]) == (2, {"m": 1, "n": 1})
+    assert rows["query"]["by_model"] == {"m": 1, "n": 0}
+    assert rows["communication"]["steps"] == 0
+    assert rows["dreaming"]["definition"] == "not in the closed set"
+    assert sum(row["share"] for row in found.rows) == pytest.approx(1)
+    assert found.facts == {"steps": 4, "categories_without_a_step": 11, "outside_the_closed_set": 1}
+
+
+def test_the_inventory_of_nothing_has_no_shares() -> None:
+    found = inventory(described(), RULES)
+    assert {row["share"] for row in found.rows} == {None}
+
+
+def test_alignment_counts_pairs_of_names_and_category_without_replies() -> None:
+    moved = {"event_type": "query", "previous_event_type": "other", "alignment_case": "fuzzy", "alignment_rule": "f"}
+    steps = [
+        step(1),
+        step(2, source_model="n"),
+        step(3, tool_name="search", tool_name_raw="my_search", **moved),
+        step(4, event_type="reply", alignment_case="reply", tool_name=None, alignment_rule=None),
+    ]
+    found = alignment(described(*steps), RULES)
+    assert [(row["tool_name_raw"], row["steps"]) for row in found.rows] == [("read", 2), ("my_search", 1)]
+    assert found.facts["tool_calls"] == 3
+    assert found.facts["category_changed"] == 1
+    assert found.facts["exact_share"] == pytest.approx(2 / 3, abs=1e-6)
+    assert found.facts["ambiguous_share"] == 0
+
+
+def test_the_review_list_has_what_alignment_left_open_with_steps_to_look_at() -> None:
+    kept = {"alignment_case": "kept", "alignment_rule": None, "tool_name": "zap"}
+    unclear = {
+        "alignment_case": "ambiguous",
+        "alignment_rule": "fuzzy.read fuzzy.write",
+        "tool_name": "file_read_write",
+    }
+    found = review_list(described(step(1), *(step(n, **kept) for n in range(2, 7)), step(8, **unclear)), RULES)
+    assert [(row["tool_name_raw"], row["steps"]) for row in found.rows] == [("file_read_write", 1), ("zap", 5)]
+    assert found.rows[1]["examples"] == ["m/t 2", "m/t 3", "m/t 4"]
+    assert found.facts == {"ambiguous_names": 1, "unknown_names": 1}
+
+
+def test_the_papers_slices_give_the_papers_shares() -> None:
+    rows = [risk(label) for label, (count, _) in PAPER_T14.items() for _ in range(count)]
+    found = slices(tables({Risk: rows}), RULES)
+    shown = by(found, "slice_label")
+    for label, (count, percentage) in PAPER_T14.items():
+        assert (shown[label]["trajectories"], round(100 * shown[label]["share"], 2)) == (count, percentage)
+    assert shown["total"]["trajectories"] == 31_264
+    assert round(100 * found.facts["passing_that_are_high_risk_share"], 2) == 6.12
+    assert round(100 * found.facts["high_risk_that_are_passing_share"], 2) == 96.75
+    assert "no_outcome" not in shown
+
+
+def test_a_trajectory_without_an_outcome_is_counted_and_outside_the_shares() -> None:
+    rows = [risk("pass_high_risk"), risk("pass_low_risk"), risk(None, "high"), risk(None, "high")]
+    found = slices(tables({Risk: rows}), RULES)
+    shown = by(found, "slice_label")
+    assert shown["no_outcome"]["trajectories"] == 2
+    assert (shown["pass_low_risk"]["share"], shown["pass_low_risk"]["scored_share"]) == (0.25, 0.5)
+    assert found.facts["passing_that_are_high_risk_share"] == 0.5
+    assert found.facts["high_risk_that_are_passing_share"] == 1
+    assert (found.facts["high_bucket_share"], found.facts["high_bucket_is_too_full"]) == (0.75, True)
+
+
+def test_slices_of_nothing_have_no_shares() -> None:
+    assert slices(tables({}), RULES).facts["passing_that_are_high_risk_share"] is None
+
+
+def test_flags_that_stand_on_one_step_meet_in_both_directions() -> None:
+    steps = [
+        step(1, auto_flags=["hedge", "error_signal"]),
+        step(2, auto_flags=["hedge"]),
+        step(1, trajectory_id="other", auto_flags=["brand_new"]),
+        step(3),
+    ]
+    found = flags(described(*steps), RULES)
+    rows = by(found, "flag")
+    assert (rows["hedge"]["steps"], rows["hedge"]["with error_signal"], rows["hedge"]["share"]) == (2, 1, 0.5)
+    assert rows["error_signal"]["with hedge"] == 1
+    assert rows["brand_new"]["steps"] == 1
+    assert found.facts == {"flagged_steps": 3, "flagged_share": 0.75}
+
+
+def test_statuses_by_tool_add_up_and_count_failures() -> None:
+    ends = ["ok", "ok", "timeout", "unknown"]
+    steps = [step(n, tool_status=end) for n, end in enumerate(ends)]
+    found = statuses(
+        described(*steps, step(9, tool_name="exec", tool_status="strange"), step(10, tool_status=None)), RULES
+    )
+    rows = by(found, "tool_name")
+    assert (rows["read"]["calls"], rows["read"]["ok"], rows["read"]["timeout"]) == (4, 2, 1)
+    assert rows["read"]["failed_share"] == 0.25
+    assert rows["exec"]["strange"] == 1
+    assert found.facts["tool_calls"] == 5
+
+
+def test_rules_that_fired_are_those_that_gave_a_value() -> None:
+    evidence = [{"flag": "hedge", "rule_id": "hedge.seems", "field": "thinking", "start": 0, "end": 5}]
+    unclear = "fuzzy.read fuzzy.write"
+    key = {"source_model": "m", "trajectory_id": "t"}
+    breakdown = [{"signal": "other_steps", "count": 0}, {"signal": "subset_prior", "count": 1}]
+    onset = {"candidate": "c", "step_id": 1, "rule_id": "onset.earliest_side_effect_step"}
+    given: dict[Any, list[dict[str, Any]]] = {
+        AlignedDescriptor: [
+            step(1, flag_evidence=evidence, alignment_rule=unclear),
+            step(2, event_rule="shell.no_such_rule"),
+        ],
+        Risk: [risk("pass_low_risk") | {"risk_breakdown": breakdown}],
+        Onset: [key | {"onset_rules": [onset]}],
+        TraceSummaryRow: [key | {"trace_summary": {"behaviour_rule": "otherwise"}}],
+    }
+    by_file, never, ever = rules_fired(tables(given), RULES)
+    fired = {(row["file"], row["rule_id"]): row["fired"] for row in ever.rows}
+    silent = {row["rule_id"] for row in never.rows}
+    assert fired == {
+        ("describe.toml", "tool.read"): 1,
+        ("describe.toml", "status.no_sign_of_failure"): 2,
+        ("describe.toml", "effect.none"): 2,
+        ("flags.toml", "hedge.seems"): 1,
+        ("align.toml", "alias.read"): 1,
+        ("align.toml", "fuzzy.read"): 1,
+        ("align.toml", "fuzzy.write"): 1,
+        ("risk.toml", "subset_prior"): 1,
+        ("onset.toml", "onset.earliest_side_effect_step"): 1,
+        ("trace.toml", "otherwise"): 1,
+        (None, "shell.no_such_rule"): 1,
+    }
+    assert by_file.facts["ids_in_no_file"] == 1
+    assert by_file.facts["never_fired"] == len(never.rows) == by_file.facts["rules"] - 10
+    assert {"other_steps", "shell.nothing_else", "flag.memory_target", "alias.exec", "effect.not_done"} <= silent
+
+
+@pytest.mark.parametrize("spec", RULES.rule_files, ids=lambda spec: spec.file)
+def test_every_id_of_a_rule_file_is_known_once(spec: Any) -> None:
+    ids = known_ids(spec)
+    assert len(ids) == len(set(ids)) > 0
+    text = json.dumps(read_rules(spec.file))
+    assert set(spec.others) < set(ids)
+    assert all(json.dumps(one.removeprefix(spec.prefix)) in text for one in ids if one not in spec.others)
+
+
+def test_unknown_tools_come_with_what_little_is_known_of_them() -> None:
+    verb = step(3, tool_name="get_weather", event_rule="verb.read")
+    found = unknown_tools(described(step(1), step(2, tool_name="zap", event_rule="tool.unknown"), verb), RULES)
+    assert [(row["tool_name_raw"], row["event_rule"]) for row in found.rows] == [
+        ("zap", "tool.unknown"),
+        ("get_weather", "verb.read"),
+    ]
+    assert found.facts == {"unknown_tool_calls": 1, "known_by_a_verb_only": 1}
+
+
+def test_unknown_commands_are_found_behind_wrappers_and_among_known_ones() -> None:
+    def call(number: int, command: str, rule: str = "shell.program") -> dict[str, Any]:
+        return step(number, tool_name="exec", event_rule=rule, arguments=json.dumps({"command": command}))
+
+    steps = [
+        call(1, "sudo frobnicate --all && ls"),
+        call(2, "cd x; ./bin/frobnicate | head; quux"),
+        call(3, "frobnicate", rule="shell.redirect"),
+    ]
+    found = unknown_commands(with_texts(*steps), RULES)
+    assert [(row["command"], row["steps"]) for row in found.rows] == [("frobnicate", 2), ("quux", 1)]
+    assert found.facts == {"steps_named_by_the_fallback": 2, "different_commands": 2}
