@@ -23,6 +23,7 @@ from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
 from pipeline.console.terminal import errors, output, safe
 from pipeline.console.trace import print_raw, raw_records
+from pipeline.console.validate_cli import validate
 from pipeline.console.work import Done, bring, current
 from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
 from pipeline.flow import VERBS
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 app.add_typer(report_group, name="report")
+app.command("validate")(validate)
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]

@@ -1,0 +1,39 @@
+"""`openclawbench validate`: what is wrong with a release, as a table or as JSON."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.console.terminal import output, table
+from pipeline.release.validate.findings import Findings
+
+NEEDS_A_PERSON = 1
+Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
+
+
+def validate(release: Folder, json_out: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Check a release against itself: schemas, keys, tiers, splits, quotes, spans, numbers, checksums."""
+    from pipeline.release.validate.validate import validate as every_check
+
+    findings = every_check(release)
+    if json_out:
+        print(json.dumps(findings.as_data(), indent=1, ensure_ascii=False))
+    else:
+        print_findings(findings)
+    if not findings.ok:
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+def print_findings(findings: Findings) -> None:
+    """What was looked at, and a table of what is wrong."""
+    console = output()
+    looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
+    if findings.ok:
+        console.print(f"valid: {looked}")
+        return
+    rows = [[one.check, one.file, one.line, one.message] for one in findings.kept]
+    console.print(table(None, ["check", "file", "line", "what is wrong"], rows))
+    more = sum(findings.counts.values()) - len(findings.kept)
+    console.print(f"\n{sum(findings.counts.values())} findings ({more} not shown) in {looked}")

@@ -1,0 +1,46 @@
+"""What is wrong with a release: collected with its place, reported together (own choice)."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+KEPT = 20  # findings of one check that are kept whole; the others are counted
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong. `line` counts from 1; null where the file as a whole is meant."""
+
+    check: str
+    file: str
+    line: int | None
+    message: str
+
+
+@dataclass
+class Findings:
+    """All of them: counts are exact, the texts of each check are kept up to a limit, so that memory is bounded."""
+
+    kept: list[Finding] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    checked: Counter[str] = field(default_factory=Counter)  # what was looked at: files, lines, quotes …
+
+    def add(self, check: str, file: str, message: str, line: int | None = None) -> None:
+        """Count a finding; keep it where the check has few."""
+        self.counts[check] += 1
+        if self.counts[check] <= KEPT:
+            self.kept.append(Finding(check, file, line, message))
+
+    @property
+    def ok(self) -> bool:
+        """True where nothing is wrong."""
+        return not self.counts
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data for --json."""
+        return {
+            "valid": self.ok,
+            "checked": dict(self.checked),
+            "counts": dict(self.counts),
+            "findings": [vars(one) for one in self.kept],
+        }

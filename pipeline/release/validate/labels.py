@@ -1,0 +1,100 @@
+"""Label files: each record of the corpus on one side or left out with a reason, in each cut; Parquet says the same."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from pipeline.records.base import Keyed
+from pipeline.records.release import LabelRow
+from pipeline.release.publish import CUTS, SIDES
+from pipeline.release.split import label_status
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.lines import Key, Line, read_lines
+from pipeline.release.validate.slim import Slim
+from pipeline.tables import schema
+
+COPIED = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier")
+
+
+class Exclusion(Keyed):
+    """A line of label_exclusions.jsonl."""
+
+    reason: str
+
+
+def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
+    """Both cuts."""
+    for cut, folder in CUTS.items():
+        found: Counter[Key] = Counter()
+        tasks: dict[str, set[str]] = {side: set() for side in SIDES}
+        for side in SIDES:
+            name = f"{folder}silver_{side}_labels.jsonl"
+            rows = [line for line in read_lines(root, name, LabelRow, findings, unique=True)]
+            for line in rows:
+                found[line.key] += 1
+                check_row(name, line, records, cut, findings)
+                if line.key in records:
+                    tasks[side].add(records[line.key].basis["task_digest"])
+            check_parquet(root, f"{folder}silver_{side}_labels.parquet", [one.record for one in rows], findings)
+        left_out = f"{folder}label_exclusions.jsonl"
+        for excluded in read_lines(root, left_out, Exclusion, findings, unique=True):
+            found[excluded.key] += 1
+        check_whole(folder, found, records, findings)
+        if cut == "default_cut":
+            check_tasks(folder, tasks, findings)
+
+
+def check_row(name: str, line: Line[LabelRow], records: dict[Key, Slim], cut: str, findings: Findings) -> None:
+    """A label row repeats its record."""
+    known, row = records.get(line.key), line.record
+    if known is None:
+        findings.add("labels", name, f"{line.key[1]} is not in the master table", line.number)
+        return
+    for field in COPIED:
+        if getattr(row, field) != known.basis[field]:
+            message = f"{line.key[1]}: {field} is {getattr(row, field)}, the record says {known.basis[field]}"
+            findings.add("labels", name, message, line.number)
+    status = label_status(known.basis)
+    if row.label_status != status:
+        findings.add("labels", name, f"{line.key[1]}: label_status is {row.label_status}, not {status}", line.number)
+    scoreable = not known.basis["incomplete"] and known.basis["num_steps"] > 0
+    if row.scoreable != scoreable:
+        findings.add("labels", name, f"{line.key[1]}: scoreable is {row.scoreable}, not {scoreable}", line.number)
+    if cut == "default_cut" and row.in_calibration_pool:
+        findings.add("leak", name, f"{line.key[1]} is of the calibration pool, which leaves this cut", line.number)
+
+
+def check_whole(folder: str, found: Counter[Key], records: dict[Key, Slim], findings: Findings) -> None:
+    """Train, test and left out divide the corpus."""
+    where = folder or "silver_*_labels.jsonl"
+    for key, count in sorted(found.items()):
+        if count > 1:
+            findings.add("leak", where, f"{'/'.join(key)} stands {count} times in train, test and exclusions")
+    for key in sorted(records.keys() - found.keys()):
+        findings.add("labels", where, f"{'/'.join(key)} is in no label file and left out without a reason")
+
+
+def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> None:
+    """No task is on both sides of the default cut."""
+    for task in sorted(tasks["train"] & tasks["test"]):
+        findings.add("leak", folder or "silver_*_labels.jsonl", f"{task[:80]} is on both sides of the default cut")
+
+
+def check_parquet(root: Path, name: str, rows: list[LabelRow], findings: Findings) -> None:
+    """The Parquet file has the rows of the JSONL file beside it, with the record's types."""
+    path = root / name
+    if not path.is_file():
+        findings.add("file_missing", name, "a release owes this file")
+        return
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        findings.add("parquet", name, f"cannot be read: {str(error).splitlines()[0]}")
+        return
+    want: list[dict[str, Any]] = [row.model_dump() for row in rows]
+    if dict(frame.schema) != dict(schema(LabelRow)):
+        findings.add("parquet", name, "has other columns or types than the label record")
+    elif frame.to_dicts() != want:
+        findings.add("parquet", name, f"has {frame.height} rows that are not those of the JSONL file ({len(want)})")

@@ -1,0 +1,86 @@
+"""Lines of a JSONL file: JSON, the published JSON Schema and the record agree that each is one, keys are unique."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from pipeline.canonical import canonical_json
+from pipeline.records.base import Keyed
+from pipeline.release.validate.findings import Findings
+from pipeline.schemas import json_schema
+
+One = TypeVar("One", bound=Keyed)
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Line(Generic[One]):
+    """A line that is what it should be."""
+
+    number: int  # from 1
+    raw: bytes  # without the newline
+    record: One
+
+    @property
+    def key(self) -> Key:
+        """(source_model, trajectory_id)."""
+        return self.record.source_model, self.record.trajectory_id
+
+
+@cache
+def validator(record: type[Keyed]) -> Draft202012Validator:
+    """The validator of a record's published schema."""
+    return Draft202012Validator(json_schema(record))
+
+
+def read_lines(root: Path, name: str, record: type[One], findings: Findings, unique: bool) -> Iterator[Line[One]]:
+    """The good lines of a file, one in memory at a time; what is wrong with the others is a finding."""
+    path = root / name
+    if not path.is_file():
+        findings.add("file_missing", name, "a release owes this file")
+        return
+    seen: set[Key] = set()
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            if not raw.endswith(b"\n"):
+                findings.add("json", name, "the last line does not end in a newline: the file may be cut", number)
+            findings.checked["lines"] += 1
+            line = read_line(name, number, raw.rstrip(b"\n"), record, findings)
+            if line is None:
+                continue
+            if unique and line.key in seen:
+                findings.add("key_unique", name, f"{'/'.join(line.key)} stands here a second time", number)
+            seen.add(line.key)
+            yield line
+
+
+def read_line(name: str, number: int, raw: bytes, record: type[One], findings: Findings) -> Line[One] | None:
+    """One line, or null with a finding. The JSON Schema and the record must say the same of it."""
+    try:
+        value: Any = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        findings.add("json", name, f"is no JSON: {error}", number)
+        return None
+    said = next(validator(record).iter_errors(value), None)
+    try:
+        found = record.model_validate_json(raw, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        findings.add("schema", name, f"{where or 'the line'}: {first['msg']}", number)
+        if said is None:
+            findings.add("schemas_disagree", name, f"{where}: the published JSON Schema accepts it", number)
+        return None
+    if said is not None:
+        where = ".".join(map(str, said.absolute_path))
+        findings.add("schemas_disagree", name, f"{where or 'the line'}: only the JSON Schema refuses it", number)
+        return None
+    if canonical_json(value).encode() != raw:
+        findings.add("canonical", name, "is not in the form in which a release writes JSON", number)
+    return Line(number, raw, found)

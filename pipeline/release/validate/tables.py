@@ -1,0 +1,102 @@
+"""The files of one source model (T37): the tiers divide the master table, the others repeat it letter for letter."""
+
+import hashlib
+from pathlib import Path
+
+from pipeline.records.release import Master, PositiveStructured, StageRaw
+from pipeline.release.publish import ROOT
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, STAGES, TIER_FILES, stage_raw_file
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.lines import Key, read_lines
+from pipeline.release.validate.record import REVIEW, problems
+from pipeline.release.validate.slim import Slim, slim
+from pipeline.rules.checks import CheckRules
+from pipeline.rules.taxonomy import Taxonomy
+
+
+def check_model(root: Path, model: str, findings: Findings) -> dict[Key, Slim]:
+    """Check the files of one model; what later checks need of each of its records."""
+    folder = f"{ROOT}/{model}"
+    records = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
+    check_tiers(root, folder, records, findings)
+    check_positives(root, f"{folder}/{POSITIVES_FILE}", records, findings)
+    for stage in STAGES:
+        check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
+    return records
+
+
+def check_master(root: Path, name: str, model: str, findings: Findings) -> dict[Key, Slim]:
+    """Every line of the master table."""
+    taxonomy, rules = Taxonomy.load(), CheckRules.load()
+    records: dict[Key, Slim] = {}
+    former: Key | None = None
+    for line in read_lines(root, name, Master, findings, unique=True):
+        findings.checked["records"] += 1
+        findings.checked["quotes"] += len(line.record.evidence_steps)
+        if line.record.source_model != model:
+            findings.add("tables", name, f"source_model is {line.record.source_model}, the folder {model}", line.number)
+        if former is not None and line.key < former:
+            findings.add("tables", name, f"{line.key[1]} stands behind {former[1]}: lines are not sorted", line.number)
+        former = line.key
+        for check, message in problems(line.record, taxonomy, rules):
+            findings.add(check, name, f"{line.key[1]}: {message}", line.number)
+        records[line.key] = slim(line.record, line.raw)
+    return records
+
+
+def check_tiers(root: Path, folder: str, records: dict[Key, Slim], findings: Findings) -> None:
+    """Each record stands, the same bytes, in the file of its tier and in no other."""
+    found: dict[Key, str] = {}
+    for tier, file in TIER_FILES.items():
+        name = f"{folder}/{file}"
+        for line in read_lines(root, name, Master, findings, unique=True):
+            known = records.get(line.key)
+            if known is None:
+                findings.add("tiers", name, f"{line.key[1]} is not in the master table", line.number)
+                continue
+            if line.key in found and found[line.key] != name:
+                findings.add("tiers", name, f"{line.key[1]} stands in {found[line.key]} too", line.number)
+            found[line.key] = name
+            if line.record.quality_tier != tier:
+                findings.add("tiers", name, f"{line.key[1]} is of tier {line.record.quality_tier}", line.number)
+            if hashlib.sha256(line.raw).digest() != known.digest:
+                findings.add("tiers", name, f"{line.key[1]} differs from its line in the master table", line.number)
+    for key in sorted(records.keys() - found.keys()):
+        findings.add("tiers", f"{folder}/{TIER_FILES.get(records[key].tier, '')}", f"{key[1]} is missing")
+
+
+def check_positives(root: Path, name: str, records: dict[Key, Slim], findings: Findings) -> None:
+    """The accepted anomalous records and no others, each a part of its master record."""
+    want = {key for key, one in records.items() if one.basis["is_anomalous"] and one.tier != REVIEW}
+    found: set[Key] = set()
+    for line in read_lines(root, name, PositiveStructured, findings, unique=True):
+        found.add(line.key)
+        if line.key not in want:
+            findings.add("positives", name, f"{line.key[1]} is no accepted anomalous record", line.number)
+        elif hashlib.sha256(line.raw).digest() != records[line.key].positive:
+            findings.add("positives", name, f"{line.key[1]} differs from its record in the master table", line.number)
+    for key in sorted(want - found):
+        findings.add("positives", name, f"{key[1]} is missing")
+
+
+def check_raw(root: Path, name: str, stage: str, records: dict[Key, Slim], findings: Findings) -> None:
+    """Every answer belongs to a record, and the answer that decided is the one that the record shows."""
+    answered: set[Key] = set()
+    for line in read_lines(root, name, StageRaw, findings, unique=False):
+        row, known = line.record, records.get(line.key)
+        if known is None:
+            findings.add("raw_answers", name, f"{line.key[1]} is not in the master table", line.number)
+            continue
+        if row.stage != stage:
+            findings.add("raw_answers", name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
+        if row.purpose != "label":
+            continue
+        if line.key in answered:
+            findings.add("raw_answers", name, f"{line.key[1]} is answered twice", line.number)
+        answered.add(line.key)
+        shown = known.stages[stage]
+        if shown != (row.parsed and hashlib.sha256(row.parsed.encode()).digest()):
+            findings.add("raw_answers", name, f"{line.key[1]}: the record shows another answer of stage {stage}", line.number)
+    for key in sorted(one for one, known in records.items() if known.stages[stage] is not None and one not in answered):
+        findings.add("raw_answers", name, f"{key[1]}: the answer that the record shows is missing")
+

@@ -1,0 +1,28 @@
+"""`openclawbench validate RELEASE_DIR`: every check, in order, on any copy of a release."""
+
+from pathlib import Path
+
+from pipeline.errors import WrongUse
+from pipeline.release.publish import ROOT
+from pipeline.release.validate.checksums import check_checksums
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.labels import check_labels
+from pipeline.release.validate.lines import Key
+from pipeline.release.validate.numbers import check_numbers
+from pipeline.release.validate.slim import Slim
+from pipeline.release.validate.tables import check_model
+
+
+def validate(root: Path) -> Findings:
+    """Everything that is wrong with the release in `root`. WrongUse where it is no release folder at all."""
+    if not (root / ROOT).is_dir():
+        raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
+    findings = Findings()
+    check_checksums(root, findings)
+    models = sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
+    records: dict[Key, Slim] = {}
+    for model in models:
+        records |= check_model(root, model, findings)
+    check_labels(root, records, findings)
+    check_numbers(root, models, records, findings)
+    return findings

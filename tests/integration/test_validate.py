@@ -1,0 +1,257 @@
+"""`openclawbench validate`: a good release passes from anywhere, and each way of breaking one is named."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from child import call
+from conftest import Ran
+
+from pipeline.canonical import canonical_json
+from pipeline.release.validate.validate import validate
+
+pytestmark = pytest.mark.slow
+
+A = "fulltax_prod_v1/scripted-a"
+MASTER = f"{A}/master_table_all.jsonl"
+MAIN = f"{A}/accepted_main_all.jsonl"
+POSITIVES = f"{A}/positives_structured_all.jsonl"
+TRAIN, TEST = "silver_train_labels.jsonl", "silver_test_labels.jsonl"
+Change = Callable[[dict[str, Any]], object]
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line]
+
+
+def put(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_bytes(b"".join(canonical_json(row).encode() + b"\n" for row in rows))
+
+
+def seal(root: Path) -> None:
+    """Checksums that fit, so that only the damage itself can be noticed."""
+    sums = []
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and name != "CHECKSUMS.sha256":
+            sums.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
+    (root / "CHECKSUMS.sha256").write_text("".join(sums))
+
+
+def anomalous(row: dict[str, Any]) -> bool:
+    return bool(row["is_anomalous"]) and row["quality_tier"] != "review_or_unresolved"
+
+
+def normal(row: dict[str, Any]) -> bool:
+    return row["is_anomalous"] is False
+
+
+def everywhere(root: Path, which: Callable[[dict[str, Any]], bool], change: Change) -> None:
+    """Change the first such record of a master table, and its line in its tier's file, alike."""
+    masters = [(model, row) for model in ("scripted-a", "scripted-b") for row in rows_of(root / master_of(model))]
+    model, victim = next((model, row) for model, row in masters if which(row))
+    key = victim["trajectory_id"]
+    for name in (master_of(model), master_of(model).replace("master_table", "accepted_main")):
+        rows = rows_of(root / name)
+        for row in rows:
+            if row["trajectory_id"] == key:
+                change(row)
+        put(root / name, rows)
+
+
+def master_of(model: str) -> str:
+    return f"fulltax_prod_v1/{model}/master_table_all.jsonl"
+
+
+def one(name: str, which: Callable[[dict[str, Any]], bool], change: Change) -> Callable[[Path], None]:
+    """Change the first such row of one file."""
+
+    def damage(root: Path) -> None:
+        rows = rows_of(root / name)
+        change(next(row for row in rows if which(row)))
+        put(root / name, rows)
+
+    return damage
+
+
+def both(which: Callable[[dict[str, Any]], bool], change: Change) -> Callable[[Path], None]:
+    return lambda root: everywhere(root, which, change)
+
+
+def drop(name: str) -> Callable[[Path], None]:
+    return lambda root: put(root / name, rows_of(root / name)[1:])
+
+
+def double(name: str) -> Callable[[Path], None]:
+    return lambda root: put(root / name, [*(rows := rows_of(root / name)), rows[-1]])
+
+
+def leak(root: Path) -> None:
+    put(root / TEST, [*rows_of(root / TEST), rows_of(root / TRAIN)[0]])
+
+
+def parquet_differs(root: Path) -> None:
+    path = root / "silver_train_labels.parquet"
+    pl.read_parquet(path).with_columns(scoreable=~pl.col("scoreable")).write_parquet(path)
+
+
+def summary_lies(root: Path) -> None:
+    path = root / "dataset_summary.json"
+    said = json.loads(path.read_text())
+    said["totals"]["trajectories"] += 1
+    path.write_text(json.dumps(said))
+
+
+def any_row(_row: dict[str, Any]) -> bool:
+    return True
+
+
+def with_steps(row: dict[str, Any]) -> bool:
+    return len(row["steps"]) > 1 and row["quality_tier"] == "high_confidence_accepted"
+
+
+def anomalous_with_steps(row: dict[str, Any]) -> bool:
+    return anomalous(row) and row["num_steps"] > 1
+
+
+def late_onset(row: dict[str, Any]) -> None:
+    row.update(earliest_recoverable_onset=row["num_steps"], earliest_harmful_onset=1)
+
+
+WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a flipped label": (both(normal, lambda row: row.update(is_anomalous=True)), "protocol_|label|numbers"),
+    "a flipped label in a label file": (one(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "labels"),
+    "another subtype in a label file": (one(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "labels"),
+    "a subtype outside the set": (both(anomalous, lambda r: r.update(anomaly_type_l2="laziness")), "vocabulary"),
+    "a family that is another's": (
+        both(anomalous, lambda r: r.update(anomaly_type_l1="state_integrity_failures")),
+        "protocol_taxonomy_correctness",
+    ),
+    "a missing line of the master table": (drop(MASTER), "tiers"),
+    "a missing line of a tier": (drop(MAIN), "tiers"),
+    "a missing positive": (drop(POSITIVES), "positives"),
+    "a missing label": (drop(TRAIN), "labels"),
+    "a missing answer": (drop(f"{A}/stage_a_raw_pass1.jsonl"), "raw_answers"),
+    "a duplicated key": (double(MASTER), "key_unique"),
+    "a duplicated label": (double(TRAIN), "key_unique|leak"),
+    "a duplicated answer": (double(f"{A}/stage_a_raw_pass1.jsonl"), "raw_answers"),
+    "a trajectory on both sides": (leak, "leak"),
+    "an onset out of range": (
+        both(anomalous, lambda r: r.update(earliest_harmful_onset=r["num_steps"] + 1)),
+        "onset_range",
+    ),
+    "onsets in the wrong order": (
+        both(anomalous_with_steps, late_onset),
+        "protocol_onset_consistency",
+    ),
+    "a span out of range": (
+        both(anomalous, lambda r: r["segment_spans"][0].update(end_step=99)),
+        "span_range",
+    ),
+    "a quote that stands nowhere": (
+        both(anomalous, lambda r: r["evidence_steps"][0].update(quote="never said by anybody")),
+        "quote",
+    ),
+    "steps misnumbered": (both(with_steps, lambda r: r["steps"][0].update(step_id=2)), "steps"),
+    "a step taken out": (both(with_steps, lambda r: r["steps"].pop()), "steps"),
+    "a category that does not exist": (both(with_steps, lambda r: r["steps"][0].update(event_type="magic")), "schema"),
+    "a status that does not exist": (
+        both(with_steps, lambda r: r["steps"][0].update(tool_status="fine")),
+        "vocabulary",
+    ),
+    "a flag that does not exist": (
+        both(with_steps, lambda r: r["steps"][0].update(auto_flags=["nervous"])),
+        "vocabulary",
+    ),
+    "a slice that is not outcome and bucket": (both(normal, lambda r: r.update(slice_label="fail_high_risk")), "context"),
+    "an outcome that the oracle does not say": (both(normal, lambda r: r.update(oracle_outcome="fail")), "context"),
+    "a score that its breakdown does not give": (both(with_steps, lambda r: r.update(risk_score_raw=55.5)), "context"),
+    "a review cause beside acceptance": (both(normal, lambda r: r.update(review_cause="malformed_span")), "tier"),
+    "repaired without a repair": (both(normal, lambda r: r.update(quality_tier="accepted_repaired")), "tier"),
+    "a normal record with a severity": (both(normal, lambda r: r.update(severity="low")), "label"),
+    "a field too many": (both(any_row, lambda r: r.update(source_file="/home/x.jsonl")), "schema"),
+    "a field too few": (both(any_row, lambda r: r.pop("risk_bucket")), "schema"),
+    "a number as text": (both(any_row, lambda r: r.update(num_steps=str(r["num_steps"]))), "schema"),
+    "a line that is no JSON": (lambda root: append(root / MASTER, b"{\n"), "json"),
+    "a cut file": (lambda root: cut(root / MASTER), "json"),
+    "a summary that lies": (summary_lies, "numbers"),
+    "Parquet that differs": (parquet_differs, "parquet"),
+    "Parquet that is none": (lambda root: (root / "silver_test_labels.parquet").write_bytes(b"PAR1"), "parquet"),
+    "a file missing": (lambda root: (root / POSITIVES).unlink(), "file_missing"),
+    "another answer than the record shows": (
+        one(f"{A}/stage_a_raw_pass1.jsonl", any_row, lambda r: r.update(parsed='{"route_label":"review"}')),
+        "raw_answers",
+    ),
+}
+
+
+def append(path: Path, more: bytes) -> None:
+    path.write_bytes(path.read_bytes() + more)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-40])
+
+
+@pytest.fixture
+def copy(small: Ran, tmp_path: Path) -> Path:
+    """A copy of a release, in a folder whose path has blanks."""
+    root = tmp_path / "a copy of it"
+    shutil.copytree(small.data / "release", root)
+    return root
+
+
+def test_a_release_is_valid_wherever_it_lies(copy: Path) -> None:
+    findings = validate(copy)
+    assert findings.ok, findings.kept
+    assert findings.checked["records"] == 12
+    assert findings.checked["quotes"] > 0
+
+
+def test_the_whole_example_is_valid_by_the_command(example: Ran) -> None:
+    ended = call("validate", example.data / "release")
+    assert ended.status == 0, ended.text
+    assert ended.text.startswith("valid: ")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
+    damage, expected = WAYS[way]
+    damage(copy)
+    seal(copy)
+    findings = validate(copy)
+    assert any(name.startswith(tuple(expected.split("|"))) for name in findings.counts), (way, findings.kept)
+
+
+def test_a_changed_byte_is_noticed_by_the_checksums(copy: Path) -> None:
+    path = copy / "taxonomy.toml"
+    path.write_bytes(path.read_bytes() + b"\n")
+    assert validate(copy).counts == {"checksum": 1}
+
+
+def test_files_that_are_not_listed_and_lists_that_are_wrong_are_named(copy: Path) -> None:
+    (copy / "notes.txt").write_text("mine")
+    append(copy / "CHECKSUMS.sha256", b"not a line\n")
+    assert set(validate(copy).counts) == {"file_not_listed", "checksum_list"}
+
+
+def test_a_table_names_file_line_and_what_is_wrong(copy: Path) -> None:
+    WAYS["a quote that stands nowhere"][0](copy)
+    ended = call("validate", copy)
+    assert ended.status == 1
+    assert "never said by anybody" in ended.text
+    assert "master_table_all.jsonl" in ended.text
+    said = call("validate", copy, "--json").json
+    assert said["valid"] is False
+    assert said["counts"]["quote"] == 1
+
+
+def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
+    ended = call("validate", tmp_path)
+    assert ended.status == 2
+    assert "no release" in ended.err
