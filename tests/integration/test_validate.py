@@ -168,7 +168,10 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
         both(with_steps, lambda r: r["steps"][0].update(auto_flags=["nervous"])),
         "vocabulary",
     ),
-    "a slice that is not outcome and bucket": (both(normal, lambda r: r.update(slice_label="fail_high_risk")), "context"),
+    "a slice that is not outcome and bucket": (
+        both(normal, lambda r: r.update(slice_label="fail_high_risk")),
+        "context",
+    ),
     "an outcome that the oracle does not say": (both(normal, lambda r: r.update(oracle_outcome="fail")), "context"),
     "a score that its breakdown does not give": (both(with_steps, lambda r: r.update(risk_score_raw=55.5)), "context"),
     "a review cause beside acceptance": (both(normal, lambda r: r.update(review_cause="malformed_span")), "tier"),

@@ -31,7 +31,7 @@ def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> No
         tasks: dict[str, set[str]] = {side: set() for side in SIDES}
         for side in SIDES:
             name = f"{folder}silver_{side}_labels.jsonl"
-            rows = [line for line in read_lines(root, name, LabelRow, findings, unique=True)]
+            rows = list(read_lines(root, name, LabelRow, findings, unique=True))
             for line in rows:
                 found[line.key] += 1
                 check_row(name, line, records, cut, findings)

@@ -96,7 +96,8 @@ def check_raw(root: Path, name: str, stage: str, records: dict[Key, Slim], findi
         answered.add(line.key)
         shown = known.stages[stage]
         if shown != (row.parsed and hashlib.sha256(row.parsed.encode()).digest()):
-            findings.add("raw_answers", name, f"{line.key[1]}: the record shows another answer of stage {stage}", line.number)
+            findings.add(
+                "raw_answers", name, f"{line.key[1]}: the record shows another answer of stage {stage}", line.number
+            )
     for key in sorted(one for one, known in records.items() if known.stages[stage] is not None and one not in answered):
         findings.add("raw_answers", name, f"{key[1]}: the answer that the record shows is missing")
-
