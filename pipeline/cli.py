@@ -25,6 +25,7 @@ from pipeline.console.terminal import errors, output, safe
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
 from pipeline.console.work import Done, bring, current
+from pipeline.engines.choice import ENGINES
 from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
 from pipeline.flow import VERBS
 from pipeline.records.release import SummaryCount
@@ -47,6 +48,8 @@ Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<sour
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]
 JudgeName = Annotated[str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline.")]
 Model = Annotated[str | None, typer.Option("--model", help="Model that the judge asks.")]
+EngineName = Annotated[str | None, typer.Option("--engine", help=f"{', '.join(ENGINES)}: where shards are computed.")]
+Workers = Annotated[int | None, typer.Option("--workers", help="Processes at most; one for each processor without it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Id = Annotated[str, typer.Argument(help="Trajectory id, MODEL/ID, or the beginning of an id.")]
@@ -116,13 +119,15 @@ def run(
     judge: JudgeName = None,
     model: Model = None,
     to: Annotated[str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.")] = "release",
+    engine: EngineName = None,
+    workers: Workers = None,
     json_out: Json = False,
     debug: Debug = False,
 ) -> None:
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
         raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
-    carry_out(to, data, json_out, debug, raw, oracle, judge=judge, model=model)
+    carry_out(to, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
 
 
 def add_construct_verb(verb: str, text: str) -> None:
@@ -130,9 +135,15 @@ def add_construct_verb(verb: str, text: str) -> None:
 
     @app.command(verb, help=text)
     def command(
-        data: Data = DATA, raw: Raw = None, oracle: Oracle = None, json_out: Json = False, debug: Debug = False
+        data: Data = DATA,
+        raw: Raw = None,
+        oracle: Oracle = None,
+        engine: EngineName = None,
+        workers: Workers = None,
+        json_out: Json = False,
+        debug: Debug = False,
     ) -> None:
-        carry_out(verb, data, json_out, debug, raw, oracle)
+        carry_out(verb, data, json_out, debug, raw, oracle, engine=engine, workers=workers)
 
 
 def add_judged_verb(verb: str, text: str) -> None:
@@ -145,10 +156,12 @@ def add_judged_verb(verb: str, text: str) -> None:
         oracle: Oracle = None,
         judge: JudgeName = None,
         model: Model = None,
+        engine: EngineName = None,
+        workers: Workers = None,
         json_out: Json = False,
         debug: Debug = False,
     ) -> None:
-        carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model)
+        carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
 
 
 add_construct_verb("normalize", "Raw sessions to trajectories of steps.")
@@ -167,6 +180,8 @@ def annotate(
     oracle: Oracle = None,
     judge: JudgeName = None,
     model: Model = None,
+    engine: EngineName = None,
+    workers: Workers = None,
     json_out: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -174,7 +189,7 @@ def annotate(
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
-    carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model)
+    carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
 
 
 add_judged_verb("merge", "One record a trajectory: label, context, provenance.")

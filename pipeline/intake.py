@@ -47,6 +47,22 @@ class Intake:
         rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
         return canonical_digest(rows)[:24] if rows else None
 
+    def only(self, shard: int) -> "Intake":
+        """What enters at one shard."""
+        entries, manifest, oracle = self.entries.get(shard), self.manifest_rows.get(shard), self.oracle_rows.get(shard)
+        return Intake(
+            raw=self.raw,
+            entries={shard: entries} if entries else {},
+            manifest_rows={shard: manifest} if manifest else {},
+            oracle_rows={shard: oracle} if oracle else {},
+            faults=[],
+            shards=self.shards,
+        )
+
+    def size(self) -> int:
+        """Raw bytes."""
+        return sum(entry.size for entries in self.entries.values() for entry in entries)
+
     def entries_at(self, path: str) -> list[RawEntry]:
         """Entries of one file."""
         return [entry for entries in self.entries.values() for entry in entries if entry.path == path]

@@ -1,112 +1,133 @@
-"""Which shards of which stages are stale; computes them on an engine; leaves one manifest a stage.
+"""Which shards of which stages are stale; brings them up to date over an engine; leaves one manifest a stage.
 
 Key of a part = stage code + rules + judge + schemas + keys of the input parts. A stale part is rebuilt, a fresh one is
-not touched. Raw bytes are hashed at the root only (intake.py).
+not touched. Raw bytes are hashed at the root only (intake.py). Keys hold no content that a stage makes, so all of them
+are known before anything is computed, and a shard goes through its stages without waiting for the other shards.
 """
 
-import contextlib
-import gc
 import hashlib
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
-from pipeline.engines import serial
+from pipeline.chain import ALL, Chain, Keys, Link, Outcome, Shard, Worker
+from pipeline.engines.protocol import Engine, Lost
+from pipeline.engines.serial import Serial
 from pipeline.errors import StageFailed
 from pipeline.intake import SOURCES, Intake
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
 from pipeline.stage import Stage
 from pipeline.store import DataFolder, read_json, write_json
-from pipeline.tables import conform, schema
+from pipeline.tables import schema
 
-Shard = int | str
-Keys = dict[Shard, str]
-ALL: Shard = "all"
+DEBUG = False  # set by --debug: let a stage's exception through with its traceback
 
 
 @dataclass
 class StageReport:
-    """What a stage did in this run."""
+    """What a stage did in this run. `seconds` of work, summed over its shards, which may run side by side."""
 
     stage: str
     shards: int
-    redone: int
-    seconds: float
+    stale: int  # shards, when the run began
+    redone: int = 0
+    seconds: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)  # shard -> error
-
-
-@dataclass(frozen=True)
-class ShardTask:
-    """One shard of one stage."""
-
-    stage: Stage
-    shard: Shard
-    key: str
 
 
 class Run:
     """One pass over the flow for one data folder."""
 
-    def __init__(self, data: DataFolder, intake: Intake, judge: Judge | None) -> None:
+    def __init__(
+        self,
+        data: DataFolder,
+        intake: Intake,
+        judge: Judge | None,
+        choose: Callable[[list[Chain]], Engine] | None = None,
+    ) -> None:
+        """`choose` gives the engine for the shards that are stale; one process does them all without it."""
         self.data = data
         self.intake = intake
         self.judge = judge
+        self.choose = choose or (lambda _: Serial())
         self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
-        self.loaded: dict[str, dict[str, Any]] = {}
+        self.rules: dict[str, dict[str, Any]] = {}
 
     def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
-        """Bring the stages up to date, in order. Raises StageFailed after a stage whose shards did not all succeed."""
-        for stage in stages:
-            report = self.bring_stage(stage, progress)
-            yield report
-            if report.failed:
-                shard, error = next(iter(report.failed.items()))
-                raise StageFailed(
-                    f"stage {stage.name}: {len(report.failed)} of {report.shards} shards failed; "
-                    f"shard {shard}: {error}. The others are done; run again with --debug to see where."
-                )
+        """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
+        other shard is as far as it can be."""
+        reports = {report.stage: report for report in self.plan(stages)}
+        for together in rounds(stages, self.judge):
+            self.bring_together(together, reports, progress)
+            for stage in together:
+                yield self.conclude(stage, reports[stage.name])
+            if failed := [sentence(reports[stage.name]) for stage in together if reports[stage.name].failed]:
+                raise StageFailed(f"{'; '.join(failed)}. The others are done; run again with --debug to see where.")
 
     def plan(self, stages: list[Stage]) -> list[StageReport]:
         """Which parts would be redone, computing nothing; afterwards `keys` holds every stage's keys."""
         reports = []
         for stage in stages:
-            rules = {name: kind.load() for name, kind in stage.rules.items()}
+            self.rules[stage.name] = rules = {name: kind.load() for name, kind in stage.rules.items()}
             keys = self.part_keys(stage, rules)
-            stale = [key for shard, key in keys.items() if not self.is_fresh(stage, shard, key)]
             for record in stage.writes:
                 self.keys[record] = keys
-            reports.append(StageReport(stage.name, len(keys), len(stale), 0.0))
+            stale = [shard for shard, key in keys.items() if not self.is_fresh(stage, shard, key)]
+            reports.append(StageReport(stage.name, len(keys), len(stale)))
         return reports
 
     def is_fresh(self, stage: Stage, shard: Shard, key: str) -> bool:
         """True where every part of a shard is there."""
         return all(self.data.part(record, shard, key).exists() for record in stage.writes)
 
-    def bring_stage(self, stage: Stage, progress: Callable[[str, int, int], None]) -> StageReport:
-        """Redo the stale shards of one stage."""
-        started = time.perf_counter()
-        rules = {name: kind.load() for name, kind in stage.rules.items()}
-        self.loaded[stage.name] = rules
-        keys = self.part_keys(stage, rules)
-        stale = [ShardTask(stage, shard, key) for shard, key in keys.items() if not self.is_fresh(stage, shard, key)]
-        report = StageReport(stage.name, len(keys), len(stale), 0.0)
-        with collector_off():
-            for number, (task, error) in enumerate(serial.run(self.compute, stale), start=1):
-                progress(stage.name, number, len(stale))
-                if error is not None:
-                    report.failed[str(task.shard)] = error
-        for record in stage.writes:
-            self.keys[record] = keys
-            if not report.failed:
+    def bring_together(
+        self, stages: list[Stage], reports: dict[str, StageReport], progress: Callable[[str, int, int], None]
+    ) -> None:
+        """Take every shard through those of the stages for which it is stale."""
+        chains = self.chains(stages)
+        engine = Serial() if waits(stages[0], self.judge) else self.choose(chains)
+        worker = Worker(self.data.root, self.judge, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        done, total = 0, sum(len(chain.links) for chain in chains)
+        for chain, result in engine.run(worker.carry_out, chains):
+            for outcome in lost(chain, result) if isinstance(result, Lost) else result:
+                done += 1
+                report = reports[outcome.stage]
+                report.seconds += outcome.seconds
+                if outcome.error is None:
+                    report.redone += 1
+                else:
+                    report.failed[str(outcome.shard)] = outcome.error
+                progress(outcome.stage, done, total)
+
+    def chains(self, stages: list[Stage]) -> list[Chain]:
+        """For each shard that is stale, the stages to redo in order."""
+        links: dict[Shard, list[Link]] = {}
+        for stage in stages:
+            for shard, key in self.keys[stage.writes[0]].items():
+                if not self.is_fresh(stage, shard, key):
+                    inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
+                    links.setdefault(shard, []).append(Link(stage, key, inputs))
+        return [
+            Chain(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
+            for shard, owed in links.items()
+        ]
+
+    def read_by(self, shard: Shard, record: type[Record]) -> Keys:
+        """Keys of the parts of a table that a shard reads: its own and the corpus's; the corpus reads all."""
+        keys = self.keys[record]
+        return keys if shard == ALL else {one: keys[one] for one in (shard, ALL) if one in keys}
+
+    def conclude(self, stage: Stage, report: StageReport) -> StageReport:
+        """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done."""
+        keys = self.keys[stage.writes[0]]
+        if report.redone == report.stale:
+            for record in stage.writes:
                 self.data.sweep(record, keys)
-        report.seconds = time.perf_counter() - started
-        if not report.failed:
-            self.leave_manifest(stage, rules, keys, report)
+            self.leave_manifest(stage, keys, report)
         return report
 
     def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
@@ -127,44 +148,8 @@ class Run:
             for shard in shards
         }
 
-    def compute(self, task: ShardTask) -> tuple[ShardTask, str | None]:
-        """Run the stage function on one shard and write its parts; an error of the function becomes text."""
-        stage = task.stage
-        frames = {name: self.load(record, task.shard) for name, record in stage.reads.items()}
-        extra = {stage.judge: self.judge} if stage.judge else {}
-        try:
-            result = stage.call(**frames, **self.loaded[stage.name], **extra)
-            tables = result if isinstance(result, tuple) else (result,)
-            done = [
-                (record, conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record))
-                for record, table in zip(stage.writes, tables, strict=True)
-            ]
-        except (
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            pl.exceptions.PolarsError,
-        ) as error:
-            if DEBUG:
-                raise
-            return task, f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
-        for record, table in done:
-            self.data.write_part(record, task.shard, task.key, table)
-        return task, None
-
-    def load(self, record: type[Record], shard: Shard) -> pl.LazyFrame:
-        """The rows of a table that a shard (or the whole corpus) reads."""
-        keys = self.keys[record]
-        if record in SOURCES:
-            wanted = [one for one in keys if shard in (ALL, one)]
-            found = [self.intake.read(record, int(one)) for one in wanted]
-            return found[0] if len(found) == 1 else pl.concat(found) if found else no_rows(record)
-        return self.data.scan(record, {s: k for s, k in keys.items() if shard == ALL or s in (shard, ALL)})
-
-    def leave_manifest(self, stage: Stage, rules: dict[str, Any], keys: Keys, report: StageReport) -> None:
-        """The stage's manifest: what it read with which versions, rows in and out, counted reasons, wall time."""
+    def leave_manifest(self, stage: Stage, keys: Keys, report: StageReport) -> None:
+        """The stage's manifest: what it read with which versions, rows in and out, counted reasons, seconds."""
         path = self.data.manifest_file(stage.name)
         parts = {str(shard): key for shard, key in keys.items()}
         former = read_json(path)
@@ -175,7 +160,7 @@ class Run:
             "stage": stage.name,
             "scope": stage.scope,
             "code": stage.code_digest(),
-            "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in rules.values()},
+            "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
             "judge": {"name": self.judge.name, "model": self.judge.model} if stage.judge and self.judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
             "outputs": {record.__name__: {"rows": count(table)} for record, table in tables.items()},
@@ -183,38 +168,48 @@ class Run:
             "counts": {record.__name__: sums(record, table) for record, table in tables.items() if record.COUNTS},
             "parts": parts,
             "redone": report.redone,
-            "wall_time_s": round(report.seconds, 3),
+            "wall_time_s": round(report.seconds, 3),  # of each shard, summed
         }
         write_json(path, manifest)
 
     def input_summary(self, record: type[Record]) -> dict[str, Any]:
         """Digest and rows of an input table."""
         keys = self.keys[record]
-        rows = count(pl.concat([self.load(record, s) for s in keys])) if keys and record not in SOURCES else None
+        rows = count(self.data.scan(record, keys)) if keys and record not in SOURCES else None
         if record in SOURCES:
             rows = self.intake.rows(record)
         return {"digest": digest(*map(str, sorted(keys.items(), key=str))), "rows": rows}
 
 
-@contextlib.contextmanager
-def collector_off() -> Iterator[None]:
-    """No cyclic garbage collection while shards are computed: rows are trees, freed without it, and walking over
-    them again and again costs a fifth of normalize."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+def rounds(stages: list[Stage], judge: Judge | None) -> Iterator[list[Stage]]:
+    """Stages that shards go through without waiting for each other; and, each alone, those that wait for every shard.
+    What reads the tables of one that waits comes after it."""
+    depth: dict[type[Record], int] = {}
+    found: dict[tuple[int, str], list[Stage]] = {}
+    for stage in stages:
+        at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
+        waiting = waits(stage, judge)
+        found.setdefault((at, stage.name if waiting else ""), []).append(stage)
+        depth |= dict.fromkeys(stage.writes, at + waiting)
+    for _, together in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] != "")):
+        yield together
 
 
-DEBUG = False  # set by --debug: let a stage's exception through with its traceback
+def waits(stage: Stage, judge: Judge | None) -> bool:
+    """True for a stage that is done here, after every shard: it reads the whole corpus, or asks a judge outside this
+    program, whose limits and ledger are one process's to keep."""
+    return stage.scope == "corpus" or (stage.judge is not None and judge is not None and not judge.embedded)
 
 
-def no_rows(record: type[Record]) -> pl.LazyFrame:
-    """An empty table."""
-    return pl.LazyFrame(schema=schema(record))
+def lost(chain: Chain, why: Lost) -> list[Outcome]:
+    """What to say of a shard whose process was gone before it could say itself how far it came."""
+    return [Outcome(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
+
+
+def sentence(report: StageReport) -> str:
+    """What failed at a stage."""
+    shard, error = next(iter(report.failed.items()))
+    return f"stage {report.stage}: {len(report.failed)} of {report.shards} shards failed; shard {shard}: {error}"
 
 
 def source_keys(intake: Intake, record: type[Record]) -> Keys:

@@ -33,9 +33,19 @@ class Stage:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*args, **kwargs)
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
+        """Pickled by name: another process has the same program."""
+        return stage_named, (self.call.__module__, self.name)
+
     def code_digest(self) -> str:
         """Digest of the stage's module and, transitively, of every project module that it imports."""
         return code_digest(self.call.__module__)
+
+
+def stage_named(module: str, name: str) -> Stage:
+    """The stage of this name that a module declares."""
+    found: Stage = getattr(importlib.import_module(module), name)
+    return found
 
 
 def record_of(hint: Any) -> type[Record] | None:

@@ -55,6 +55,7 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     found["normalize"] = child("one_process", corpus)
     references.append(child("reference", corpus))
     found["normalize, 2 processes"] = child("two_processes", corpus)
+    found["normalize, bare pool"] = child("bare_pool", corpus)
     found["nothing changed"] = child("again", corpus)
     ((run, made),) = sessions_of(1, job.seed, first=job.sessions)
     write_session(corpus / "raw", run, made)
@@ -73,12 +74,13 @@ def child(name: str, folder: Path) -> dict[str, Any]:
 
 def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
     """The numbers that have a goal."""
-    one, two = measures["normalize"], measures["normalize, 2 processes"]
+    one, two, bare = (measures[name] for name in ("normalize", "normalize, 2 processes", "normalize, bare pool"))
     return {
         "normalize_x_reference_cpu": measures["reference"]["cpu"] / one["cpu"],
         "normalize_peak_mb": one["peak_mb"],
         "two_processes_x_one_wall": one["seconds"] / two["seconds"],
-        "two_processes_x_one_workers": one["seconds"] / max(worker["seconds"] for worker in two["workers"]),
+        "engine_x_bare_pool_wall": two["after_scan"] / bare["after_scan"],
+        "engine_x_bare_pool_cpu": two["cpu"] / bare["cpu"],
         "rerun_s_per_10000_sessions": measures["nothing changed"]["seconds"] * 10_000 / size["sessions"],
         "rerun_cpu_s_per_10000_sessions": measures["nothing changed"]["cpu"] * 10_000 / size["sessions"],
         "one_session_more_s": measures["one session more"]["seconds"],

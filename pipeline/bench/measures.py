@@ -10,15 +10,18 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from pipeline.chain import Worker
 from pipeline.console.progress import Progress
 from pipeline.console.settings import settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
+from pipeline.engines.processes import Processes
 from pipeline.intake import take_in
-from pipeline.run import Run, ShardTask, collector_off
+from pipeline.run import Run
 from pipeline.store import DataFolder
 
 PROCESSES = 2
@@ -60,28 +63,25 @@ def one_process(folder: Path) -> dict[str, Any]:
 
 
 def two_processes(folder: Path) -> dict[str, Any]:
-    """The same with the shards dealt out to two processes, each of which reads the saved scan."""
+    """The same over two processes."""
     data = DataFolder(folder / "data-2")
     intake = take_in(data, folder / "raw", None, save=True)
     data.save_layout({"shards": intake.shards})
-    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
-        workers = pool.starmap(some_shards, [(folder, index) for index in range(PROCESSES)])
-    (report,) = Run(data, intake, None).bring([normalize], lambda *_: None)
-    return {"shards": sum(one["shards"] for one in workers), "redone": report.redone, "workers": workers}
+    started, engine = time.perf_counter(), Processes(PROCESSES)
+    (report,) = Run(data, intake, None, lambda _: engine).bring([normalize], lambda *_: None)
+    return {"shards": report.redone, "after_scan": time.perf_counter() - started}
 
 
-def some_shards(folder: Path, index: int) -> dict[str, Any]:
-    """What one of the processes does: every second shard."""
+def bare_pool(folder: Path) -> dict[str, Any]:
+    """The same shards mapped by the standard library's pool of two processes, which does nothing else."""
+    data = DataFolder(folder / "data-bare")
+    run = Run(data, take_in(data, folder / "raw", None, save=True), None)
+    run.plan([normalize])
+    worker = Worker(data.root, None, run.rules)
     started = time.perf_counter()
-    data = DataFolder(folder / "data-2")
-    run = Run(data, take_in(data, folder / "raw", None, save=False), None)
-    rules = {name: kind.load() for name, kind in normalize.rules.items()}
-    run.loaded[normalize.name] = rules
-    tasks = list(run.part_keys(normalize, rules).items())[index::PROCESSES]
-    with collector_off():
-        failed = [error for shard, key in tasks if (error := run.compute(ShardTask(normalize, shard, key))[1])]
-    assert not failed, failed[0]
-    return {"shards": len(tasks), "seconds": time.perf_counter() - started, "peak_mb": peak_mb()}
+    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+        done = list(pool.map(worker.carry_out, run.chains([normalize])))
+    return {"shards": len(done), "after_scan": time.perf_counter() - started}
 
 
 def again(folder: Path) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def again(folder: Path) -> dict[str, Any]:
 
 
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
-    one.__name__: one for one in (reference, scan, one_process, two_processes, again)
+    one.__name__: one for one in (reference, scan, one_process, two_processes, bare_pool, again)
 }
 
 

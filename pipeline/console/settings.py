@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipeline.engines.choice import ENGINES
 from pipeline.errors import WrongUse
 from pipeline.store import DataFolder
 
@@ -24,6 +25,8 @@ class FileSettings(BaseModel):
     judge: str | None = None
     model: str | None = None
     quarantine_limit: int | None = None
+    engine: str | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Settings:
     judge: str
     model: str | None
     quarantine_limit: int
+    engine: str  # auto | serial | processes
+    workers: int | None  # null: one for each processor
     origin: dict[str, str]
 
 
@@ -62,6 +67,8 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "judge": "rules",
         "model": None,
         "quarantine_limit": 0,
+        "engine": "auto",
+        "workers": None,
     }
     layers = {
         "flag": flags,
@@ -77,15 +84,26 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
             if values.get(name) is not None or layer == "default":
                 found[name], origin[name] = values.get(name), layer
                 break
-    try:
-        limit = int(found["quarantine_limit"])
-    except ValueError as error:
-        raise WrongUse(f"quarantine_limit {found['quarantine_limit']!r} is no number. Give a whole number.") from error
+    if found["engine"] not in ENGINES:
+        raise WrongUse(f"engine {found['engine']}: there is no such engine. Use one of: {', '.join(ENGINES)}.")
     return Settings(
         raw=Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
         judge=str(found["judge"]),
         model=found["model"],
-        quarantine_limit=limit,
+        quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
+        engine=found["engine"],
+        workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
         origin=origin,
     )
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A setting that counts something. WrongUse where it is no number, or less than it may be."""
+    try:
+        number = int(value)
+    except ValueError as error:
+        raise WrongUse(f"{name} {value!r} is no number. Give a whole number.") from error
+    if number < least:
+        raise WrongUse(f"{name} {value} is too small. Give {least} or more.")
+    return number

@@ -25,8 +25,8 @@ def stages(run: Run) -> list[dict[str, Any]]:
             {
                 "stage": report.stage,
                 "shards": report.shards,
-                "done": report.shards - report.redone,
-                "stale": report.redone,
+                "done": report.shards - report.stale,
+                "stale": report.stale,
                 "rows": ", ".join(f"{name} {one['rows']}" for name, one in outputs.items()) or None,
                 "seconds": manifest.get("wall_time_s"),
             }

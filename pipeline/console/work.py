@@ -1,13 +1,17 @@
 """Bring a data folder up to date as far as a verb needs, and report what happened."""
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from pipeline.chain import Chain
 from pipeline.console.progress import Progress
 from pipeline.console.settings import Settings
+from pipeline.engines.choice import engine_for
+from pipeline.engines.protocol import Engine
 from pipeline.flow import FLOW, up_to
 from pipeline.intake import Intake, take_in
 from pipeline.judges import make_judge
@@ -58,7 +62,7 @@ def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -
         judge = make_judge(settings.judge) if verb in STAGED_JUDGE else None
         intake = take_in(data, settings.raw, settings.oracle, save=True)
         remember(data, intake, settings)
-        run = Run(data, intake, judge)
+        run = Run(data, intake, judge, partial(engine, settings))
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
         reports = []
         for report in run.bring(up_to(verb), progress.shard):
@@ -67,6 +71,12 @@ def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -
         released = publish(data, run.keys) if verb == "release" else None
         tables = Tables(run)
         return Done(reports, tables[FileOutcome].collect(), intake.faults, released, tables)
+
+
+def engine(settings: Settings, chains: list[Chain]) -> Engine:
+    """What the stale shards are done with."""
+    raw_bytes = sum(chain.intake.size() for chain in chains)
+    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes)
 
 
 def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:

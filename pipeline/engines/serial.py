@@ -1,13 +1,17 @@
-"""One process, one shard after another."""
+"""One process, one task after another."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
 
-Task = TypeVar("Task")
-Result = TypeVar("Result")
+from pipeline.engines.protocol import Lost, Result, Task
 
 
-def run(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-    """Results in the order of the tasks, each as soon as it is there."""
-    for task in tasks:
-        yield function(task)
+class Serial:
+    """The engine for little work: it needs no time to start."""
+
+    name = "serial"
+    workers = 1
+
+    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | Lost]]:
+        """Results in the order of the tasks."""
+        for task in tasks:
+            yield task, function(task)

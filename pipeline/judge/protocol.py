@@ -35,6 +35,7 @@ class Judge(Protocol):
     model: str
     reads: Literal["packet", "evidence"]
     digest: str  # stands in the key of every answer
+    embedded: bool  # answers within this program: may be asked in several processes at once
 
     def ask(self, question: Question) -> Reply:
         """Answer one question."""

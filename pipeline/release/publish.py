@@ -11,11 +11,12 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from pipeline.canonical import canonical_json
+from pipeline.chain import Keys
 from pipeline.judge.prompts import STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, LabelRow, ReleaseLine, SummaryCount
 from pipeline.release.render import LINE_FILES
 from pipeline.rules.base import rule_path
-from pipeline.run import Keys, digest
+from pipeline.run import digest
 from pipeline.stage import code_digest
 from pipeline.store import Building, DataFolder, read_json, write_json
 

@@ -24,6 +24,7 @@ class RulesJudge:
 
     name: str = "rules"
     reads: Literal["packet", "evidence"] = "evidence"
+    embedded: bool = True
 
     def __init__(self, rules: JudgeRules | None = None, taxonomy: Taxonomy | None = None) -> None:
         self.rules = rules or JudgeRules.load()

@@ -1,0 +1,19 @@
+"""Which engine: the one that was asked for, else the one that fits the work."""
+
+from pipeline.engines.processes import Processes, processors
+from pipeline.engines.protocol import Engine
+from pipeline.engines.serial import Serial
+
+ENGINES = ("auto", "serial", "processes")
+WORTH_BYTES = 32 << 20  # raw bytes of stale shards from which workers, each of which takes a second to start, pay
+
+
+def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int) -> Engine:
+    """An engine for so many tasks over so many raw bytes; `workers` null: one for each processor.
+
+    `auto` takes processes where there is work for several processors that is worth starting workers (own choice).
+    """
+    wanted = workers or processors()
+    if name == "processes" or (name == "auto" and min(wanted, tasks) > 1 and raw_bytes >= WORTH_BYTES):
+        return Processes(wanted)
+    return Serial()

@@ -1,0 +1,116 @@
+"""All processors of one machine: a pool of processes, each of which imports the program once.
+
+Processes are spawned, never forked: the dataframe library has threads from the moment it is imported.
+"""
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from pipeline.engines.protocol import Lost, Result, Task
+
+AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
+GONE = "its process was killed or died, twice (the machine may be short of memory: use fewer --workers)"
+_function: list[Callable[[Any], Any]] = []  # of this process, when it is a worker
+
+
+class Processes:
+    """The engine for one machine. `workers` processes at most, fewer where there are fewer tasks."""
+
+    name = "processes"
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+
+    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | Lost]]:
+        """Results as they come. Where a worker dies, nobody knows of which task: each that was under way is done
+        again, alone; the one at which a worker dies again is Lost, the others are not."""
+        waiting = deque(tasks)
+        while waiting:
+            for task in (yield from pooled(function, waiting, min(self.workers, len(waiting)))):
+                if (yield from pooled(function, deque([task]), 1)):
+                    yield task, Lost(GONE)
+
+
+def pooled(
+    function: Callable[[Task], Result], waiting: deque[Task], workers: int
+) -> Generator[tuple[Task, Result], None, list[Task]]:
+    """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
+    flying: dict[Future[Any], Task] = {}
+    with pool(function, workers) as executor:
+        while waiting or flying:
+            try:
+                while waiting and len(flying) < workers + AHEAD:
+                    with interrupts_held():
+                        flying[executor.submit(carry_out, waiting[0])] = waiting[0]
+                    waiting.popleft()
+                done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                for future in done:
+                    result = future.result()
+                    yield flying.pop(future), result
+            except BrokenProcessPool:
+                return [*flying.values()]
+    return []
+
+
+@contextlib.contextmanager
+def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes that have the function; none of them is left when it is closed, however that comes."""
+    before = set(multiprocessing.active_children())
+    context = multiprocessing.get_context("spawn")
+    threads = max(1, processors() // workers)
+    executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(threads, function))
+    ended = False
+    try:
+        yield executor
+        ended = True
+    finally:
+        if not ended:  # Ctrl-C, or an error: what is under way is half a part under a temporary name, and worth nothing
+            for worker in set(multiprocessing.active_children()) - before:
+                worker.terminate()
+        executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits. A process that is started meanwhile never sees it (it inherits that), not even while it imports:
+    a terminal tells every process, and it is the parent's to handle."""
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
+
+
+def begin(threads: int, function: Callable[[Any], Any]) -> None:
+    """Make this process a worker. A parent that is gone takes its workers along."""
+    os.environ["POLARS_MAX_THREADS"] = str(threads)  # read when the first query runs
+    _function.append(function)
+    gc.freeze()  # what the imports made is never looked at again
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """Wait for the parent's end, however it comes, then end this process at once."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def carry_out(task: Any) -> Any:
+    """One task, in a worker."""
+    return _function[0](task)
+
+
+def processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

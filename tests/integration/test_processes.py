@@ -1,0 +1,148 @@
+"""Several processes: the same bytes as one, a shard that fails, a worker that is killed, Ctrl-C."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from child import EXAMPLE, Ended, Started, call, few_shards, files, start, temporary
+from conftest import Ran
+
+from pipeline.construct.normalize import normalize
+from pipeline.engines.processes import Processes
+from pipeline.engines.protocol import Engine
+from pipeline.engines.serial import Serial
+from pipeline.errors import StageFailed
+from pipeline.flow import FLOW
+from pipeline.intake import take_in
+from pipeline.records.session import TraceSummaries, TraceSummaryRow, Trajectories
+from pipeline.run import Run, rounds
+from pipeline.stage import stage
+from pipeline.store import DataFolder
+from pipeline.tables import empty
+
+pytestmark = pytest.mark.slow
+PATIENCE = 60.0  # seconds
+
+
+def arguments(data: Path, raw: Path, workers: int) -> list[str | Path]:
+    inputs = ["run", "--data", data, "--raw", raw, "--oracle", EXAMPLE / "oracle"]
+    return [*inputs, "--engine", "processes", "--workers", str(workers)]
+
+
+@pytest.fixture(scope="module")
+def serial(small: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of one process, with as many shards as the tests here have."""
+    data = few_shards(tmp_path_factory.mktemp("serial") / "data", 7)
+    assert call("run", "--data", data, "--raw", small.raw, "--oracle", EXAMPLE / "oracle").status == 0
+    return data
+
+
+def parts(data: Path) -> dict[str, bytes]:
+    """Every part of every table."""
+    return {name: content for name, content in files(data / "work").items() if name.endswith(".parquet")}
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_any_number_of_processes_gives_the_same_bytes(workers: int, serial: Path, small: Ran, tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data", 7)
+    ended = call(*arguments(data, small.raw, workers))
+    assert ended.status == 0, ended.err
+    assert parts(data) == parts(serial)
+    assert files(data / "release") == files(serial / "release")
+
+
+def under_way(data: Path, raw: Path) -> tuple[Started, list[int]]:
+    """A run of two processes that has begun to write parts, and the ids of its workers."""
+    child = start(*arguments(data, raw, 2))
+    limit = time.monotonic() + PATIENCE
+    while not list((data / "work").glob("step/*.parquet")):
+        assert not child.has_ended() and time.monotonic() < limit
+        time.sleep(0.003)
+    return child, workers_of(child.pid)
+
+
+def workers_of(pid: int) -> list[int]:
+    """Processes that a run has started, without the one that cleans up after them."""
+    listed = Path(f"/proc/{pid}/task/{pid}/children")
+    if not listed.exists():
+        pytest.skip("no list of child processes on this system")
+    named = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in listed.read_text().split()}
+    return [one for one, command in named.items() if b"spawn_main" in command]
+
+
+def all_gone(pids: list[int]) -> bool:
+    """True as soon as none of the processes is left; false where that takes too long."""
+    limit = time.monotonic() + PATIENCE
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        if time.monotonic() > limit:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def goes_on_to_the_same_bytes(data: Path, raw: Path, serial: Path) -> None:
+    again = call(*arguments(data, raw, 2))
+    assert again.status == 0, again.err
+    assert parts(data) == parts(serial)
+    assert files(data / "release") == files(serial / "release")
+    assert temporary(data) == []
+
+
+def test_ctrl_c_stops_every_process_and_a_rerun_goes_on(serial: Path, small: Ran, tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data", 7)
+    child, workers = under_way(data, small.raw)
+    for pid in (*workers, child.pid):  # as a terminal does: to everyone
+        os.kill(pid, signal.SIGINT)
+    ended = child.wait()
+    assert (ended.status, "Traceback" in ended.err) == (3, False), ended.err
+    assert workers and all_gone(workers)
+    goes_on_to_the_same_bytes(data, small.raw, serial)
+
+
+def test_the_end_of_the_parent_is_the_end_of_its_workers(serial: Path, small: Ran, tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data", 7)
+    child, workers = under_way(data, small.raw)
+    child.send(signal.SIGKILL)
+    assert child.wait().status == -signal.SIGKILL
+    assert workers and all_gone(workers)
+    goes_on_to_the_same_bytes(data, small.raw, serial)
+
+
+def test_a_killed_worker_changes_nothing(serial: Path, small: Ran, tmp_path: Path) -> None:
+    data = few_shards(tmp_path / "data", 7)
+    child, workers = under_way(data, small.raw)
+    os.kill(workers[0], signal.SIGKILL)
+    ended: Ended = child.wait()
+    assert ended.status == 0, ended.err
+    assert parts(data) == parts(serial)
+    assert files(data / "release") == files(serial / "release")
+    assert temporary(data) == []
+
+
+@stage(scope="shard")
+def fussy(trajectories: Trajectories) -> TraceSummaries:
+    """Fails on the shard that has a certain session."""
+    if "2026.4.15-unicode" in trajectories.collect()["native_session_basename"].to_list():
+        raise ValueError("not this one")
+    return empty(TraceSummaryRow).lazy()
+
+
+@pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda one: one.name)
+def test_a_shard_that_fails_is_named_and_the_others_are_done(engine: Engine, small: Ran, tmp_path: Path) -> None:
+    data = DataFolder(few_shards(tmp_path / "data", 7))
+    run = Run(data, take_in(data, small.raw, None, save=True), None, lambda _: engine)
+    reports = {}
+    with pytest.raises(StageFailed, match=r"stage fussy: 1 of \d shards failed; shard \d: ValueError: not this one"):
+        reports.update((report.stage, report) for report in run.bring([normalize, fussy], lambda *_: None))
+    assert reports["normalize"].redone == reports["fussy"].stale == reports["fussy"].redone + 1
+    assert len(list((data.work / "trace_summary_row").glob("*.parquet"))) == reports["fussy"].redone
+    assert not data.manifest_file("fussy").exists()
+
+
+def test_shards_wait_for_each_other_only_where_the_whole_corpus_is_read() -> None:
+    found = [[one.name for one in together] for together in rounds(FLOW, None)]
+    assert sorted(name for together in found for name in together) == sorted(one.name for one in FLOW)
+    assert found[0] == [one.name for one in FLOW if one.scope == "shard"]
+    assert {"coverage", "split", "summarize"} == {name for together in found[1:] for name in together}

@@ -1,0 +1,92 @@
+"""Engines give the same results, lose one task at most to a worker that dies, and leave no process behind."""
+
+import multiprocessing
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from pipeline.engines.choice import WORTH_BYTES, engine_for
+from pipeline.engines.processes import Processes
+from pipeline.engines.protocol import Engine, Lost
+from pipeline.engines.serial import Serial
+
+TASKS = list(range(7))
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def refuses_three(number: int) -> int:
+    if number == 3:
+        raise ValueError("three")
+    return number
+
+
+def dies_of_three(number: int) -> int:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+class DiesOnce:
+    """Kills its process when it comes to three for the first time."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def call(self, number: int) -> int:
+        if number == 3 and not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return number
+
+
+@pytest.mark.parametrize("engine", [Serial(), Processes(1), Processes(3)], ids=lambda one: f"{one.name}-{one.workers}")
+def test_every_task_has_its_result(engine: Engine) -> None:
+    assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
+    assert list(engine.run(square, [])) == []
+
+
+def test_the_task_at_which_a_worker_dies_is_lost_and_no_other() -> None:
+    found = dict(Processes(2).run(dies_of_three, TASKS))
+    assert isinstance(found.pop(3), Lost)
+    assert found == {number: number for number in TASKS if number != 3}
+
+
+def test_a_worker_that_was_killed_once_loses_nothing(tmp_path: Path) -> None:
+    found = dict(Processes(2).run(DiesOnce(tmp_path / "mark").call, TASKS))
+    assert (tmp_path / "mark").exists()
+    assert found == {number: number for number in TASKS}
+
+
+def test_an_error_of_the_function_ends_the_run_and_leaves_no_process() -> None:
+    with pytest.raises(ValueError, match="three"):
+        list(Processes(2).run(refuses_three, TASKS))
+    assert multiprocessing.active_children() == []
+
+
+def test_results_that_nobody_wants_any_more_leave_no_process() -> None:
+    results = Processes(2).run(square, range(10_000))
+    next(results)
+    assert multiprocessing.active_children() != []
+    results.close()  # what Ctrl-C comes to
+    assert multiprocessing.active_children() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "workers", "tasks", "raw_bytes", "chosen"),
+    [
+        ("auto", 4, 100, WORTH_BYTES, ("processes", 4)),
+        ("auto", 4, 100, WORTH_BYTES - 1, ("serial", 1)),  # little work
+        ("auto", 4, 1, WORTH_BYTES, ("serial", 1)),  # one shard
+        ("auto", 1, 100, WORTH_BYTES, ("serial", 1)),  # one processor
+        ("processes", 2, 1, 0, ("processes", 2)),
+        ("serial", 4, 100, WORTH_BYTES, ("serial", 1)),
+    ],
+)
+def test_the_engine_fits_the_work(name: str, workers: int, tasks: int, raw_bytes: int, chosen: tuple[str, int]) -> None:
+    engine = engine_for(name, workers, tasks, raw_bytes)
+    assert (engine.name, engine.workers) == chosen
