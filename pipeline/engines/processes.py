@@ -45,19 +45,18 @@ def pooled(
 ) -> Generator[tuple[Task, Result], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
     flying: dict[Future[Any], Task] = {}
-    with pool(function, workers) as executor:
-        while waiting or flying:
-            try:
+    try:
+        with pool(function, workers) as executor:
+            while waiting or flying:
                 while waiting and len(flying) < workers + AHEAD:
                     with interrupts_held():
                         flying[executor.submit(carry_out, waiting[0])] = waiting[0]
                     waiting.popleft()
-                done, _ = wait(flying, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     result = future.result()
                     yield flying.pop(future), result
-            except BrokenProcessPool:
-                return [*flying.values()]
+    except BrokenProcessPool:
+        return [*flying.values()]
     return []
 
 
@@ -73,7 +72,7 @@ def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolEx
         yield executor
         ended = True
     finally:
-        if not ended:  # Ctrl-C, or an error: what is under way is half a part under a temporary name, and worth nothing
+        if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
             for worker in set(multiprocessing.active_children()) - before:
                 worker.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
