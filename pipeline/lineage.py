@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pipeline.scan import RawEntry
-from pipeline.sources.names import basename, identity_digits, safe_name
+from pipeline.sources.names import PACKED, basename, identity_digits, is_plain, safe_name
 
 
 def entry_name(entry: RawEntry) -> str:
@@ -28,10 +28,11 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     listed = list(entries)
     contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
     known: dict[tuple[str, str], set[str]] = defaultdict(set)
+    named = trajectory_names(listed)
     for index, entry in enumerate(listed):
-        if entry.session_id is None:
+        trajectory_id = named.get((entry.source_model, entry.identity))
+        if trajectory_id is None:
             continue
-        trajectory_id = f"{entry_name(entry)}.{identity_digits(entry.identity)}"
         known[entry.source_model, f"file:{entry_name(entry)}"].add(trajectory_id)
         if key := run_of(contexts.get(index)).get("session_key"):
             known[entry.source_model, f"key:{key}"].add(trajectory_id)
@@ -44,6 +45,22 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
             text = json.dumps(context | {"parent_trajectory_id": parent}, sort_keys=True, ensure_ascii=True)
             listed[index] = msgspec.structs.replace(listed[index], context=text)
     return listed
+
+
+def trajectory_names(entries: Iterable[RawEntry]) -> dict[tuple[str, str], str]:
+    """Trajectory id by (source model, identity), as normalize gives it: of copies under several names the longest names
+    it. Left out where that can't be told without reading them: a packed file among them hides its length."""
+    groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
+    for entry in entries:
+        if entry.session_id is not None:
+            groups[entry.source_model, entry.identity].append(entry)
+    found = {}
+    for key, group in groups.items():
+        first = min(group, key=lambda one: (-one.size, not is_plain(one.path), one.path, one.member or ""))
+        packed = any(one.path.endswith(PACKED) for one in group)
+        if not packed or len({entry_name(one) for one in group}) == 1:
+            found[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"
+    return found
 
 
 def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:

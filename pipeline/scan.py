@@ -14,7 +14,7 @@ import msgspec
 from pipeline.rules.base import canonical_digest
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.registry import FirstRecord, members, read_first, source_named
-from pipeline.sources.sqlite_store import MAGIC, BrokenStore, read_store
+from pipeline.sources.sqlite_store import MAGIC, BrokenStore, member_content, read_store
 from pipeline.stage import code_digest
 from pipeline.store import DataFolder, write_atomic
 
@@ -279,7 +279,7 @@ def reason_of(error: OSError | ValueError) -> str:
 def entry_content(raw: Path, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:
     """The bytes of one entry again. OSError, ValueError or BrokenStore where they can't be had."""
     if member is not None and length is None:
-        return next(session.content for session in read_store(raw / path, only=member))
+        return member_content(raw / path, member)
     content = whole_content(raw / path)
     return content if length is None else content[base_offset : base_offset + length]
 

@@ -191,9 +191,18 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
             one.disposition = "copy"
             one.trajectory_id = of.trajectory_id
             refuse(one, "copy_of", None, f"{one.path}: a copy of {of.path}; the longest one is the trajectory.")
+            take_over(of, one)
     for one in sessions:
         if one.session is not None:
             one.session.record_digests = ()  # they are not needed any more, and may hold the file's bytes
+
+
+def take_over(of: ReadFile, one: ReadFile) -> None:
+    """What only the surroundings of a copy tell: an index or a store, an outcome, a lost head, a parent."""
+    assert of.session is not None
+    assert one.session is not None
+    of.session.fill_from(one.session)
+    of.parent = of.parent or one.parent
 
 
 def digests(one: ReadFile) -> Sequence[bytes]:

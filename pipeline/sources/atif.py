@@ -129,13 +129,13 @@ def step_rows(content: bytes, expected: int) -> list[RawLine]:
     rows = []
     line = 1
     seen = 0
-    for offset, length in ranges:
+    for offset, end in ranges:
         line += content.count(b"\n", seen, offset)
         seen = offset
-        data = content[offset : offset + length]
+        data = content[offset:end]
         clean = clean_json(data)
         try:
-            rows.append(RawLine(line, offset, length, clean is not data, decode_step(clean)))
+            rows.append(RawLine(line, offset, len(data), clean is not data, decode_step(clean)))
         except (ValueError, RecursionError) as error:
             raise MalformedSession(Fault("unexpected_shape", line, f"line {line}: {error}")) from error
     return rows

@@ -1,93 +1,89 @@
-"""Where the elements of an array lie inside a JSON document: byte ranges, so that a pointer names the raw bytes."""
+"""Where the values of a JSON document stand in its bytes, so that a pointer names the raw bytes. For documents that a
+JSON parser has accepted: strings and nesting are respected, the rest of the grammar is not checked."""
 
 import json
 import re
 
-from pipeline.sources.jsonl import BOM
+from pipeline.sources.jsonl import BOM, readable
 
 BLANK = re.compile(rb"[ \t\r\n]*+")
-STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+TO_BRACKET = re.compile(rb"(?:[^\"\[\]{}]++|" + STRING.pattern + rb")*+[\[\]{}]", re.DOTALL)
 SCALAR = re.compile(rb'[^][{},:" \t\r\n]++')
-# Everything up to the next bracket that stands outside a string.
-TO_BRACKET = re.compile(rb'(?:[^][{}"]++|"(?:[^"\\]++|\\.)*+")*+[][{}]', re.DOTALL)
+Range = tuple[int, int]  # first byte, byte after the last
 
 
-def element_ranges(content: bytes, key: str) -> list[tuple[int, int]]:
-    """(offset, length) of each element of the array that `key` of the top-level object holds; empty where none does.
+def element_ranges(content: bytes, key: str) -> list[Range]:
+    """Byte range of each element of the array that `key` of the document's object holds; empty where none does.
 
-    Strings and nesting are respected; where the key repeats, the last one counts, as JSON parsers have it. Offsets are
-    bytes from the start of `content`, blanks around an element are no part of it. Raises ValueError where brackets,
-    quotes, colons or commas do not fit; it does not check the rest of the grammar.
+    ValueError where brackets, quotes, colons or commas do not fit.
     """
-    found: list[tuple[int, int]] = []
-    at = blank(content, len(BOM) if content.startswith(BOM) else 0)
-    if content[at : at + 1] != b"{":
-        return found
-    at = blank(content, at + 1)
-    while content[at : at + 1] != b"}":
-        end = value_end(content, at)
-        name = content[at:end]
-        at = blank(content, expect(content, blank(content, end), b":"))
-        if is_key(name, key) and content[at : at + 1] == b"[":
-            found, end = elements(content, at)
-        else:
-            found = [] if is_key(name, key) else found
-            end = value_end(content, at)
-        at = next_member(content, end, b"}")
+    start = skip_blanks(content, len(BOM) if content.startswith(BOM) else 0)
+    if content[start : start + 1] != b"{":
+        return []
+    begin, _ = object_ranges(content, start).get(key, (len(content), 0))
+    return array_ranges(content, begin) if content[begin : begin + 1] == b"[" else []
+
+
+def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
+    """Byte range of each member's value of the object at `start`; of a repeated key the last, as parsers do.
+
+    ValueError where there is no whole object.
+    """
+    found: dict[str, Range] = {}
+    at = after(data, start, b"{")
+    while data[at : at + 1] != b"}":
+        key_end = value_end(data, at)
+        value_start = after(data, key_end, b":")
+        end = value_end(data, value_start)
+        found[json.loads(readable(data[at:key_end]))] = (value_start, end)
+        at = next_member(data, end, b"}")
     return found
 
 
-def elements(content: bytes, at: int) -> tuple[list[tuple[int, int]], int]:
-    """(offset, length) of the elements of the array that begins here, and the byte behind it."""
-    found = []
-    at = blank(content, at + 1)
-    while content[at : at + 1] != b"]":
-        end = value_end(content, at)
-        found.append((at, end - at))
-        at = next_member(content, end, b"]")
-    return found, at + 1
+def array_ranges(data: bytes, start: int = 0) -> list[Range]:
+    """Byte range of each element of the array at `start`. ValueError where there is no whole array."""
+    found: list[Range] = []
+    at = after(data, start, b"[")
+    while data[at : at + 1] != b"]":
+        end = value_end(data, at)
+        found.append((at, end))
+        at = next_member(data, end, b"]")
+    return found
 
 
-def next_member(content: bytes, end: int, closing: bytes) -> int:
-    """Where the next member begins, or the closing bracket stands."""
-    at = blank(content, end)
-    return at if content[at : at + 1] == closing else blank(content, expect(content, at, b","))
-
-
-def value_end(content: bytes, at: int) -> int:
-    """The byte behind the value that begins here."""
-    if content[at : at + 1] not in (b"{", b"["):
-        match = STRING.match(content, at) or SCALAR.match(content, at)
+def value_end(data: bytes, start: int) -> int:
+    """The byte after the value that begins at `start`. Strings and nesting are known, scalars are not checked."""
+    first = data[start : start + 1]
+    if first not in (b"{", b"["):
+        match = (STRING if first == b'"' else SCALAR).match(data, start)
         if match is None:
-            raise ValueError(f"byte {at}: no value")
+            raise ValueError(f"byte {start}: no JSON value")
         return match.end()
-    depth = 0
-    while match := TO_BRACKET.match(content, at):
+    depth, at = 0, start
+    while (match := TO_BRACKET.match(data, at)) is not None:
         at = match.end()
-        depth += 1 if content[at - 1] in b"[{" else -1
+        depth += 1 if data[at - 1] in b"{[" else -1
         if depth == 0:
             return at
-    raise ValueError(f"byte {at}: brackets or quotes do not match")
+    raise ValueError(f"byte {start}: a value without an end")
 
 
-def blank(content: bytes, at: int) -> int:
-    """The first byte from here on that is no blank."""
-    match = BLANK.match(content, at)
-    return at if match is None else match.end()
+def after(data: bytes, at: int, mark: bytes) -> int:
+    """The first byte that is no blank after `mark`, which is the next byte that is no blank."""
+    at = skip_blanks(data, at)
+    if data[at : at + 1] != mark:
+        raise ValueError(f"byte {at}: expected {mark!r}")
+    return skip_blanks(data, at + 1)
 
 
-def expect(content: bytes, at: int, mark: bytes) -> int:
-    """The byte behind a mark that must stand here."""
-    if content[at : at + 1] != mark:
-        raise ValueError(f"byte {at}: no {mark.decode()!r}")
-    return at + 1
+def next_member(data: bytes, at: int, close: bytes) -> int:
+    """Where the next member begins, or where the bracket that closes stands."""
+    at = skip_blanks(data, at)
+    return at if data[at : at + 1] == close else after(data, at, b",")
 
 
-def is_key(token: bytes, key: str) -> bool:
-    """True where a JSON string says `key`, escapes or not."""
-    if b"\\" not in token:
-        return token == b'"%b"' % key.encode()
-    try:
-        return bool(json.loads(token) == key)
-    except ValueError:
-        return False
+def skip_blanks(data: bytes, at: int) -> int:
+    """The first byte at or after `at` that is no blank."""
+    match = BLANK.match(data, at)
+    return match.end() if match else at

@@ -2,6 +2,8 @@
 
 import hashlib
 
+PACKED = (".gz", ".zst")
+
 
 def basename(path: str) -> str:
     """The file name up to `.jsonl` (`a/b/x.jsonl.reset.2026-…` -> `x`); the whole name where there is no such part."""

@@ -5,8 +5,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.sources.json_ranges import array_ranges, object_ranges
 from pipeline.sources.jsonl import BOM, Fault, RawLine, is_utf8, readable
-from pipeline.sources.run_artifact_ranges import array_ranges, object_ranges
 from pipeline.sources.session import MalformedSession
 
 # A trace event's kind as it is spelled -> as it is named here; any other kind keeps its own name.

@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.sources.json_ranges import object_ranges
 from pipeline.sources.json_values import text_of
 from pipeline.sources.jsonl import readable
 from pipeline.sources.run_artifact_document import Event
-from pipeline.sources.run_artifact_ranges import object_ranges
 
 FAILED, TIMED_OUT = "error", "TimeoutExpired"  # a result's status; the error type of a tool that took too long
 

@@ -67,6 +67,14 @@ class ParsedSession:
     record_digests: Sequence[bytes] = ()
     warnings: list[Fault] = field(default_factory=list)
 
+    def fill_from(self, copy: "ParsedSession") -> None:
+        """Take over what lay beside a copy of this session, where nothing beside this one said it."""
+        told = {name: value for name, value in copy.context.items() if value is not None}
+        self.context = told | {name: value for name, value in self.context.items() if value is not None}
+        self.outcome = self.outcome or copy.outcome
+        self.completeness = self.completeness or copy.completeness
+        self.head_drop |= copy.head_drop
+
 
 class Source(Protocol):
     """A raw format. `detect` looks at the first record only, never at a file's name."""

@@ -1,12 +1,15 @@
 """OpenClaw's SQLite store (2026.8 on): each session as the JSONL it would have been. Never locks a live agent."""
 
 import json
+import os
 import shutil
 import sqlite3
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from pipeline.sources.openclaw_context import run_context
 MAGIC = b"SQLite format 3\x00"
 BESIDE = ("-wal",)  # the write-ahead log holds what is not in the database yet
 ATTEMPTS = 3
+Stamp = tuple[int, int] | None  # size and time of a file; null where there is none
 
 
 @dataclass(frozen=True)
@@ -33,45 +37,73 @@ class BrokenStore(Exception):
     """The file is an SQLite database that cannot be read, or holds no transcript_events."""
 
 
-@contextmanager
-def copied(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a private copy of the database and its log, so that no lock is taken on the original.
+class PrivateCopy:
+    """The database and its log in a folder of this process's own, so that no lock is taken on the original.
 
-    A copy that was written to while it was made is made again; BrokenStore after three such tries.
+    A copy that was written to while it was made is made again; BrokenStore after three such tries. The folder is
+    removed with the object, or at the end of the process that made it.
     """
-    with tempfile.TemporaryDirectory(prefix="openclawbench-") as folder:
-        copy = Path(folder) / "store.sqlite"
+
+    def __init__(self, path: Path) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
+        weakref.finalize(self, removed, folder, os.getpid())
+        self.file = folder / "store.sqlite"
         for _ in range(ATTEMPTS):
             before = stamps(path)
-            shutil.copyfile(path, copy)
+            shutil.copyfile(path, self.file)
             for suffix in BESIDE:
                 beside = path.with_name(path.name + suffix)
-                target = copy.with_name(copy.name + suffix)
+                target = self.file.with_name(self.file.name + suffix)
                 target.unlink(missing_ok=True)
                 if beside.exists():
                     shutil.copyfile(beside, target)
             if stamps(path) == before:
-                break
-        else:
-            raise BrokenStore("it was written to while it was being copied; run again when the agent is idle")
-        with closing(sqlite3.connect(copy)) as connection:
-            yield connection
+                return
+        raise BrokenStore("it was written to while it was being copied; run again when the agent is idle")
 
 
-def stamps(path: Path) -> list[tuple[int, int] | None]:
+def removed(folder: Path, process: int) -> None:
+    """Remove a folder; a process that was forked from the one that made it leaves it alone."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@lru_cache(maxsize=1)
+def copy_of(path: Path, known: tuple[Stamp, ...], process: int) -> PrivateCopy:
+    """The copy of a store in this state, made once a process: its sessions are asked for one by one."""
+    return PrivateCopy(path)
+
+
+@contextmanager
+def copied(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a private copy of the store as it is now."""
+    copy = copy_of(path, tuple(stamps(path)), os.getpid())
+    with closing(sqlite3.connect(copy.file)) as connection:
+        yield connection
+
+
+def stamps(path: Path) -> list[Stamp]:
     """Size and time of the database and its log."""
     files = [path, *(path.with_name(path.name + suffix) for suffix in BESIDE)]
     return [(one.stat().st_size, one.stat().st_mtime_ns) if one.exists() else None for one in files]
 
 
-def read_store(path: Path, only: str | None = None) -> Iterator[StoredSession]:
-    """Every session of the store in the order of ids, or only one. Raises BrokenStore with the reason."""
+def read_store(path: Path) -> Iterator[StoredSession]:
+    """Every session of the store in the order of ids. Raises BrokenStore with the reason."""
     try:
         with copied(path) as connection:
             index = nodes(connection)
-            wanted = [only] if only is not None else session_ids(connection)
-            for session_id in wanted:
+            for session_id in session_ids(connection):
                 yield stored(connection, session_id, index.get(session_id, {}))
+    except (sqlite3.Error, ValueError) as error:
+        raise BrokenStore(str(error)) from error
+
+
+def member_content(path: Path, session_id: str) -> bytes:
+    """The records of one session again. Raises BrokenStore with the reason; OSError where the store is not there."""
+    try:
+        with copied(path) as connection:
+            return lines(connection, session_id)
     except (sqlite3.Error, ValueError) as error:
         raise BrokenStore(str(error)) from error
 

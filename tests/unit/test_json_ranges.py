@@ -17,7 +17,7 @@ VALUES = st.recursive(
 
 
 def cut(content: bytes, key: str = "steps") -> list[bytes]:
-    return [content[offset : offset + length] for offset, length in element_ranges(content, key)]
+    return [content[begin:end] for begin, end in element_ranges(content, key)]
 
 
 @given(
@@ -37,7 +37,7 @@ def test_ranges_hold_the_elements(
     found = [json.loads(one.decode("utf-8", "surrogatepass")) for one in cut(content)]
     assert found == elements
     shifted = b"\xef\xbb\xbf" + content
-    assert element_ranges(shifted, "steps") == [(o + 3, n) for o, n in element_ranges(content, "steps")]
+    assert element_ranges(shifted, "steps") == [(begin + 3, end + 3) for begin, end in element_ranges(content, "steps")]
 
 
 def test_quotes_brackets_and_blanks_do_not_confuse_it() -> None:

@@ -20,8 +20,8 @@ from run_artifact_builders import (
     written,
 )
 
+from pipeline.sources.json_ranges import array_ranges, object_ranges
 from pipeline.sources.registry import decode
-from pipeline.sources.run_artifact_ranges import array_ranges, object_ranges
 from pipeline.sources.session import MalformedSession
 
 DONE = message("assistant", "Done.", "All good.")
