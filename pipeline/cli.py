@@ -24,6 +24,7 @@ from pipeline.console.show import show as show_
 from pipeline.console.terminal import errors, output, safe
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
+from pipeline.console.whatif_cli import whatif
 from pipeline.console.work import Done, bring, current
 from pipeline.engines.choice import ENGINES
 from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
@@ -287,6 +288,9 @@ def doctor(
         doctor_.print_examined(rows, output())
     if any(row["disposition"] == "quarantined" for row in rows):
         raise typer.Exit(NEEDS_A_PERSON)
+
+
+app.command()(whatif)
 
 
 def version(wanted: bool) -> None:

@@ -160,7 +160,7 @@ def test_a_call_that_reads_writes_nothing(calls: dict[str, Ended], tmp_path: Pat
 def test_help_lists_the_verbs_that_exist_and_no_others(calls: dict[str, Ended]) -> None:
     listed = re.findall(r"^  ([a-z][a-z0-9-]+)  ", calls["help"].text.split("Commands:")[1], re.MULTILINE)
     stages = ["normalize", "enrich", "fuse", "slice", "onset", "packet", "annotate", "merge", "release"]
-    assert listed == ["run", *stages, "demo", "status", "trace", "show", "export", "doctor", "bench"]
+    assert listed == ["run", *stages, "demo", "status", "trace", "show", "export", "doctor", "whatif", "bench"]
 
 
 def test_status_says_what_is_up_to_date(calls: dict[str, Ended]) -> None:

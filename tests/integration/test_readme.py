@@ -38,8 +38,9 @@ def carry_out(command: str, folder: Path) -> Ended:
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
-    """What every command came to, one after another in one folder that holds what a checkout's data folder holds."""
+    """What every command came to, one after another in one folder that holds a checkout's example and rules."""
     folder = tmp_path_factory.mktemp("checkout")
+    shutil.copytree(ROOT / "pipeline" / "rules", folder / "pipeline" / "rules", ignore=shutil.ignore_patterns("*.py*"))
     shutil.copytree(EXAMPLE, folder / "data" / "example")
     for data in ("data", "data/other", "data/demo"):
         few_shards(folder / data)

@@ -1,0 +1,65 @@
+"""Which rule file a file of somebody's own stands for."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.console.whatif import RULES, question
+from pipeline.console.whatif_rules import differs, read_own
+from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.rules.base import rule_path
+
+
+def copy(name: str, to: Path, more: str = "") -> Path:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(more + rule_path(name).read_text(encoding="utf-8"), encoding="utf-8")
+    return to
+
+
+@pytest.mark.parametrize("name", list(RULES))
+def test_a_file_is_known_by_its_name_by_a_key_or_by_its_keys(name: str, tmp_path: Path) -> None:
+    ways = [
+        copy(name, tmp_path / name),
+        copy(name, tmp_path / "mine.toml", f'file = "{name}"\n'),
+        copy(name, tmp_path / "x"),
+    ]
+    for path in ways:
+        ((file, (found, rules)),) = read_own([path], RULES).items()
+        assert (file, found, type(rules)) == (name, path, RULES[name])
+        assert not differs(rules)
+
+
+def test_a_folder_stands_for_its_rule_files_and_several_can_be_given(tmp_path: Path) -> None:
+    for name in ("risk.toml", "onset.toml"):
+        copy(name, tmp_path / "folder" / name)
+    shutil.copy(rule_path("packet.toml"), tmp_path)
+    assert sorted(read_own([tmp_path / "folder", tmp_path / "packet.toml"], RULES)) == [
+        "onset.toml",
+        "packet.toml",
+        "risk.toml",
+    ]
+
+
+def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
+    one, other = copy("risk.toml", tmp_path / "a.toml"), copy("risk.toml", tmp_path / "b.toml")
+    with pytest.raises(WrongUse, match=r"b\.toml: .*a\.toml stands for risk\.toml already"):
+        read_own([one, other], RULES)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UnreadableInput, match=r"empty: holds no \*\.toml file"):
+        read_own([tmp_path / "empty"], RULES)
+
+
+@pytest.mark.parametrize(
+    ("file", "packets", "stages"),
+    [
+        ("shell.toml", False, ["describe", "align", "fuse", "slice", "onset"]),
+        ("align.toml", True, ["align", "fuse", "slice", "onset", "packet"]),
+        ("risk.toml", False, ["slice", "onset"]),
+        ("onset.toml", False, ["onset"]),
+        ("packet.toml", False, ["packet"]),
+    ],
+)
+def test_only_what_a_file_reaches_is_made_again(file: str, packets: bool, stages: list[str]) -> None:
+    asked = question({file: RULES[file].load()}, packets)
+    assert [stage.name for stage in asked.stages] == stages
