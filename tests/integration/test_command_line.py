@@ -18,6 +18,7 @@ import pytest
 from child import EXAMPLE, ROOT, Ended, call, call_all, few_shards, files, start, table
 from conftest import Ran
 
+from pipeline.cli import app
 from pipeline.console.export import TABLES
 
 pytestmark = pytest.mark.slow
@@ -159,8 +160,9 @@ def test_a_call_that_reads_writes_nothing(calls: dict[str, Ended], tmp_path: Pat
 
 def test_help_lists_the_verbs_that_exist_and_no_others(calls: dict[str, Ended]) -> None:
     listed = re.findall(r"^  ([a-z][a-z0-9-]+)  ", calls["help"].text.split("Commands:")[1], re.MULTILINE)
-    stages = ["normalize", "enrich", "fuse", "slice", "onset", "packet", "annotate", "merge", "release"]
-    assert listed == ["run", *stages, "demo", "status", "trace", "show", "export", "doctor", "whatif", "bench"]
+    commands = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
+    assert {"run", "normalize", "release", "demo", "status", "show", "whatif"} <= set(commands)
+    assert listed == [*commands, *(str(group.name) for group in app.registered_groups)]
 
 
 def test_status_says_what_is_up_to_date(calls: dict[str, Ended]) -> None:
