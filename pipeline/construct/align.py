@@ -14,8 +14,9 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     """Descriptors with the aligned tool_name beside tool_name_raw (as the session wrote it), in the same order.
 
     An exact alias wins; else the fuzzy rules, if all that match agree; else the name stays. event_type changes only
-    where it was `other` and the alias names a category; the former one is previous_event_type. Fuzzy rules that
-    disagree are `ambiguous` and left unresolved, for review.
+    where it was `other` and the alias names a category; the former ones are previous_tool_name and
+    previous_event_type. Fuzzy rules that disagree are `ambiguous`, left unresolved for review, and all named in
+    alignment_rule.
     """
     names = pl.col("tool_name").str.to_lowercase()
     raw = steps.select(*STEP_KEY, "tool_name_raw", "action_kind")
@@ -63,7 +64,9 @@ def decided(matched: pl.LazyFrame, rules: AlignRules) -> pl.LazyFrame:
         .then(pl.lit(rules.fuzzy_case))
         .otherwise(pl.lit(rules.kept_case))
     )
-    frame = matched.with_columns(alignment_case=case, previous_event_type=pl.col("event_type"))
+    frame = matched.with_columns(
+        alignment_case=case, previous_event_type=pl.col("event_type"), previous_tool_name=pl.col("tool_name")
+    )
     is_exact, is_fuzzy = pl.col("alignment_case") == rules.exact_case, pl.col("alignment_case") == rules.fuzzy_case
     several = pl.col("fuzzy").list.eval(
         pl.element().replace_strict(places, [rule.id for rule in rules.fuzzy], return_dtype=pl.String)

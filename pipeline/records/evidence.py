@@ -49,7 +49,8 @@ class AlignedDescriptor(Descriptor):
     """The descriptor with tool name and category aligned across models; the former values stand beside."""
 
     REASONS: ClassVar[list[str]] = ["alignment_case"]
-    tool_name_raw: str | None
+    tool_name_raw: str | None  # as the session wrote it
+    previous_tool_name: str | None  # before alignment: the real name behind a wrapper
     previous_event_type: str
     alignment_case: str  # exact | fuzzy | kept | ambiguous | reply
     alignment_rule: str | None

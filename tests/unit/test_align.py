@@ -1,17 +1,26 @@
 """Alignment of tool names across models: exact, fuzzy, kept, ambiguous."""
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from describe_steps import FLAGS, RULES, SHELL, call, reply, steps
+from normalizing import SAMPLES
 from pydantic import ValidationError
 
+from pipeline.console.progress import Progress
+from pipeline.console.settings import settings
+from pipeline.console.work import bring
 from pipeline.construct.align import align
 from pipeline.construct.describe import describe
-from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+from pipeline.records.evidence import AlignedDescriptor, Descriptor
+from pipeline.records.packet import Evidence
+from pipeline.records.session import Step
 from pipeline.rules.align import AlignRules, FuzzyRule
-from pipeline.tables import conform
+from pipeline.store import DataFolder
+from pipeline.tables import conform, schema
 
 ALIGN = AlignRules.load()
 
@@ -73,7 +82,8 @@ def test_replies_are_no_tools() -> None:
 
 def test_a_wrapped_tool_keeps_the_written_name_beside() -> None:
     (found,) = aligned(call("tool_call", {"id": "web_search", "args": {"query": "x"}}))
-    assert (found["tool_name"], found["tool_name_raw"]) == ("search", "tool_call")
+    names = (found["tool_name_raw"], found["previous_tool_name"], found["tool_name"])
+    assert names == ("tool_call", "web_search", "search")
 
 
 def test_several_rules_that_agree_are_no_conflict() -> None:
@@ -88,6 +98,40 @@ def test_evidence_is_not_touched_and_order_is_kept() -> None:
     before = describe(steps(*given), RULES, SHELL, FLAGS).collect().drop("tool_name", "event_type")
     after = aligned(*given)
     assert [{name: one[name] for name in before.columns} for one in after] == before.to_dicts()
+
+
+TEXTS = {"thinking", "narration", "action_text", "reflection_text", "arguments", "result_details"}
+
+
+def test_alignment_has_no_text_column_and_leaves_the_steps_as_they_are() -> None:
+    assert align.writes == (AlignedDescriptor,)
+    assert not TEXTS & set(schema(AlignedDescriptor))
+    assert set(schema(Step)) >= TEXTS
+    added = set(schema(AlignedDescriptor)) - set(schema(Descriptor))
+    assert added == {"tool_name_raw", "previous_tool_name", "previous_event_type", "alignment_case", "alignment_rule"}
+
+
+@pytest.mark.slow
+def test_the_text_of_real_sessions_is_the_same_behind_alignment(tmp_path: Path) -> None:
+    """From normalize to the evidence that a judge is shown: no text of a step has changed."""
+    raw = tmp_path / "raw" / "m"
+    raw.mkdir(parents=True)
+    for name in ("tool-errors", "thinking", "unknown-tool", "sequential-tools"):
+        (raw / f"{name}.jsonl").symlink_to(SAMPLES / "2026.2.1" / f"{name}.jsonl")
+    data = DataFolder(tmp_path / "data")
+    data.save_layout({"shards": 1})
+    done = bring(
+        data, settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules"), "packet", Progress(quiet=True)
+    )
+    assert done.tables is not None
+    texts = sorted(TEXTS - {"arguments", "result_details"})
+    before = done.tables[Step].select(*STEP_KEY, *texts).sort(STEP_KEY).collect()
+    shown = done.tables[Evidence].select(*TRAJECTORY_KEY, "steps").explode("steps", empty_as_null=True)
+    after = shown.unnest("steps").select(*STEP_KEY, *texts).drop_nulls("step_id").sort(STEP_KEY).collect()
+    aligned_names = done.tables[AlignedDescriptor].filter(pl.col("tool_name") != pl.col("tool_name_raw")).collect()
+    assert aligned_names.height > 0
+    assert before.height > 20
+    assert before.equals(after)
 
 
 def test_an_alias_may_stand_once() -> None:

@@ -1,10 +1,15 @@
 """Automatic process flags: what fires them, what does not, and where."""
 
+from pathlib import Path
 from typing import get_args
 
-from describe_steps import FLAGS, apart, call, described, reply, shell
+import pytest
+from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, shell, steps
 
+from pipeline.construct.describe import describe
 from pipeline.records.vocabulary import AutoFlag
+from pipeline.rules.base import OVERRIDE, rule_path
+from pipeline.rules.flags import FlagRules
 
 FIRES = [
     ("uncertainty", "I'm not sure which file they mean."),
@@ -25,6 +30,19 @@ FIRES = [
     ("capability_gap", "There is no tool for that here."),
     ("capability_gap", "I can't verify the result from here."),
     ("capability_gap", "The browser is not available."),
+    # beside a question to the user
+    ("uncertainty", "I'm not sure which file you mean, could you tell me?"),
+    ("capability_gap", "I can't access the calendar, can you send me the file?"),
+    # other languages
+    ("uncertainty", "Ich bin mir nicht sicher, welche Datei gemeint ist."),
+    ("uncertainty", "Es ist noch unklar, ob das reicht."),
+    ("uncertainty", "Ich nehme an, dass Port 80 gemeint ist."),
+    ("hedge", "Das ist vermutlich der Cache."),
+    ("hedge", "Das sollte jetzt funktionieren."),
+    ("capability_gap", "Ich habe leider keinen Zugriff auf den Server."),
+    ("capability_gap", "Ich kann das von hier nicht überprüfen."),
+    ("hedge", "问题大概在缓存。"),
+    ("capability_gap", "我没有权限访问服务器。"),
 ]
 SILENT = [
     ("uncertainty", "There is no doubt about it."),
@@ -47,6 +65,25 @@ SILENT = [
     ("capability_gap", "I can't see any problem with it."),
     ("capability_gap", "I have access to the server."),
     ("capability_gap", "You can't access that page."),
+    # questions to the user
+    ("uncertainty", "Are you not sure about the date?"),
+    ("uncertainty", "Should I assume UTC?"),
+    ("uncertainty", "Is it still unclear?"),
+    ("uncertainty", "Not sure where to begin? Run the demo."),
+    ("uncertainty", "Do you want me to guess the port?"),
+    ("hedge", "Do you think it is probably the cache?"),
+    ("hedge", "Would that perhaps suit you?"),
+    ("capability_gap", "Is the browser not available?"),
+    ("capability_gap", "Do you have no access to the server?"),
+    # other languages
+    ("uncertainty", "Es gibt keinen Zweifel."),
+    ("uncertainty", "Das war zuerst unklar, jetzt ist es geklärt."),
+    ("uncertainty", "Falls du nicht sicher bist, frag nach."),
+    ("uncertainty", "Soll ich einfach UTC annehmen?"),
+    ("uncertainty", "Der Nutzer ist nicht sicher."),
+    ("hedge", "Meinst du, das ist wahrscheinlich der Cache?"),
+    ("capability_gap", "Wenn ich keinen Zugriff habe, frage ich nach."),
+    ("uncertainty", "如果不确定，请询问。"),
 ]
 
 
@@ -190,6 +227,30 @@ def test_capability_gap_of_an_unknown_tool() -> None:
         call("memory_search", {}, '{"disabled": true}'),
     )
     assert ["capability_gap" in one["auto_flags"] for one in found] == [True, False, True]
+
+
+FRENCH = """
+[[text]]
+id = "uncertainty.french"
+flag = "uncertainty"
+pattern = '\\b(je ne suis|on est) pas (vraiment |encore )?(sûr|certain)'
+[[flag]]
+name = "uncertainty"
+unless = ['\\bsi (tu|vous|je)\\b']
+"""
+
+
+def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / FlagRules.FILE).write_text(rule_path(FlagRules.FILE).read_text("utf-8") + FRENCH, "utf-8")
+    monkeypatch.setenv(OVERRIDE, str(tmp_path))
+    rules = FlagRules.load()
+    given = steps(reply("🦞 Je ne suis pas sûr du port."), reply("Si je ne suis pas sûr, je demande."))
+    (found, silent) = describe(given, RULES, SHELL, rules).collect().to_dicts()
+    assert found["flag_evidence"] == [
+        {"flag": "uncertainty", "rule_id": "uncertainty.french", "field": "action_text", "start": 2, "end": 20}
+    ]
+    assert silent["auto_flags"] == []
+    assert describe(given, RULES, SHELL, FLAGS).collect()["auto_flags"].to_list() == [[], []]
 
 
 def test_text_rules_have_unique_ids_and_known_flags() -> None:

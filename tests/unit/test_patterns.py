@@ -1,0 +1,52 @@
+"""Patterns of rule files that run over every text inside polars: ASCII classes and boundaries, no look-around."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.rules.align import AlignRules
+from pipeline.rules.base import Rules
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.flags import FlagRules
+from pipeline.rules.patterns import rust_pattern
+
+HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
+ASCII_BOUNDARY = r"(?-u:\b)"
+
+
+def patterns(content: Any, name: str = "") -> Iterator[str]:
+    """Every pattern below the fields that hold patterns."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            yield from patterns(value, key)
+    elif isinstance(content, list):
+        for one in content:
+            yield from patterns(one, name)
+    elif isinstance(content, str) and name in HOT:
+        yield content
+
+
+@pytest.mark.parametrize("kind", [FlagRules, DescribeRules, AlignRules])
+def test_loaded_patterns_are_ascii_where_it_costs(kind: type[Rules]) -> None:
+    found = list(patterns(kind.load().model_dump()))
+    assert len(found) >= 8
+    for pattern in found:
+        rest = pattern.replace(ASCII_BOUNDARY, "")
+        assert not re.search(r"(?<!\\)\\[bBwWdDsSpP]", rest), pattern
+        assert not re.search(r"\(\?<?[=!]", rest), pattern
+        assert pl.Series(["", "ü🦞"]).str.contains(pattern).len() == 2
+
+
+def test_a_word_boundary_is_made_ascii() -> None:
+    assert rust_pattern(r"\bno\b") == rf"{ASCII_BOUNDARY}no{ASCII_BOUNDARY}"
+    assert rust_pattern(r"a\\b") == r"a\\b"
+    assert pl.Series(["is not sure", "isnot"]).str.contains(rust_pattern(r"\bnot\b")).to_list() == [True, False]
+
+
+@pytest.mark.parametrize("pattern", [r"\w+", r"[0-9]\d", r"a\s", "(?=a)", "(?<!a)b", "(", "[a"])
+def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"write classes out|bad pattern"):
+        rust_pattern(pattern)
