@@ -1,0 +1,135 @@
+"""The same behaviour has the same descriptors and risk, whatever model wrote it and whatever files are called."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import polars as pl
+from describe_steps import DEFAULTS, FLAGS, RULES, SHELL
+from dialects import DIALECTS, Act, written
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from normalizing import SAMPLES, normalized_rows, raw_row
+
+from pipeline.construct.align import align
+from pipeline.construct.describe import describe
+from pipeline.construct.slice import slice
+from pipeline.records.oracle import Fused
+from pipeline.records.session import Step
+from pipeline.rules.align import AlignRules
+from pipeline.rules.risk import RiskRules
+from pipeline.tables import from_records
+
+ALIGN, RISK = AlignRules.load(), RiskRules.load()
+ALIKE = [
+    "event_type",
+    "tool_name",
+    "tool_status",
+    "side_effect",
+    "side_effect_rule",
+    "artifact_target",
+    "state_write_target",
+    "auto_flags",
+    "command_parts",
+]
+COMMANDS = ["ls -la", "cat a | head -3", "rm -rf build", "git push", "echo x >> memory/a.md", "kill 7", "python3 x.py"]
+PATHS = ["a.txt", "memory/2026-01-01.md", "src/ü 🦞.py", "MEMORY.md", "SOUL.md"]
+THOUGHTS = [None, "I'm not sure which file is meant.", "This is probably it.", "I can't verify that.", "Plain."]
+act = st.one_of(
+    *(
+        st.tuples(st.just(what), st.sampled_from(on), st.sampled_from(outcomes), st.sampled_from(THOUGHTS))
+        for what, on, outcomes in [
+            ("run", COMMANDS, ["ok", "lost"]),
+            ("read", PATHS, ["ok", "error", "not_found", "lost"]),
+            ("write", PATHS, ["ok", "error", "lost"]),
+            ("edit", PATHS, ["ok", "error", "not_found"]),
+            ("find", ["weather", "日本"], ["ok", "error"]),
+            ("fetch", ["https://a.io/x", "http://localhost:3000"], ["ok", "error", "not_found"]),
+            ("send", ["@bob", "-100200"], ["ok", "error"]),
+            ("say", ["Done.", "I don't have access.", "我不确定"], ["ok"]),
+        ]
+    )
+)
+
+
+def tables(steps: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Aligned descriptors and risks of steps."""
+    frame = from_records([DEFAULTS | one for one in steps], Step).lazy()
+    aligned = align(describe(frame, RULES, SHELL, FLAGS), frame, ALIGN).collect()
+    names = dict.fromkeys((one["source_model"], one["trajectory_id"]) for one in steps)
+    fused = [{"source_model": model, "trajectory_id": name, "subset": "simple"} for model, name in names]
+    risks, _ = slice(from_records(fused, Fused).lazy(), aligned.lazy(), RISK)
+    return aligned, risks.collect()
+
+
+@settings(max_examples=4)  # each is 25 behaviours in six dialects, described at once
+@given(st.lists(st.lists(act, min_size=1, max_size=5), min_size=25, max_size=25))
+def test_six_dialects_of_one_behaviour(behaviours: list[list[Act]]) -> None:
+    steps = [
+        written(one, dialect)
+        | {"source_model": dialect.name, "trajectory_id": str(number), "step_id": place, "message_index": place}
+        for dialect in DIALECTS
+        for number, acts in enumerate(behaviours)
+        for place, one in enumerate(acts, start=1)
+    ]
+    aligned, risks = tables(steps)
+    first = aligned.filter(source_model=DIALECTS[0].name).select(ALIKE).to_dicts()
+    for dialect in DIALECTS:
+        assert aligned.filter(source_model=dialect.name).select(ALIKE).to_dicts() == first, dialect.name
+    scores = risks.group_by("trajectory_id").agg(pl.col("risk_score").n_unique(), pl.col("risk_score_raw").n_unique())
+    assert scores.filter((pl.col("risk_score") > 1) | (pl.col("risk_score_raw") > 1)).is_empty()
+    assert "other" not in aligned["event_type"].to_list()
+
+
+def test_the_dialects_differ_in_what_they_write() -> None:
+    acts: list[Act] = [("run", "rm a", "ok", None), ("read", "a", "error", None), ("send", "@bob", "ok", None)]
+    for one in acts:
+        seen = [(step["tool_name_raw"], step["arguments"]) for step in (written(one, dialect) for dialect in DIALECTS)]
+        assert len(set(seen)) == len(DIALECTS) == 6
+
+
+# ---- names of files, ids, times
+
+SCRIPTS = ["tool-errors", "sequential-tools", "thinking", "memory-write", "killed-midtool-resumed", "exec-background"]
+STAMP = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$")
+IDS = {"id", "parentId", "toolCallId", "responseId", "runId", "sessionId"}
+
+
+def renamed(value: Any, prefix: str, later: int, key: str = "") -> Any:
+    """A record with other ids and times, and nothing else changed."""
+    if isinstance(value, dict):
+        return {name: renamed(one, prefix, later, name) for name, one in value.items()}
+    if isinstance(value, list):
+        return [renamed(one, prefix, later) for one in value]
+    if isinstance(value, str) and key in IDS:
+        return f"{prefix}{value}"
+    if isinstance(value, str) and key == "timestamp" and STAMP.match(value):
+        moved = datetime.fromisoformat(value) + timedelta(milliseconds=later)
+        return moved.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moved.microsecond // 1000:03}Z"
+    return value + later if isinstance(value, int) and key == "timestamp" else value
+
+
+changes = st.tuples(
+    st.text("abcxyz0189-_", min_size=1, max_size=12),  # file
+    st.text("abcdef0123456789", min_size=1, max_size=6),  # ids
+    st.integers(0, 10**11),  # ms
+)
+
+
+@settings(max_examples=4)
+@given(st.fixed_dictionaries(dict.fromkeys(SCRIPTS, changes)))
+def test_renaming_files_ids_and_times_changes_nothing(changed: dict[str, tuple[str, str, int]]) -> None:
+    before, after = [], []
+    for number, (script, (name, prefix, later)) in enumerate(changed.items()):
+        content = (SAMPLES / "2026.6.11" / f"{script}.jsonl").read_bytes()
+        records = [json.loads(line) for line in content.split(b"\n") if line]
+        other = b"".join(json.dumps(renamed(one, prefix, later)).encode() + b"\n" for one in records)
+        # One source model a session: the order of the rows then is that of the scripts, whatever the files are called.
+        before.append(raw_row([content], f"m{number}/{script}.jsonl", source_model=f"m{number}"))
+        after.append(raw_row([other], f"m{number}/deep/er/{name}.jsonl", source_model=f"m{number}"))
+    (aligned, risks), (others, other_risks) = (tables(normalized_rows(rows).steps) for rows in (before, after))
+    assert aligned.height > 20
+    assert others.drop("trajectory_id").equals(aligned.drop("trajectory_id"))
+    assert other_risks.drop("trajectory_id").equals(risks.drop("trajectory_id"))
+    assert not set(others["trajectory_id"]) & set(aligned["trajectory_id"])
