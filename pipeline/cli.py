@@ -16,6 +16,7 @@ from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import export as export_
 from pipeline.console import report, status_report
+from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
 from pipeline.console.report_cli import app as report_group
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.add_typer(bench, name="bench")
 app.add_typer(report_group, name="report")
 app.command("validate")(validate)
+app.add_typer(audit_group, name="audit")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]

@@ -14,6 +14,7 @@ from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
 from pipeline.records.oracle import EventDescriptor, OracleRecord
 from pipeline.records.packet import Evidence, Packet
 from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
+from pipeline.records.review import EventReview, EventSampleRow
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.session import FileOutcome, RunManifestRow, Step, Trajectory
 
@@ -21,6 +22,8 @@ STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": S
 PUBLIC: dict[str, type[BaseModel]] = {
     "aligned_descriptor": AlignedDescriptor,
     "event_descriptor": EventDescriptor,
+    "event_review": EventReview,
+    "event_sample_row": EventSampleRow,
     "evidence": Evidence,
     "file_outcome": FileOutcome,
     "label_row": LabelRow,

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from pipeline.errors import BusyDataFolder, UnreadableInput
+from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
 from pipeline.tables import schema
 
@@ -132,6 +132,30 @@ class DataFolder:
             if path.name not in files:
                 path.unlink()
         return folder
+
+    def review_file(self, name: str) -> Path:
+        return self.root / "review" / name
+
+    def review_files(self, pattern: str) -> list[Path]:
+        """Files below review/ in the order of names."""
+        return sorted((self.root / "review").glob(pattern))
+
+    def append_review(self, name: str, lines: Iterable[bytes]) -> None:
+        """Add lines to a file below review/, all of them or none; what stands there already stays as it is."""
+        path = self.review_file(name)
+        former = path.read_bytes() if path.exists() else b""
+        write_atomic(path, [former, *lines])
+
+    def write_review(self, name: str, content: bytes) -> bool:
+        """Write a file below review/ that is not there yet; false where it is. What a person may have filled in is
+        never written over: raises WrongUse where it holds something else."""
+        path = self.review_file(name)
+        if not path.exists():
+            write_atomic(path, [content])
+            return True
+        if path.read_bytes() != content:
+            raise WrongUse(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
+        return False
 
     def manifest_file(self, stage: str) -> Path:
         return self.work / "manifests" / f"{stage}.json"

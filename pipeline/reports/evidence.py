@@ -41,5 +41,10 @@ def evidence_report(tables: Tables) -> Report:
         "it. Shares are of what "
         "the column says, never rounded before they are summed.",
         sections=sections,
-        rules={spec.file: canonical_digest(read_rules(spec.file)) for spec in rules.rule_files},
+        rules=evidence_rules(),
     )
+
+
+def evidence_rules() -> dict[str, str]:
+    """Rule file of the evidence layer -> digest of its content in force."""
+    return {one.file: canonical_digest(read_rules(one.file)) for one in EvidenceReportRules.load().rule_files}

@@ -1,0 +1,143 @@
+"""`openclawbench audit`: samples for people to review, their filled sheets, and tables made of review records alone."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+import pipeline.run
+from pipeline.console.find import rows_of
+from pipeline.console.report_cli import inputs, percent, publish
+from pipeline.console.settings import settings
+from pipeline.console.terminal import errors, output, safe, table
+from pipeline.console.work import current
+from pipeline.errors import NotFound, WrongUse
+from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.review import EventSample
+from pipeline.reports.section import Report
+from pipeline.store import DataFolder
+
+app = typer.Typer(help="Human audit: samples to review, sheets, review records.", no_args_is_help=True)
+Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
+Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
+DATA = Path("data")
+NEEDS_A_PERSON = 1
+
+
+@app.command("sample-events")
+def sample_events(
+    number: Annotated[int, typer.Option("--n", min=1, help="Steps to draw.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same steps.")] = 1,
+    data: Data = DATA,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
+    from pipeline.audit.event_sample import draw
+    from pipeline.audit.folder import save_sample
+    from pipeline.audit.settings import AuditRules
+    from pipeline.reports.evidence import evidence_rules
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    run = current(folder, settings(folder))
+    rows, population = draw(lambda record: rows_of(run, record), number, seed, AuditRules.load().events)
+    if not rows:
+        raise NotFound(f"{folder.root}: there is no step to review.")
+    drawn = {name: sum(row.event_type == name for row in rows) for name in population}
+    sample = EventSample(
+        sample=rows[0].sample,
+        seed=seed,
+        asked=number,
+        drawn=drawn,
+        population=population,
+        descriptors=inputs(run, [AlignedDescriptor])["AlignedDescriptor"],
+        rules=evidence_rules(),
+    )
+    with folder.locked():
+        sheets = save_sample(folder, sample, rows)
+    if json_out:
+        print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
+        return
+    console = output()
+    counts = [[name, drawn[name], population[name]] for name in population]
+    console.print(table(f"Sample {sample.sample}", ["category", "drawn", "in the corpus"], counts))
+    console.print(f"\n{len(rows)} steps to review: {' or '.join(safe(str(path)) for path in sheets)}")
+    console.print(
+        "Fill in is_supported (yes, no), error_type where it is no, and import one of them: audit import FILE"
+    )
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A filled sheet, CSV or JSONL.")],
+    reviewer: Annotated[str | None, typer.Option("--reviewer", help="Who reviewed, where a row does not say.")] = None,
+    reviewed_at: Annotated[str | None, typer.Option("--reviewed-at", help="When, where a row does not say.")] = None,
+    data: Data = DATA,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Check a filled sheet against its sample and add the good rows to the review records."""
+    from pipeline.audit.event_reviews import IDENTITY, Signed, check, is_date
+    from pipeline.audit.folder import add_reviews, drawn_rows
+    from pipeline.audit.settings import AuditRules
+    from pipeline.audit.sheet import read_sheet
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    if reviewed_at is not None and not is_date(reviewed_at):
+        raise WrongUse(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
+    content, rows = read_sheet(file, [*IDENTITY, "is_supported", "error_type", "review_comment"])
+    signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
+    with folder.locked():
+        done = check(rows, drawn_rows(folder), signed, digest, AuditRules.load())
+        added = add_reviews(folder, done.reviews)
+    for fault in done.faults:
+        place = file if fault.line is None else f"{file}:{fault.line}"
+        errors().print(safe(f"{place}: {fault.reason}: {fault.message}"))
+    counts: dict[str, Any] = {
+        "rows": done.rows,
+        "added": added,
+        "already_there": len(done.reviews) - added,
+        "not_reviewed": done.not_reviewed,
+        "at_fault": len(done.faults),
+    }
+    if json_out:
+        print(json.dumps(counts | {"faults": [vars(fault) for fault in done.faults]}, indent=1))
+    else:
+        output().print(", ".join(f"{name.replace('_', ' ')}: {found}" for name, found in counts.items()))
+    if done.faults:
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+@app.command("report")
+def report(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """The table of the event-evidence audit (T34), from review records alone."""
+    from pipeline.audit.event_report import event_audit
+    from pipeline.audit.folder import drawn_samples, reviews
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    found = reviews(folder)
+    if not found:
+        raise NotFound(
+            f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events`, fill "
+            f"in "
+            "its sheet, and take it over with `openclawbench audit import`."
+        )
+    publish(folder, event_audit(found, drawn_samples(folder)), json_out, headline)
+
+
+def headline(found: Report, console: Console) -> None:
+    """The T34 tables."""
+    for section in found.sections:
+        if not section.name.startswith("reviewed"):
+            continue
+        columns = ["event_type", "sampled", "reviewed", "supported", "ambiguous", "incorrect"]
+        title = f"{section.title} by {safe(section.facts['reviewer'])}"
+        console.print(table(title, columns, ([row[name] for name in columns] for row in section.rows)))
+        console.print(f"supported: {percent(section.facts['supported_share'])} of the reviewed steps\n")

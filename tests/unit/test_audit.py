@@ -1,0 +1,369 @@
+"""Event-evidence audit: which steps are drawn, how sheets come back from editors, what becomes a review record."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from work_tables import step, with_texts
+
+from pipeline.audit.allocate import allocate
+from pipeline.audit.cells import Cells
+from pipeline.audit.event_report import event_audit
+from pipeline.audit.event_reviews import ANSWERS, Checked, Signed, check
+from pipeline.audit.event_sample import draw
+from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
+from pipeline.audit.settings import AuditRules
+from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
+from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.records.review import EventReview, EventSample, EventSampleRow
+from pipeline.store import DataFolder
+
+RULES = AuditRules.load()
+CELLS = Cells(RULES)
+SIGNED = Signed("rev", "2026-11-21")
+HOSTILE = [
+    "=cmd|' /C calc'!A0",
+    "+1",
+    "-rf /",
+    "@SUM(A1)",
+    "'quoted",
+    "\ttab",
+    "12",
+    "007",
+    "1e5",
+    "2026-11-21",
+    "1/2",
+    "TRUE",
+    "a\nb\r\nc",
+    'say "x"; then, y',
+    "\x1b[31m\x00",
+    "x" * 9000,
+    "  blanks  ",
+    "emoji 🙂 中文 \u202e",
+    "",
+]
+PAPER_T34 = {
+    "agent_coordination": (6, 6), "code_execution": (7, 7), "communication": (1, 1), "environment_check": (2, 2),
+    "external_write": (12, 11), "inspect": (11, 11), "other": (2, 2), "query": (7, 7), "read": (29, 29),
+    "reply": (11, 11), "state_write": (1, 1), "system_control": (2, 2), "web_interaction": (9, 9),
+}  # fmt: skip
+
+
+def corpus() -> list[dict[str, Any]]:
+    """60 reads and one message of two models, and texts that try everything."""
+    steps = [
+        step(
+            number,
+            source_model=model,
+            event_type="communication" if (model, number) == ("n", 30) else "read",
+            action_text=HOSTILE[number % len(HOSTILE)],
+            artifact_target=HOSTILE[(number + 7) % len(HOSTILE)],
+            reflection_text="seen",
+            side_effect=number % 2 == 0,
+        )
+        for model in ("m", "n")
+        for number in range(1, 31)
+    ]
+    evidence = {"flag": "hedge", "rule_id": "hedge.x", "field": "reflection_text", "start": 1, "end": 3}
+    steps[0] |= {"auto_flags": ["hedge"], "flag_evidence": [evidence]}
+    return steps
+
+
+def drawn(wanted: int = 40, seed: int = 1, steps: list[dict[str, Any]] | None = None) -> list[EventSampleRow]:
+    return draw(with_texts(*(steps or corpus())), wanted, seed, RULES.events)[0]
+
+
+def filled(content: bytes, fill: Callable[[dict[str, str], int], None], **style: Any) -> bytes:
+    """A CSV sheet after an editor had it: read and written by a spreadsheet, `fill` changing its rows."""
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    for number, row in enumerate(rows):
+        fill(row, number)
+    columns = style.pop("columns", list(rows[0]))
+    ends = style.pop("ends", "\r\n")
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator=ends, **style)
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue().encode()
+
+
+def taken(content: bytes, rows: list[EventSampleRow], folder: Path, signed: Signed = SIGNED) -> Checked:
+    """What importing a sheet comes to."""
+    path = folder / "sheet"
+    path.write_bytes(content)
+    _, found = read_sheet(path, ["sample", "row"])
+    return check(found, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
+
+
+def say_yes(row: dict[str, str], _number: int = 0) -> None:
+    row["is_supported"] = "yes"
+
+
+# ---- drawing
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 400), max_size=14), st.integers(1, 300), st.integers(1, 9))
+def test_an_allocation_fits_and_leaves_no_stratum_out(available: dict[str, int], wanted: int, least: int) -> None:
+    occurring = {name for name, number in available.items() if number}
+    if wanted < len(occurring):
+        with pytest.raises(WrongUse, match="each must be there"):
+            allocate(available, wanted, least)
+        return
+    found = allocate(available, wanted, least)
+    assert set(found) == occurring
+    assert sum(found.values()) == min(wanted, sum(available.values()))
+    assert all(1 <= number <= available[name] for name, number in found.items())
+
+
+def test_rare_strata_get_the_least_and_the_rest_is_proportional() -> None:
+    assert allocate({"common": 800, "middle": 198, "rare": 2}, 100, 2) == {"common": 77, "middle": 21, "rare": 2}
+
+
+def test_a_sample_has_every_category_and_both_models_whatever_the_order_of_rows() -> None:
+    rows = drawn(10)
+    assert Counter(row.event_type for row in rows) == {"read": 9, "communication": 1}
+    assert {row.source_model for row in rows if row.event_type == "read"} == {"m", "n"}
+    assert drawn(10, steps=corpus()[::-1]) == rows
+    assert drawn(10, seed=2) != rows
+    assert len({row.row for row in rows}) == 10
+
+
+def test_a_row_shows_the_step_its_neighbours_and_what_fired() -> None:
+    row = next(row for row in drawn(60) if row.flag_evidence)
+    assert row.flag_evidence == ["hedge (hedge.x, reflection_text): ee"]
+    assert row.before is None
+    assert row.after == f"{HOSTILE[2]} -> seen"
+    assert row.trace == "openclawbench trace m/t 1"
+
+
+# ---- sheets
+
+
+@given(st.text())
+def test_a_cell_comes_back_and_is_never_a_formula(text: str) -> None:
+    cell = CELLS.written(text)
+    assert cell[:1] not in {"=", "+", "-", "@", "\t", "\r"}
+    assert CELLS.same(cell, text)
+    assert CELLS.same(cell.replace("\n", "\r\n") + " ", text)
+
+
+@pytest.mark.parametrize("text", ["007", "1e5", "2026-11-21", "1/2", "TRUE", "12.50", "1,000", "12345678901234567890"])
+def test_what_a_spreadsheet_would_change_is_text(text: str) -> None:
+    assert CELLS.written(text) == f"'{text}"
+
+
+def test_a_changed_text_is_not_the_same() -> None:
+    assert not CELLS.same("reads", "read")
+    assert not CELLS.same("", "read")
+    assert CELLS.same("", None)
+    assert CELLS.written(12) == "12"
+
+
+STYLES: dict[str, dict[str, Any]] = {
+    "as it was": {},
+    "other line ends": {"ends": "\n"},
+    "semicolons": {"delimiter": ";"},
+    "tabs": {"delimiter": "\t"},
+    "columns in another order": {"columns": [*ANSWERS[::-1], *list(EventSampleRow.model_fields)[::-1]]},
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("coding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_sheet_comes_back_whole_from_any_editor(style: str, coding: str, tmp_path: Path) -> None:
+    rows = drawn(60)
+    content = filled(as_csv(rows, ANSWERS, CELLS), say_yes, **STYLES[style]).decode().encode(coding)
+    found = taken(content, rows, tmp_path)
+    assert (len(found.reviews), found.faults, found.not_reviewed) == (60, [], 0)
+    assert {one.event_type for one in found.reviews} == {"read", "communication"}
+
+
+def test_the_jsonl_sheet_has_whole_texts_and_comes_back(tmp_path: Path) -> None:
+    rows = drawn(60)
+    content = as_jsonl(rows, ANSWERS)
+    assert content.isascii()
+    assert any(json.loads(line)["action_text"] == "x" * 9000 for line in content.splitlines())
+    answered = content.replace(b'"is_supported": null', b'"is_supported": true')
+    assert len(taken(answered, rows, tmp_path).reviews) == 60
+
+
+def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
+    content = as_csv(drawn(5), ANSWERS, CELLS)
+    cases = {
+        b"": ":1: no column sample, row",
+        b"sample,row\n\n": "holds no row",
+        b'{"sample": "x"}\n': ":1: no column row",
+        b'{"sample": 1, "row": 2}\n{broken\n': ":2: is no JSON",
+        b"sample,other\n1,2\n": ":1: no column row",
+        content.replace(b"seen", b"\xff"): "is not UTF-8. Save the sheet as CSV in UTF-8",
+        content + b'"open': "is no CSV",
+    }
+    for broken, said in cases.items():
+        with pytest.raises(UnreadableInput, match=said):
+            taken(broken, drawn(5), tmp_path)
+    with pytest.raises(UnreadableInput, match="cannot read the sheet"):
+        read_sheet(tmp_path / "nowhere.csv", [])
+
+
+# ---- checking
+
+
+def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Path) -> None:
+    rows = drawn(12)
+    changes: list[dict[str, str]] = [
+        {"is_supported": "yes"},
+        {"is_supported": "NO ", "error_type": "Wrong_Category", "review_comment": "=it writes"},
+        {"is_supported": "perhaps"},
+        {"is_supported": "no"},
+        {"is_supported": "yes", "error_type": "missing"},
+        {"is_supported": "no", "error_type": "bad"},
+        {"is_supported": "yes", "event_type": "reply"},
+        {"is_supported": "yes", "row": "r-none"},
+        {"is_supported": "yes", "sample": "s-none"},
+        {"is_supported": "yes", "reviewed_at": "21/11/2026"},
+        {},
+        {"error_type": "ambiguous"},
+    ]
+    content = filled(as_csv(rows, ANSWERS, CELLS), lambda row, number: row.update(changes[number]))
+    found = taken(content, rows, tmp_path)
+    assert [one.is_supported for one in found.reviews] == [True, False]
+    assert (found.reviews[1].error_type, found.reviews[1].review_comment) == ("wrong_category", "=it writes")
+    assert found.not_reviewed == 1
+    assert Counter(fault.reason for fault in found.faults) == {
+        "wrong_verdict": 2, "wrong_error_type": 3, "edited_evidence": 1, "unknown_row": 1, "unknown_sample": 1,
+        "no_date": 1, "missing_row": 2,
+    }  # fmt: skip
+    lines = content.decode().split("\r\n")
+    assert all(fault.line is None or 1 < fault.line <= len(lines) + 60 for fault in found.faults)
+    edited = next(fault for fault in found.faults if fault.reason == "edited_evidence")
+    assert edited.message.startswith("event_type is not what was sampled")
+
+
+def test_a_fault_names_the_line_at_which_its_row_begins(tmp_path: Path) -> None:
+    rows = [row.model_copy(update={"action_text": "one\ntwo\nthree", "artifact_target": None}) for row in drawn(3)]
+    wrong = filled(
+        as_csv(rows, ANSWERS, CELLS), lambda row, number: row.update(is_supported="yes" if number < 2 else "?")
+    )
+    (fault,) = taken(wrong, rows, tmp_path).faults
+    assert fault.line is not None
+    assert fault.line > 4  # some of the cells before it hold several lines
+    assert wrong.decode().split("\n")[fault.line - 1].startswith("?,")
+
+
+def test_rows_twice_in_a_sheet_count_neither_time(tmp_path: Path) -> None:
+    rows = drawn(3)
+    content = filled(as_csv(rows, ANSWERS, CELLS), say_yes)
+    doubled = content + content.split(b"\r\n", 1)[1]
+    found = taken(doubled, rows, tmp_path)
+    assert (found.reviews, {fault.reason for fault in found.faults}) == ([], {"duplicate_row"})
+    assert found.rows == len(found.faults) == 6
+
+
+def test_who_and_when_come_from_the_row_or_else_from_whoever_imports(tmp_path: Path) -> None:
+    rows = drawn(3)
+    sheet = as_csv(rows, ANSWERS, CELLS)
+    named = filled(
+        sheet, lambda row, _: row.update(is_supported="yes", reviewer="ann", reviewed_at="2026-01-02T03:04:05Z")
+    )
+    assert {(one.reviewer, one.reviewed_at) for one in taken(named, rows, tmp_path).reviews} == {
+        ("ann", "2026-01-02T03:04:05Z")
+    }
+    unsigned = taken(filled(sheet, say_yes), rows, tmp_path, Signed(None, None))
+    assert {fault.reason for fault in unsigned.faults} == {"no_reviewer"}
+
+
+# ---- records and the table
+
+
+def sample_of(rows: list[EventSampleRow], population: dict[str, int]) -> EventSample:
+    return EventSample(
+        sample=rows[0].sample, seed=1, asked=len(rows), drawn=dict(Counter(row.event_type for row in rows)),
+        population=population, descriptors="d", rules={},
+    )  # fmt: skip
+
+
+def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tmp_path: Path) -> None:
+    data, rows = DataFolder(tmp_path), drawn(4)
+    sheet, _ = save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)
+    assert save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)[0] == sheet
+    assert drawn_rows(data) == {rows[0].sample: {row.row: row for row in rows}}
+    first = taken(filled(sheet.read_bytes(), say_yes), rows, tmp_path).reviews
+    assert add_reviews(data, first[:3]) == 3
+    before = data.review_file("event_reviews.jsonl").read_bytes()
+    assert add_reviews(data, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == 1
+    assert add_reviews(data, first) == 0
+    assert data.review_file("event_reviews.jsonl").read_bytes().startswith(before)
+    assert reviews(data) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
+    sheet.write_bytes(filled(sheet.read_bytes(), say_yes))
+    with pytest.raises(WrongUse, match="may be filled in"):
+        save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)
+
+
+def test_a_damaged_record_is_named_with_its_line(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    data.append_review("event_reviews.jsonl", [b'{"sample": "s"}\n'])
+    with pytest.raises(UnreadableInput, match=r"event_reviews\.jsonl:1: is no EventReview"):
+        reviews(data)
+
+
+def review(row: int, category: str, error: str | None = None, **values: Any) -> EventReview:
+    given: dict[str, Any] = {
+        "sample": "s", "row": f"r{row}", "source_model": "m", "trajectory_id": "t", "step_id": row, "reviewer": "ann",
+        "event_type": category, "is_supported": error is None, "error_type": error, "review_comment": None,
+        "reviewed_at": "2026-11-21", "sheet_sha256": "x",
+    }  # fmt: skip
+    return EventReview.model_validate(given | values)
+
+
+def paper_sample(population: dict[str, int] | None = None) -> dict[str, EventSample]:
+    sampled = {name: number for name, (number, _) in PAPER_T34.items()}
+    whole = EventSample(
+        sample="s", seed=1, asked=100, drawn=sampled, population=population or sampled, descriptors="d", rules={}
+    )
+    return {"s": whole}
+
+
+def test_the_papers_reviews_give_the_papers_table() -> None:
+    said = []
+    for category, (number, supported) in PAPER_T34.items():
+        for place in range(number):
+            said.append(review(len(said), category, None if place < supported else "wrong_category"))
+    table, findings = event_audit(said, paper_sample()).sections
+    rows = {row["event_type"]: row for row in table.rows}
+    for category, (number, supported) in PAPER_T34.items():
+        assert (rows[category]["reviewed"], rows[category]["supported"]) == (number, supported)
+    assert {name: rows["Total"][name] for name in ("reviewed", "supported", "ambiguous", "incorrect")} == {
+        "reviewed": 100, "supported": 99, "ambiguous": 0, "incorrect": 1,
+    }  # fmt: skip
+    assert table.facts["supported_share"] == 0.99
+    assert [row["event_type"] for row in findings.rows] == ["external_write"]
+
+
+def test_ambiguous_is_ambiguous_and_every_other_unsupported_one_is_incorrect() -> None:
+    errors = ["missing", "over_specific", "under_specific", "wrong_category", "ambiguous", None]
+    table, _ = event_audit([review(n, "read", one) for n, one in enumerate(errors)], paper_sample()).sections
+    row = next(row for row in table.rows if row["event_type"] == "read")
+    assert (row["reviewed"], row["supported"], row["ambiguous"], row["incorrect"]) == (6, 1, 1, 4)
+    assert table.facts["not_reviewed"] == 94
+
+
+def test_the_last_word_of_a_reviewer_counts_and_reviewers_stand_apart() -> None:
+    said = [review(1, "read", "missing"), review(1, "read"), review(1, "read", "ambiguous", reviewer="bob")]
+    ann, _, bob, _ = event_audit(said, paper_sample()).sections
+    assert (ann.facts["reviewer"], ann.facts["supported_share"]) == ("ann", 1)
+    assert (bob.facts["reviewer"], bob.facts["supported_share"]) == ("bob", 0)
+
+
+def test_the_share_in_the_corpus_weights_categories_by_their_steps() -> None:
+    said = [review(1, "read"), review(2, "reply", "missing")]
+    population = dict.fromkeys(PAPER_T34, 0) | {"read": 90, "reply": 10}
+    table, _ = event_audit(said, paper_sample(population)).sections
+    assert table.facts["supported_share"] == 0.5
+    assert table.facts["supported_in_the_corpus_share"] == 0.9
