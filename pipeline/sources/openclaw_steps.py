@@ -13,6 +13,9 @@ from pipeline.sources.openclaw_texts import as_text, narration_position, parts_o
 from pipeline.sources.pairing import Called, Pairing, clean_name, pair
 from pipeline.sources.steps import StepRows, pointer
 
+# Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
+ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
+
 
 class Result(msgspec.Struct, gc=False):
     """A tool result in the open stretch."""
@@ -66,6 +69,8 @@ class StepBuilder(StepRows):
             self.new_turn(result_text(message) or "", row)
         elif message.role == "bashExecution":
             self.counts["user_shell"] += 1
+        elif message.role in ADDED_ROLES:
+            self.counts[f"metadata:role:{message.role}"] += 1
         else:
             self.counts[f"unknown_role:{message.role}"] += 1
 

@@ -204,7 +204,7 @@ def test_a_store_holds_the_same_sessions_as_its_export(samples: dict[str, Any], 
 def test_what_a_released_record_does_not_tell(tmp_path: Path) -> None:
     """Flags of hand-made cases that stand in the normalized trajectory only."""
     (tmp_path / "raw").mkdir()
-    for name in ("calls-and-results", "files-beside", "who-speaks"):
+    for name in ("calls-and-results", "files-beside", "identities", "who-speaks"):
         (tmp_path / "raw" / name).symlink_to(CASES / name / "raw" / "model-a")
     found = normalized(tmp_path / "raw", tmp_path / "data")
     trajectories = {path: one["trajectory"] for path, one in found.items() if "trajectory" in one}
@@ -215,7 +215,7 @@ def test_what_a_released_record_does_not_tell(tmp_path: Path) -> None:
     assert flagged == {
         "truncated": set(),
         "order_ambiguous": {"repeated-ids.jsonl"},
-        "several_sessions": set(),
+        "several_sessions": {"two-runs.jsonl"},
         "divergent": {"copied.jsonl", "copied.jsonl.archived-old-29h"},
         "head_drop": {"headless.jsonl"},
     }
