@@ -6,6 +6,7 @@ tests/golden` writes the expectations anew; read the difference before keeping i
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -210,6 +211,23 @@ def test_case_is_whole(case: Path) -> None:
     for path in (case / "expected").iterdir():
         text = path.read_text(encoding="utf-8")
         assert text == json.dumps(json.loads(text), indent=1, ensure_ascii=False) + "\n", f"{path.name}: other layout"
+
+
+def named_by_the_rules() -> list[str]:
+    """What the table of rules in README.md names."""
+    table = (CASES.parent / "README.md").read_text(encoding="utf-8").split("| rule | shown by |")[1]
+    rows = [line.rstrip(" |") for line in table.splitlines() if line.startswith("| ") and "`" in line]
+    cells = [row.rsplit(" | ", 1)[1] for row in rows]
+    return [name for cell in cells for name in re.findall("`([^`]+)`", cell)]
+
+
+@pytest.mark.parametrize("name", sorted(set(named_by_the_rules())))
+def test_what_shows_a_rule_is_there(name: str) -> None:
+    path, _, function = name.partition("::")
+    there = CASES / path if (CASES / path).is_dir() else CASES.parents[1] / path
+    assert there.exists(), f"{name}: the table in README.md names what is not there"
+    if function:
+        assert f"\ndef {function}(" in there.read_text(encoding="utf-8"), f"{name}: no such test"
 
 
 def test_a_difference_is_found_wherever_it_is() -> None:
