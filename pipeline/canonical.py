@@ -1,16 +1,31 @@
 """One way to write a record as JSON: fields in declared order, UTF-8, no blanks. Digests and released lines use it."""
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
 from pydantic import BaseModel
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def canonical_json(value: Any) -> str:
     """JSON text of a record or of plain data."""
     plain = value.model_dump() if isinstance(value, BaseModel) else value
     return msgspec.json.encode(plain).decode()
+
+
+def whole_characters(value: Any) -> Any:
+    """The same plain data with each half of an emoji in its texts written as its six characters: a text that holds one
+    cannot be encoded, and what a judge said is not thrown away for it."""
+    if isinstance(value, list):
+        return [whole_characters(one) for one in value]
+    if isinstance(value, dict):
+        return {whole_characters(name): whole_characters(one) for name, one in value.items()}
+    if isinstance(value, str):
+        return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
+    return value
 
 
 def sha256_text(text: str) -> str:

@@ -16,6 +16,7 @@ from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import export as export_
 from pipeline.console import report, status_report
+from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
@@ -49,8 +50,10 @@ app.add_typer(audit_group, name="audit")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]
-JudgeName = Annotated[str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline.")]
-Model = Annotated[str | None, typer.Option("--model", help="Model that the judge asks.")]
+JudgeName = Annotated[
+    str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline, or openai, a language model.")
+]
+Model = Annotated[str | None, typer.Option("--model", help="Language model that is asked.")]
 EngineName = Annotated[str | None, typer.Option("--engine", help=f"{', '.join(ENGINES)}: where shards are computed.")]
 Workers = Annotated[int | None, typer.Option("--workers", help="Processes at most; one for each processor without it.")]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
@@ -115,6 +118,7 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
 
 
 @app.command()
+@with_asking
 def run(
     data: Data = DATA,
     raw: Raw = None,
@@ -126,11 +130,13 @@ def run(
     workers: Workers = None,
     json_out: Json = False,
     debug: Debug = False,
+    asking: Asking = NOTHING,
 ) -> None:
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
         raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
-    carry_out(to, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
+    how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+    carry_out(to, data, json_out, debug, raw, oracle, **how, **asking)
 
 
 def add_construct_verb(verb: str, text: str) -> None:
@@ -153,6 +159,7 @@ def add_judged_verb(verb: str, text: str) -> None:
     """A verb that may ask the judge."""
 
     @app.command(verb, help=text)
+    @with_asking
     def command(
         data: Data = DATA,
         raw: Raw = None,
@@ -163,8 +170,10 @@ def add_judged_verb(verb: str, text: str) -> None:
         workers: Workers = None,
         json_out: Json = False,
         debug: Debug = False,
+        asking: Asking = NOTHING,
     ) -> None:
-        carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
+        how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+        carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
 
 
 add_construct_verb("normalize", "Raw sessions to trajectories of steps.")
@@ -176,6 +185,7 @@ add_construct_verb("packet", "Annotation packets.")
 
 
 @app.command()
+@with_asking
 def annotate(
     data: Data = DATA,
     stage: Annotated[str | None, typer.Option("--stage", help="Stop after FullTax stage a, b1, b2 or c.")] = None,
@@ -187,12 +197,14 @@ def annotate(
     workers: Workers = None,
     json_out: Json = False,
     debug: Debug = False,
+    asking: Asking = NOTHING,
 ) -> None:
     """FullTax: stages A, B1, B2, C, checks and repairs."""
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
-    carry_out(verb, data, json_out, debug, raw, oracle, judge=judge, model=model, engine=engine, workers=workers)
+    how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+    carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
 
 
 add_judged_verb("merge", "One record a trajectory: label, context, provenance.")

@@ -41,3 +41,39 @@ class StageFailed(OpenClawBenchError):
 
 class JudgeUnavailable(OpenClawBenchError):
     """The judge asked for cannot be used."""
+
+
+class EndpointRefused(OpenClawBenchError):
+    """The endpoint refuses the run as a whole: key, model, address or request are wrong."""
+
+
+class EndpointFailing(OpenClawBenchError):
+    """The endpoint failed too often. Nothing is lost, and the same command goes on."""
+
+    exit_status = 3
+
+
+class BudgetReached(OpenClawBenchError):
+    """The next question would not fit into the budget."""
+
+    exit_status = 3
+
+
+class AskingStopped(OpenClawBenchError):
+    """Ctrl-C while calls were in flight; they were waited for."""
+
+    exit_status = 3
+
+
+class BusyLedger(OpenClawBenchError):
+    """Another process is writing to the ledger."""
+
+
+class LedgerFailed(OpenClawBenchError):
+    """The ledger cannot be written or read: the disk is full, or the file is damaged."""
+
+
+class NotAnswered(OpenClawBenchError):
+    """A stage reads an answer that the ledger does not hold."""
+
+    exit_status = 1

@@ -1,16 +1,110 @@
 """Which judge a name means."""
 
-from pipeline.errors import JudgeUnavailable, WrongUse
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipeline.errors import WrongUse
+from pipeline.fulltax.reader import AnswerReader
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.judge.protocol import Judge
+from pipeline.judge.settings import AskingSettings
+from pipeline.judge.tally import Tally
+from pipeline.judge.transport import Endpoint, Transport
+from pipeline.rules.asking import AskingRules, RequestRules
+from pipeline.rules.prices import Price, PriceRules
+from pipeline.schemas import STAGE_RECORDS, json_schema
+
+if TYPE_CHECKING:
+    from pipeline.judge.language_model import Asking
 
 JUDGES = ("rules", "openai")
+FREE = Price(0.0, 0.0, 0.0)
 
 
-def make_judge(name: str) -> Judge:
-    """The judge of this name. WrongUse for an unknown one, JudgeUnavailable for one that this version cannot ask."""
+def make_judge(
+    name: str,
+    model: str | None = None,
+    ledger: Path | None = None,
+    settings: AskingSettings | None = None,
+    report: Callable[[Tally], None] | None = None,
+) -> Judge:
+    """The judge of this name. WrongUse for an unknown one, or a language model without its name.
+
+    `ledger` is the folder in which its answers are. With `report` it may be asked, and is told of it; without, it only
+    looks up.
+    """
     if name == "rules":
         return RulesJudge()
-    if name in JUDGES:
-        raise JudgeUnavailable(f"judge {name}: this version cannot ask a language model yet. Use --judge rules.")
-    raise WrongUse(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
+    if name not in JUDGES:
+        raise WrongUse(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
+    if not model or ledger is None:
+        raise WrongUse(f"judge {name}: which model? Name it with --model.")
+    from pipeline.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
+
+    rules = AskingRules.load()
+    asking = None if report is None else how(model, settings or AskingSettings(), rules, report)
+    schemas = {f"stage_{stage}": schema_text(stage) for stage in STAGE_RECORDS}
+    return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking)
+
+
+def schema_text(stage: str) -> str:
+    """JSON Schema of a stage's answer, as it is sent."""
+    return json.dumps(json_schema(STAGE_RECORDS[stage]), separators=(",", ":"))
+
+
+def how(model: str, settings: AskingSettings, rules: AskingRules, report: Callable[[Tally], None]) -> "Asking":
+    """How to ask, by the settings. Address, key and price are looked for when something has to be asked."""
+    from pipeline.judge.language_model import Asking
+
+    def endpoint() -> Endpoint:
+        return Endpoint.from_environment(settings.base_url, rules, os.environ)
+
+    def price() -> Price:
+        return price_of(model, settings, endpoint())
+
+    return Asking(
+        endpoint=endpoint,
+        transport=openai_transport if settings.transport == "openai" else aiohttp_transport,
+        price=price,
+        concurrency=settings.concurrency or rules.connection.concurrency,
+        rpm=settings.rpm,
+        tpm=settings.tpm,
+        budget_usd=settings.budget_usd,
+        budget_tokens=settings.budget_tokens,
+        report=report,
+    )
+
+
+def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
+    """What tokens cost: as stated, as listed, nothing on this machine. WrongUse where nobody says."""
+    listed = PriceRules.load().of(model) or (FREE if endpoint.is_local else None)
+    stated = (settings.price_in, settings.price_out)
+    if None in stated and listed is None:
+        raise WrongUse(
+            f"model {model} is in no price table. Give --price-in and --price-out, USD for a million tokens."
+        )
+    price = listed or FREE
+    fresh = price.input if settings.price_in is None else settings.price_in
+    cached = fresh if settings.price_in is not None else price.cached
+    return Price(
+        input=fresh,
+        cached=cached if settings.price_cached is None else settings.price_cached,
+        output=price.output if settings.price_out is None else settings.price_out,
+    )
+
+
+def aiohttp_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
+    """The thin one."""
+    from pipeline.judge.aiohttp_transport import AiohttpTransport  # a network library: not before it is needed
+
+    return AiohttpTransport(endpoint, concurrency, rules)
+
+
+def openai_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
+    """The `openai` client's."""
+    from pipeline.judge.openai_transport import OpenaiTransport  # a network library: not before it is needed
+
+    return OpenaiTransport(endpoint, concurrency, rules)

@@ -13,11 +13,12 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.chain import ALL, Chain, Keys, Link, Outcome, Shard, Worker
+from pipeline.chain import ALL, Chain, Keys, Link, Outcome, Shard, Worker, load
 from pipeline.engines.protocol import Engine, Lost
 from pipeline.engines.serial import Serial
 from pipeline.errors import StageFailed
 from pipeline.intake import SOURCES, Intake
+from pipeline.judge.ask import MATERIAL, Asked
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
 from pipeline.stage import Stage
@@ -89,6 +90,8 @@ class Run:
     ) -> None:
         """Take every shard through those of the stages for which it is stale."""
         chains = self.chains(stages)
+        if stages[0].judge and self.judge and chains and waits(stages[0], self.judge):
+            self.ask_ahead(stages[0], chains, self.judge)
         engine = Serial() if waits(stages[0], self.judge) else self.choose(chains)
         worker = Worker(self.data.root, self.judge, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
@@ -130,6 +133,18 @@ class Run:
             self.leave_manifest(stage, keys, report)
         return report
 
+    def ask_ahead(self, stage: Stage, chains: list[Chain], judge: Judge) -> None:
+        """Let the judge answer the questions of a stage where it keeps its answers, before any shard reads them."""
+        prompt: str = self.rules[stage.name]["prompt"].text
+        requests, material = stage.reads["requests"], stage.reads[MATERIAL[judge.reads]]
+
+        def rows(chain: Chain, table: type[Record]) -> pl.LazyFrame:
+            return load(self.data, chain, table, chain.links[0].inputs[table])
+
+        parts = (Asked(rows(chain, requests), rows(chain, material), prompt) for chain in chains)
+        stale = {chain.shard: self.keys[requests][chain.shard] for chain in chains}
+        judge.prepare(stage.name, parts, count(self.data.scan(requests, stale)))
+
     def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
         """Key of every part that the stage owes."""
         base = digest(
@@ -161,7 +176,7 @@ class Run:
             "scope": stage.scope,
             "code": stage.code_digest(),
             "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
-            "judge": {"name": self.judge.name, "model": self.judge.model} if stage.judge and self.judge else None,
+            "judge": self.judge.describe() if stage.judge and self.judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
             "outputs": {record.__name__: {"rows": count(table)} for record, table in tables.items()},
             "reasons": {record.__name__: reasons(record, table) for record, table in tables.items()},

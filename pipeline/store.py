@@ -72,6 +72,7 @@ class DataFolder:
         self.root = root
         self.work = root / "work"
         self.release = root / "release"
+        self.ledger = root / "ledger"
 
     @property
     def layout_file(self) -> Path:

@@ -1,6 +1,7 @@
 """Progress on stderr: bars on a terminal, plain lines where there is none."""
 
 import sys
+import time
 from types import TracebackType
 from typing import Self
 
@@ -8,7 +9,23 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from pipeline.console.terminal import errors
+from pipeline.judge.tally import Tally
 from pipeline.run import StageReport
+
+PLAIN_EVERY_S = 10.0
+
+
+def said(tally: Tally) -> str:
+    """One line: done of all, rate, time left, money, what went wrong."""
+    seconds = max(time.monotonic() - tally.started, 0.001)
+    rate = tally.calls / seconds
+    left = (tally.total - tally.done) / rate if rate else 0.0
+    parts = [f"{tally.stage}: {tally.done} of {tally.total} answered"]
+    parts += [f"{rate:.1f}/s", f"{left:.0f} s left"] if tally.calls and tally.done < tally.total else []
+    parts += [f"{tally.usd:.4f} USD", f"{tally.tokens} tokens ({tally.cached_tokens} cached)"] if tally.calls else []
+    counts = {"asked again": tally.asked_again, "failures": tally.failures, "given up": tally.unanswered}
+    parts += [f"{count} {name}" for name, count in counts.items() if count]
+    return ", ".join(parts)
 
 
 class Progress:
@@ -17,6 +34,7 @@ class Progress:
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self.console = errors()
+        self.said_at = 0.0
         self.bars: Bars | None = None
         if not quiet and sys.stderr.isatty():
             columns = [TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
@@ -38,6 +56,14 @@ class Progress:
         """One shard of a stage is done."""
         if self.bars:
             self.bars.update(self.task, description=stage, completed=done, total=total)
+
+    def asking(self, tally: Tally) -> None:
+        """How far the questions of a stage are: every second on a terminal, else every tenth, and at the end."""
+        if self.bars:
+            self.bars.update(self.task, description=said(tally), completed=tally.done, total=tally.total)
+        elif not self.quiet and (tally.done >= tally.total or time.monotonic() - self.said_at > PLAIN_EVERY_S):
+            self.said_at = time.monotonic()
+            self.console.print(said(tally), highlight=False)
 
     def stage(self, report: StageReport) -> None:
         """A stage is up to date."""

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from pipeline.engines.choice import ENGINES
 from pipeline.errors import WrongUse
+from pipeline.judge.settings import AskingSettings
 from pipeline.store import DataFolder
 
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
 
 
-class FileSettings(BaseModel):
+class FileSettings(AskingSettings):
     """What may stand in openclawbench.toml. Keys of services never do: they come from the environment only."""
 
-    model_config = ConfigDict(extra="forbid")
     raw: str | None = None
     oracle: str | None = None
     judge: str | None = None
@@ -40,6 +40,7 @@ class Settings:
     quarantine_limit: int
     engine: str  # auto | serial | processes
     workers: int | None  # null: one for each processor
+    asking: AskingSettings
     origin: dict[str, str]
 
 
@@ -69,6 +70,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "quarantine_limit": 0,
         "engine": "auto",
         "workers": None,
+        **dict.fromkeys(AskingSettings.model_fields),
     }
     layers = {
         "flag": flags,
@@ -94,6 +96,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
         engine=found["engine"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
+        asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
         origin=origin,
     )
 

@@ -1,5 +1,6 @@
 """Bring a data folder up to date as far as a verb needs, and report what happened."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,8 @@ from pipeline.engines.choice import engine_for
 from pipeline.engines.protocol import Engine
 from pipeline.flow import FLOW, up_to
 from pipeline.intake import Intake, take_in
+from pipeline.judge.protocol import Judge
+from pipeline.judge.tally import Tally
 from pipeline.judges import make_judge
 from pipeline.records.base import Record
 from pipeline.records.session import FileOutcome
@@ -59,7 +62,7 @@ class Tables:
 def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -> Done:
     """Run every stale stage up to the verb's; publish for `release`."""
     with data.locked():
-        judge = make_judge(settings.judge) if verb in STAGED_JUDGE else None
+        judge = judge_of(data, settings, progress.asking) if verb in STAGED_JUDGE else None
         intake = take_in(data, settings.raw, settings.oracle, save=True)
         remember(data, intake, settings)
         run = Run(data, intake, judge, partial(engine, settings))
@@ -77,6 +80,11 @@ def engine(settings: Settings, chains: list[Chain]) -> Engine:
     """What the stale shards are done with."""
     raw_bytes = sum(chain.intake.size() for chain in chains)
     return engine_for(settings.engine, settings.workers, len(chains), raw_bytes)
+
+
+def judge_of(data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
+    """The judge of the settings; without `report` it only looks up."""
+    return make_judge(settings.judge, settings.model, data.ledger, settings.asking, report)
 
 
 def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
@@ -111,6 +119,6 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
 
 def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
-    run = Run(data, take_in(data, settings.raw, settings.oracle, save=False), make_judge(settings.judge))
+    run = Run(data, take_in(data, settings.raw, settings.oracle, save=False), judge_of(data, settings))
     run.plan(FLOW)
     return run

@@ -1,11 +1,14 @@
 """A judge's answer text -> a stage's record, with field-name and label-format normalization (T29) where needed."""
 
 import json
+import re
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from pipeline.canonical import whole_characters
 from pipeline.records.fulltax import Repair
 from pipeline.rules.repairs import RepairRules
 
@@ -17,8 +20,32 @@ class Reading(Generic[Answer]):
     """What an answer came to: a record, or why there is none."""
 
     answer: Answer | None = None
-    failure: str | None = None  # not_json | not_an_object | missing_fields | schema | wrong_trajectory
+    # truncated | refusal | empty | too_long | content_filter: the judge gave no whole answer;
+    # not_json | not_an_object | missing_fields | extra_fields | wrong_enum | schema | wrong_trajectory: not T25-T28
+    failure: str | None = None
+    detail: str = ""  # of the failure, for whoever is to correct the answer
     repairs: list[Repair] = field(default_factory=list)
+
+
+COMPLETE = "complete"
+FINISHES = {"truncated": "The answer was cut off: it was too long.", "empty": "The answer was empty."}
+LONGEST_DETAIL = 600  # characters
+CODE_FENCE = re.compile(r"\s*```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+KINDS = {"missing": "missing_fields", "extra_forbidden": "extra_fields", "literal_error": "wrong_enum"}
+
+
+def read_reply(
+    finish: str,
+    text: str,
+    model: type[Answer],
+    trajectory_id: str,
+    rules: RepairRules,
+    b1: dict[str, Any] | None = None,
+) -> Reading[Answer]:
+    """As read_answer; what ended in another way than `complete` is no answer, whatever its text."""
+    if finish != COMPLETE:
+        return Reading(failure=finish, detail=FINISHES.get(finish, finish))
+    return read_answer(text, model, trajectory_id, rules, b1)
 
 
 def read_answer(
@@ -27,44 +54,69 @@ def read_answer(
     """Parse and validate; never raises. `b1` is the B1 answer that optional B2 fields may be filled from."""
     reading: Reading[Answer] = Reading()
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        reading.failure = "not_json"
+        value = whole_characters(json.loads(unfenced(text, reading.repairs)))
+    except (ValueError, RecursionError) as error:
+        reading.failure, reading.detail = "not_json", f"The answer is no JSON: {error}"[:LONGEST_DETAIL]
         return reading
     if not isinstance(value, dict):
-        reading.failure = "not_an_object"
+        reading.failure, reading.detail = "not_an_object", "The answer is JSON, but no object."
         return reading
     try:
         reading.answer = model.model_validate(value)
     except ValidationError:
-        normalized = normalize(value, rules, reading.repairs)
+        normalized = normalize(value, rules, reading.repairs, own_names(model))
         fill_optional(normalized, model, rules, b1, reading.repairs)
         try:
             reading.answer = model.model_validate(normalized)
         except ValidationError as error:
             kinds = {one["type"] for one in error.errors()}
-            reading.failure = "missing_fields" if kinds == {"missing"} else "schema"
+            reading.failure = KINDS.get(kinds.pop(), "schema") if len(kinds) == 1 else "schema"
+            reading.detail = faults_of(error)
             return reading
     if getattr(reading.answer, "trajectory_id", None) != trajectory_id:
         reading.answer, reading.failure = None, "wrong_trajectory"
+        reading.detail = "trajectory_id is not the packet's."
     return reading
 
 
-def normalize(value: Any, rules: RepairRules, repairs: list[Repair]) -> Any:
+def faults_of(error: ValidationError) -> str:
+    """Where the answer differs from its schema, a place a line."""
+    faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+    return "\n".join(" ".join(one.split()) for one in faults)[:LONGEST_DETAIL]
+
+
+def unfenced(text: str, repairs: list[Repair]) -> str:
+    """The text without the Markdown code fence around the whole of it, which is recorded."""
+    found = CODE_FENCE.fullmatch(text)
+    if found is None:
+        return text
+    repairs.append(Repair(rule_id="code_fence", field="response_text", before=json.dumps("```"), after=None))
+    return found[1]
+
+
+@cache
+def own_names(model: type[BaseModel]) -> frozenset[str]:
+    """The names of a record's fields and of those of every record in it: none of them is another name of a field."""
+    schema = model.model_json_schema()
+    records = [schema, *schema.get("$defs", {}).values()]
+    return frozenset(name for record in records for name in record.get("properties", {}))
+
+
+def normalize(value: Any, rules: RepairRules, repairs: list[Repair], own: frozenset[str]) -> Any:
     """Known other names of fields become the paper's; labels get their format. Every change is recorded."""
     if isinstance(value, list):
-        return [normalize(one, rules, repairs) for one in value]
+        return [normalize(one, rules, repairs, own) for one in value]
     if not isinstance(value, dict):
         return value
     found: dict[str, Any] = {}
     for name, one in value.items():
-        known = rules.field_names.get(str(name), str(name))
+        known = name if name in own else rules.field_names.get(str(name), str(name))
         proper = name if known in value else known
         if proper != name:
             repairs.append(
                 Repair(rule_id="field_name", field=proper, before=json.dumps(name), after=json.dumps(proper))
             )
-        found[proper] = label(proper, normalize(one, rules, repairs), rules, repairs)
+        found[proper] = label(proper, normalize(one, rules, repairs, own), rules, repairs)
     return found
 
 

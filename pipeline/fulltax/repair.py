@@ -200,6 +200,12 @@ def cause_of(left: list[Finding], draft: Draft) -> str:
     return "unsupported_onset_with_other_issues" if onset_lost and structural else left[0].cause
 
 
+def request_ids(decision: dict[str, Any]) -> list[str]:
+    """Request ids of a decision's answer and of the one before it that could not be used, in that order of time."""
+    both = [(decision["former"] or {}).get("request_id"), decision["request_id"]]
+    return [one for one in both if one]
+
+
 def provenance(given: dict[str, dict[str, Any] | None], packet_sha256: str) -> dict[str, Any]:
     """Judge, prompts, tokens and cost of all stages together. Costs are summed in millionths of a USD."""
     asked = [one for one in given.values() if one]
@@ -211,5 +217,5 @@ def provenance(given: dict[str, dict[str, Any] | None], packet_sha256: str) -> d
         "packet_sha256": packet_sha256,
         "usage": {name: sum(one["usage"][name] for one in asked) for name in tokens},
         "cost_usd": sum(round(one["cost_usd"] * 1e6) for one in asked) / 1e6,
-        "request_ids": [one["request_id"] for one in asked if one["request_id"]],
+        "request_ids": [one for decision in asked for one in request_ids(decision)],
     }

@@ -8,7 +8,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from pipeline.canonical import canonical_json, sha256_text
-from pipeline.fulltax.answers import Reading, read_answer
+from pipeline.fulltax.answers import Reading, read_reply
 from pipeline.judge.prompts import StagePrompt
 from pipeline.rules.repairs import RepairRules
 from pipeline.schemas import stage_schema
@@ -56,8 +56,10 @@ def decision(
 ) -> dict[str, Any]:
     """Read one answer."""
     b1 = (json.loads(asked["previous"]) if asked["previous"] else {}).get("b1")
-    reading: Reading[Any] = read_answer(given["response_text"], model, asked["trajectory_id"], rules, b1)
-    kept = ["judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text"]
+    reading: Reading[Any] = read_reply(
+        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1
+    )
+    kept = ["judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text", "former"]
     return {
         "source_model": asked["source_model"],
         "trajectory_id": asked["trajectory_id"],

@@ -1,5 +1,7 @@
 """Put the questions of one stage to the judge: requests and material in, verbatim answers out."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -8,42 +10,66 @@ from pipeline.canonical import canonical_json
 from pipeline.judge.protocol import Judge, Question
 from pipeline.records.base import TRAJECTORY_KEY
 
+MATERIAL = {"packet": "packets", "evidence": "evidence"}  # what a judge reads -> parameter of the stages that ask
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions of one shard. `material` is the table of the record that the judge reads."""
+
+    requests: pl.LazyFrame
+    material: pl.LazyFrame
+    prompt: str
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of JudgeRequest, in their order."""
+        return self.requests.collect().to_dicts()
+
+    def questions(self, rows: list[dict[str, Any]]) -> Iterator[Question]:
+        """A question a row, in their order; the material of these rows alone is read."""
+        keys = pl.LazyFrame([{name: row[name] for name in TRAJECTORY_KEY} for row in rows]).unique()
+        found = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
+        places = {key: number for number, key in enumerate(found.select(TRAJECTORY_KEY).iter_rows())}
+        for row in rows:
+            material = found.row(places[row["source_model"], row["trajectory_id"]], named=True)
+            yield question(row, canonical_json(material), self.prompt)
+
+
+def question(row: dict[str, Any], material: str, prompt: str) -> Question:
+    """The question of a JudgeRequest row."""
+    return Question(
+        stage=row["stage"],
+        material=material,
+        previous=row["previous"],
+        schema_id=row["schema_id"],
+        prompt_version=row["prompt_version"],
+        prompt=prompt,
+        trajectory_id=row["trajectory_id"],
+        packet_sha256=row["packet_sha256"],
+        request_sha256=row["request_sha256"],
+    )
+
 
 def ask_all(
     requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: str
 ) -> list[dict[str, Any]]:
     """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
-    asked = requests.collect()
-    keys = asked.select(TRAJECTORY_KEY).unique().lazy()
-    source = packets if judge.reads == "packet" else evidence
-    material = {
-        (row["source_model"], row["trajectory_id"]): row
-        for row in source.join(keys, on=TRAJECTORY_KEY, how="semi").collect().iter_rows(named=True)
-    }
-    return [
-        answer(row, canonical_json(material[row["source_model"], row["trajectory_id"]]), judge, prompt)
-        for row in asked.iter_rows(named=True)
-    ]
+    asked = Asked(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
+    rows = asked.rows()
+    return [answer(row, one, judge) for row, one in zip(rows, asked.questions(rows), strict=True)] if rows else []
 
 
-def answer(request: dict[str, Any], material: str, judge: Judge, prompt: str) -> dict[str, Any]:
+def answer(request: dict[str, Any], one: Question, judge: Judge) -> dict[str, Any]:
     """Ask one question."""
-    reply = judge.ask(
-        Question(
-            stage=request["stage"],
-            material=material,
-            previous=request["previous"],
-            schema_id=request["schema_id"],
-            prompt_version=request["prompt_version"],
-            prompt=prompt,
-        )
-    )
+    reply = judge.ask(one)
     return {
         "source_model": request["source_model"],
         "trajectory_id": request["trajectory_id"],
         "purpose": request["purpose"],
         "request_sha256": request["request_sha256"],
         "response_text": reply.text,
+        "finish": reply.finish,
+        "former": None if reply.former is None else vars(reply.former),
         "judge": judge.name,
         "judge_model": judge.model,
         "usage": reply.usage.model_dump(),

@@ -17,6 +17,7 @@ PACKAGE = Path(__file__).parents[1]
 FENCE = "+++"
 FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
+OWN = ("again", "plain")  # asks once more for an answer in the right form; introduces a schema in the prompt
 FRONT_MATTER = {"stage", "version", "schema"}
 
 
@@ -45,8 +46,10 @@ def pinned_version(stage: str) -> str | None:
     pins: dict[str, str] = {}
     for part in filter(None, (one.strip() for one in os.environ.get(PINS, "").split(","))):
         name, equals, version = part.partition("=")
-        if not equals or name not in STAGES or not FILE_NAME.fullmatch(f"{version}.md"):
-            raise BrokenRules(f"{PINS}: {part!r} is not of the form a=v1 (stages: {', '.join(STAGES)}). Correct it.")
+        if not equals or name not in STAGES + OWN or not FILE_NAME.fullmatch(f"{version}.md"):
+            raise BrokenRules(
+                f"{PINS}: {part!r} is not of the form a=v1 (stages: {', '.join(STAGES + OWN)}). Correct it."
+            )
         pins[name] = version
     return pins.get(stage)
 

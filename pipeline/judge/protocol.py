@@ -1,7 +1,8 @@
 """The one interface that every judge stands behind: a question in, JSON text out."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pipeline.records.fulltax import Usage
 
@@ -16,16 +17,60 @@ class Question:
     schema_id: str
     prompt_version: str
     prompt: str  # instructions; a judge that is no language model ignores them
+    trajectory_id: str = ""
+    packet_sha256: str = ""
+    request_sha256: str = ""  # digest of everything that decides the answer, but for the judge
+
+
+@dataclass(frozen=True)
+class FormerReply:
+    """A reply that could not be used and was asked for once more."""
+
+    text: str
+    outcome: str  # what was wrong with it
+    request_id: str | None
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, verbatim."""
+    """What came back, verbatim. `usage` and `cost_usd` hold those of a former reply too."""
 
     text: str
     usage: Usage
     cost_usd: float
     request_id: str | None
+    finish: str = "complete"  # complete | truncated | refusal | empty | too_long | content_filter
+    former: FormerReply | None = None
+
+
+class Part(Protocol):
+    """The questions of one shard: their rows first, which are cheap, the questions themselves on demand."""
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of JudgeRequest."""
+        ...
+
+    def questions(self, rows: list[dict[str, Any]]) -> Iterator[Question]:
+        """The questions of these rows, in their order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """Why an answer cannot be used: its outcome, and what to tell the judge."""
+
+    outcome: str
+    detail: str
+
+
+class Reader(Protocol):
+    """Whoever knows what an answer means. `digest` stands in the key of every answer's part."""
+
+    digest: str
+
+    def complaint(self, question: Question, finish: str, text: str) -> Complaint | None:
+        """Why the answer cannot be used; null where it can."""
+        ...
 
 
 class Judge(Protocol):
@@ -37,6 +82,15 @@ class Judge(Protocol):
     digest: str  # stands in the key of every answer
     embedded: bool  # answers within this program: may be asked in several processes at once
 
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Make sure that every question of these parts (`total` of them) can be answered by `ask`; where a judge has
+        to be asked over the network, this is when. Returns at once where there is nothing to prepare."""
+        ...
+
     def ask(self, question: Question) -> Reply:
-        """Answer one question."""
+        """Answer one question. Pure after `prepare`: the same question, the same answer."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """What a manifest says of the judge; never a key."""
         ...

@@ -143,12 +143,22 @@ class JudgeRequest(Keyed):
     request_sha256: str
 
 
+class FormerAnswer(Record):
+    """An answer that was no answer to the question's schema, verbatim; it was asked for once more."""
+
+    text: str
+    outcome: str
+    request_id: str | None
+
+
 class JudgeAnswer(Keyed):
-    """An answer, verbatim, before anything parsed it."""
+    """An answer, verbatim, before anything parsed it. Usage and cost hold those of a former answer too."""
 
     purpose: str
     request_sha256: str
     response_text: str
+    finish: str  # complete | truncated | refusal | empty | too_long | content_filter
+    former: FormerAnswer | None
     judge: str
     judge_model: str
     usage: Usage
@@ -172,6 +182,7 @@ class Decision(Keyed):
     request_sha256: str
     packet_sha256: str
     response_text: str
+    former: FormerAnswer | None
     issues: list[Issue]  # what deterministic checks of this answer alone found
     repairs: list[Repair]  # field-name and label-format normalization
 

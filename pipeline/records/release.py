@@ -7,6 +7,7 @@ import polars as pl
 from pipeline.records.base import Keyed, Record
 from pipeline.records.fulltax import (
     EvidenceQuote,
+    FormerAnswer,
     Issue,
     PromptVersions,
     Repair,
@@ -108,6 +109,7 @@ class StageRaw(Keyed):
     packet_sha256: str
     request_sha256: str
     response_text: str
+    former: FormerAnswer | None
     outcome: str
     failure: str | None
     parsed: str | None  # JSON text of the parsed answer

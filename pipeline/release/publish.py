@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
-from pipeline.judge.prompts import STAGES, prompts_folder, read_prompt
+from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, LabelRow, ReleaseLine, SummaryCount
 from pipeline.release.render import LINE_FILES
 from pipeline.rules.base import rule_path
@@ -129,7 +129,7 @@ def as_json(value: Any) -> bytes:
 
 def notice_texts() -> list[str]:
     """Texts beside the data, which make a release stale when they change."""
-    prompts = [read_prompt(stage).sha256 for stage in STAGES]
+    prompts = [read_prompt(stage).sha256 for stage in STAGES + OWN]
     return [rule_path("taxonomy.toml").read_text(encoding="utf-8"), *prompts, RULES_NOTICE, README]
 
 
@@ -138,7 +138,7 @@ def write_guides(building: Building, judges: list[str]) -> None:
     notice = f"**{RULES_NOTICE}**\n\n" if "rules" in judges else ""
     building.write("README.md", README.format(notice=notice).encode())
     building.write("taxonomy.toml", rule_path("taxonomy.toml").read_bytes())
-    for stage in STAGES:
+    for stage in STAGES if set(judges) <= {"rules"} else STAGES + OWN:
         prompt = read_prompt(stage)
         path = prompts_folder() / stage / f"{prompt.version}.md"
         building.write(f"prompts/{stage}/{prompt.version}.md", path.read_bytes())

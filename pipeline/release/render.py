@@ -58,7 +58,7 @@ def raw_lines(name: str, decisions: pl.LazyFrame) -> Iterator[dict[str, Any]]:
             "trajectory_id": row["trajectory_id"],
             "stage": name,
             **{k: row[k] for k in ("purpose", "judge", "judge_model", "prompt_version", "packet_sha256")},
-            **{k: row[k] for k in ("request_sha256", "response_text", "outcome", "failure")},
+            **{k: row[k] for k in ("request_sha256", "response_text", "former", "outcome", "failure")},
             "parsed": None if row["answer"] is None else canonical_json(row["answer"]),
             "issues": row["issues"],
             "repairs": row["repairs"],

@@ -4,16 +4,20 @@ from typing import ClassVar, Self
 
 from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
 
+NO_LABEL = ("asking.toml", "prices.toml")  # how to ask and what it costs: no label follows from them
+
 
 class RuleBook(Rules):
-    """All rule files together. `version` is the first 12 digits of their common digest."""
+    """All rule files from which labels follow. `version` is the first 12 digits of their common digest."""
 
     FILE: ClassVar[str] = "*.toml"
 
     @classmethod
     def load(cls) -> Self:
         """Digest every rule file as it is in force. Raises BrokenRules."""
-        found = canonical_digest({path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml")})
+        found = canonical_digest(
+            {path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
+        )
         book = cls(version=found[:12])
         book._digest = found
         return book

@@ -2,14 +2,15 @@
 
 import hashlib
 import json
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 from pipeline.errors import WrongUse
 from pipeline.fulltax.rules_judge.structure import answer_b2
 from pipeline.fulltax.rules_judge.subtype import answer_b1
 from pipeline.fulltax.rules_judge.triage import answer_a
 from pipeline.fulltax.rules_judge.verification import answer_c
-from pipeline.judge.protocol import Question, Reply
+from pipeline.judge.protocol import Part, Question, Reply
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
 from pipeline.records.packet import Evidence
 from pipeline.rules.judge import JudgeRules
@@ -32,6 +33,13 @@ class RulesJudge:
         self.model: str = self.rules.model
         parts = [self.rules.digest, self.taxonomy.digest, code_digest("pipeline.fulltax.rules_judge")]
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Nothing to prepare: the rules are here."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name and model."""
+        return {"name": self.name, "model": self.model}
 
     def ask(self, question: Question) -> Reply:
         """The answer as JSON text of the stage's schema.

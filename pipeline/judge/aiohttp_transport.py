@@ -1,0 +1,50 @@
+"""The thin transport: the requests of the `openai` client over aiohttp alone, at a tenth of its cost a call."""
+
+import ssl
+from typing import Self
+
+import aiohttp
+
+from pipeline import __version__
+from pipeline.judge.responses import checked
+from pipeline.judge.transport import Endpoint, Passing, Received
+from pipeline.rules.asking import AskingRules
+
+
+class AiohttpTransport:
+    """POSTs bodies over one pool of connections. Redirects are not followed: a key goes nowhere else."""
+
+    def __init__(self, endpoint: Endpoint, concurrency: int, rules: AskingRules) -> None:
+        self.endpoint, self.concurrency, self.rules = endpoint, concurrency, rules
+        self.url = f"{endpoint.base_url}/chat/completions"
+
+    async def __aenter__(self) -> Self:
+        times = self.rules.connection
+        self.session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.concurrency),
+            timeout=aiohttp.ClientTimeout(total=times.answer_s, connect=None, sock_connect=times.connect_s),
+            headers={
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "User-Agent": f"openclawbench/{__version__}",
+                **self.endpoint.headers(),
+            },
+            trust_env=True,
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.session.close()
+
+    async def send(self, body: bytes) -> Received:
+        """The whole answer. Raises Passing or Refusal."""
+        try:
+            async with self.session.post(self.url, data=body, allow_redirects=False) as response:
+                content = await response.read()
+        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, ssl.SSLError) as error:
+            raise Passing("no_connection") from error
+        except TimeoutError as error:
+            raise Passing("timeout", may_be_paid=True) from error
+        except aiohttp.ClientError as error:
+            raise Passing("connection_lost", may_be_paid=True) from error
+        return checked(response.status, response.headers, content, self.rules)

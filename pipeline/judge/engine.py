@@ -1,0 +1,313 @@
+"""The asking engine: questions in, every answer durable in the ledger before anything is made of it.
+
+A request holds its slot only while it is with the endpoint; the commit of its answer is waited for outside, and what
+follows from an answer (a corrective question, the note that the question is settled) comes after its commit.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pipeline.errors import EndpointFailing, EndpointRefused, OpenClawBenchError
+from pipeline.judge.ledger import ADD_ANSWER, ADD_LOST, END_INTENT, Ledger, Stored, now
+from pipeline.judge.limits import RateLimits
+from pipeline.judge.messages import ChatRequest
+from pipeline.judge.money import Budget
+from pipeline.judge.protocol import Question
+from pipeline.judge.responses import parsed
+from pipeline.judge.retrying import Breaker, Patience
+from pipeline.judge.tally import Tally
+from pipeline.judge.transport import Endpoint, Passing, Received, Refusal, Transport, shown
+from pipeline.judge.way import Way
+from pipeline.rules.asking import AskingRules
+from pipeline.rules.prices import Price
+
+LONGEST_NAP_S = 0.5
+UNDER_WAY = 2  # questions under way for each slot: one with the endpoint, one being made or made durable
+
+
+@dataclass(frozen=True)
+class Task:
+    """A question with how to ask it: its first request, what an answer lacks, the request that asks once more."""
+
+    question: Question
+    id: bytes  # under which it is settled
+    first: ChatRequest
+    complaint: Callable[[Stored], str | None]  # the outcome where an answer cannot be used, else null
+    second: Callable[[Stored, str], ChatRequest | None]  # null where asking again is no use
+
+
+class Halted(Exception):
+    """In a task: the run is ending; this question is left for the next one."""
+
+
+class Engine:
+    """Asks the questions of one stage. `halt` ends it: nothing new is sent, calls in flight are waited for."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        transport: Transport,
+        endpoint: Endpoint,
+        price: Price,
+        budget: Budget,
+        limits: RateLimits,
+        concurrency: int,
+        rules: AskingRules,
+        plain_prompt: str,
+        tally: Tally,
+    ) -> None:
+        self.ledger, self.transport, self.endpoint, self.price = ledger, transport, endpoint, price
+        self.budget, self.limits, self.rules, self.plain_prompt = budget, limits, rules, plain_prompt
+        self.tally = tally
+        self.patience = Patience(rules.retry)
+        self.breaker = Breaker(concurrency, rules.retry)
+        self.slots = asyncio.Semaphore(concurrency)
+        self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY)
+        self.stopping: OpenClawBenchError | None = None
+        self.way: Way | None = None
+        self.remembered: Way | None = None
+        self.last_failure = ""
+
+    async def run(self, batches: Iterator[list[Task]]) -> None:
+        """Ask everything. Raises what ended the run early, after the calls in flight; EndpointFailing where questions
+        were given up."""
+        loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as group:
+            while (
+                self.stopping is None and (batch := await loop.run_in_executor(None, next, batches, None)) is not None
+            ):
+                for task in batch:
+                    await self.begin(task, group)
+        if self.stopping is not None:
+            raise self.stopping
+        if self.tally.unanswered:
+            raise EndpointFailing(
+                f"{self.tally.unanswered} questions of stage {self.tally.stage} got no answer (last: "
+                f"{self.last_failure}). Every answer is kept; run again to ask them again."
+            )
+
+    async def begin(self, task: Task, group: asyncio.TaskGroup) -> None:
+        """Start on a question when there is room. The first one to an unknown endpoint goes alone: it finds the way."""
+        await self.under_way.acquire()
+        if self.stopping is not None:
+            return
+        begun = group.create_task(self.carry_out(task))
+        if self.way is None:
+            remembered = self.ledger.accepts(shown(self.endpoint.base_url), task.first.model)
+            self.remembered = Way.from_dict(remembered) if remembered else None
+            self.way = self.remembered or Way()
+            if remembered is None:
+                await begun
+
+    async def carry_out(self, task: Task) -> None:
+        """One question to its end; what ends the run is noted for all."""
+        try:
+            await self.pursue(task)
+        except OpenClawBenchError as error:
+            self.halt(error)
+        except Passing as failure:
+            self.tally.unanswered += 1
+            self.last_failure = f"{failure.reason}, {task.question.trajectory_id}"
+        except Halted:
+            pass
+        finally:
+            self.under_way.release()
+
+    def halt(self, why: OpenClawBenchError) -> None:
+        """End the run: nothing new is sent."""
+        self.stopping = self.stopping or why
+
+    async def pursue(self, task: Task) -> None:
+        """Ask; ask once more where the answer is none; note which answer stands."""
+        first = last = await self.answer(task, task.first, None)
+        complaint = task.complaint(first)
+        if complaint is not None and (second := task.second(first, complaint)) is not None:
+            self.tally.asked_again += 1
+            last = await self.answer(task, second, first.key)
+            complaint = task.complaint(last)
+        await self.ledger.settle(task.id, first.key, last.key, complaint or "read")
+        self.tally.done += 1
+
+    async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
+        """The answer to a request: the ledger's, or the endpoint's once it is durable."""
+        kept = self.ledger.answer(request.key)
+        if kept is not None:
+            return kept
+        reserved = await self.budget.reserve(request.bytes)
+        usd, tokens = 0.0, 0
+        try:
+            async with self.slots:
+                stored, row = await self.call(task, request, corrects)
+            usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
+        finally:
+            self.budget.settle(reserved, usd, tokens)
+        self.count(stored)
+        await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
+        if self.way is not None and self.way != self.remembered:
+            self.remembered = self.way
+            await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.as_dict())
+        return stored
+
+    def count(self, stored: Stored) -> None:
+        """Add an answer to the tally."""
+        self.tally.calls += 1
+        self.tally.usd += stored.cost_usd
+        self.tally.tokens += stored.prompt_tokens + stored.completion_tokens
+        self.tally.cached_tokens += stored.cached_tokens
+
+    # ------------------------------------------------------------------------------------------------------ one call
+    async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
+        """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out."""
+        started, attempts = time.monotonic(), [0]
+        self.tally.in_flight += 1
+        try:
+            while True:
+                self.go_on()
+                assert self.way is not None
+                way = self.way
+                body = msgspec.json.encode(way.body(request, self.plain_prompt))
+                try:
+                    received = await self.send(task, request, body, attempts)
+                    finish = None
+                    break
+                except Refusal as refusal:
+                    finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
+                    if finish is not None or refusal.status == 413:
+                        finish = finish or "too_long"
+                        received = Received(refusal.body, refusal.headers)
+                        break
+                    await self.find_another_way(refusal, way, request)
+        except (Passing, Refusal, OpenClawBenchError, Halted):
+            await self.ledger.put((END_INTENT, (request.key,)))
+            raise
+        finally:
+            self.tally.in_flight -= 1
+        latency = time.monotonic() - started
+        return self.row(task, request, corrects, received, finish, way, attempts[0], latency)
+
+    def go_on(self) -> None:
+        """Raises Halted where the run is ending."""
+        if self.ledger.alarm is not None:
+            self.halt(self.ledger.alarm)
+        if self.stopping is not None:
+            raise Halted
+
+    async def send(self, task: Task, request: ChatRequest, body: bytes, attempts: list[int]) -> Received:
+        """Send, and again where what failed may pass."""
+        tokens = int(request.bytes / self.rules.estimate.bytes_per_token)
+        tokens += self.rules.estimate.completion_tokens.get(task.question.stage, 0)
+
+        async def attempt() -> Received:
+            self.go_on()
+            await self.limits.turn(tokens, self.nap)
+            if not attempts[0]:
+                await self.ledger.intend(request.key, task.question.stage, task.question.trajectory_id)
+            self.go_on()
+            attempts[0] += 1
+            try:
+                received = await self.transport.send(body)
+            except Passing as failure:
+                await self.note(failure, task.question, request)
+                raise
+            self.breaker.answered()
+            self.limits.learn(received.headers)
+            return received
+
+        try:
+            return await attempt()
+        except Passing as failure:
+            return await self.patience.again(failure, attempt, self.nap)
+
+    async def note(self, failure: Passing, question: Question, request: ChatRequest) -> None:
+        """Count a failure, list it where it may have been paid for, wait where the endpoint says so."""
+        self.tally.failures += 1
+        if failure.may_be_paid:
+            lost = (request.key, question.stage, question.trajectory_id, failure.reason, now())
+            await self.ledger.put((ADD_LOST, lost))
+        if failure.retry_after is not None:
+            self.limits.pause(failure.retry_after)
+        self.breaker.failed(failure)
+
+    async def nap(self, seconds: float) -> None:
+        """Sleep, but not through the end of the run."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            await asyncio.sleep(min(left, LONGEST_NAP_S))
+            self.go_on()
+
+    async def find_another_way(self, refusal: Refusal, way: Way, request: ChatRequest) -> None:
+        """Leave out what the endpoint refuses, and remember it. Raises EndpointRefused where that is not what it is."""
+        refused = self.rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
+        other = way.without(refused) if refused else None
+        if other is None:
+            raise EndpointRefused(self.sentence(refusal, request.model))
+        if self.way == way:  # not found by another request meanwhile
+            self.way = other
+
+    def sentence(self, refusal: Refusal, model: str) -> str:
+        """What the endpoint refuses and what to do, without the key."""
+        url, said = shown(self.endpoint.base_url), self.endpoint.without_secrets(refusal.message)
+        what = {
+            401: f"{url} refuses the key (401). Set OPENAI_API_KEY to one that is valid there and run again.",
+            403: f"{url} does not allow this key to ask {model} (403). Use another key or model and run again.",
+            404: f"{url} knows no model {model}, or the address is wrong (404). Check --model and --base-url.",
+        }.get(refusal.status, f"{url} refuses the request ({refusal.status}). Nothing more was sent.")
+        return f"{what} It says: {said}"
+
+    def row(
+        self,
+        task: Task,
+        request: ChatRequest,
+        corrects: bytes | None,
+        received: Received,
+        finish: str | None,
+        way: Way,
+        attempts: int,
+        latency: float,
+    ) -> tuple[Stored, tuple[Any, ...]]:
+        """The answer as it is used and as the ledger keeps it."""
+        question = task.question
+        stored = stored_answer(request, received, finish, self.price)
+        row = (
+            stored.key,
+            question.stage,
+            request.model,
+            question.trajectory_id,
+            request.packet_sha256,
+            stored.finish,
+            stored.response,
+            stored.request_id,
+            stored.prompt_tokens,
+            stored.cached_tokens,
+            stored.completion_tokens,
+            stored.cost_usd,
+            request.bytes,
+            attempts,
+            round(latency, 4),
+            now(),
+            msgspec.json.encode(way.as_dict()).decode(),
+            corrects,
+        )
+        return stored, row
+
+
+def is_client_fault(refusal: Refusal) -> bool:
+    """True for the statuses with which endpoints refuse what a request holds."""
+    return refusal.status in (400, 413, 422)
+
+
+def stored_answer(request: ChatRequest, received: Received, finish: str | None, price: Price) -> Stored:
+    """An answer as it is kept: `finish` of a refused question, else what the answer says itself."""
+    if finish is not None:
+        return Stored(request.key, finish, received.body, received.headers.get("x-request-id"), 0, 0, 0, 0.0)
+    found = parsed(received.body)
+    usage = found.usage
+    cost = price.of(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+    request_id = received.headers.get("x-request-id") or found.id
+    tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+    return Stored(request.key, found.finish, received.body, request_id, *tokens, cost)

@@ -1,0 +1,279 @@
+"""A language model as judge: `prepare` asks over the network into the ledger, `ask` reads the ledger alone."""
+
+import asyncio
+import hashlib
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.canonical import canonical_json
+from pipeline.errors import AskingStopped, NotAnswered
+from pipeline.judge.engine import Engine, Task
+from pipeline.judge.ledger import Ledger, Stored, stored
+from pipeline.judge.ledger_file import NAME, connect_to_read
+from pipeline.judge.limits import RateLimits
+from pipeline.judge.messages import ChatRequest, chat_request, corrective, messages_of
+from pipeline.judge.money import Budget
+from pipeline.judge.prompts import Prompt, read_prompt
+from pipeline.judge.protocol import FormerReply, Part, Question, Reader, Reply
+from pipeline.judge.responses import parsed
+from pipeline.judge.tally import Tally
+from pipeline.judge.transport import Endpoint, Transport
+from pipeline.records.fulltax import Usage
+from pipeline.rules.asking import AskingRules, RequestRules
+from pipeline.rules.prices import Price
+
+CHUNK = 32  # questions made at a time
+NO_SECOND = ("too_long", "content_filter")  # asking once more would end the same way
+NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Settings of asking that decide no answer."""
+
+    endpoint: Callable[[], Endpoint]
+    transport: Callable[[Endpoint, int, AskingRules], Transport]
+    price: Callable[[], Price]
+    concurrency: int
+    rpm: float | None
+    tpm: float | None
+    budget_usd: float | None
+    budget_tokens: int | None
+    report: Callable[[Tally], None]
+
+
+class LanguageModelJudge:
+    """Any OpenAI-compatible endpoint."""
+
+    name: str = "openai"
+    reads: Literal["packet", "evidence"] = "packet"
+    embedded: bool = False
+
+    def __init__(
+        self,
+        model: str,
+        ledger: Path,
+        schemas: Mapping[str, str],
+        reader: Reader,
+        parameters: RequestRules,
+        rules: AskingRules,
+        asking: Asking | None,
+    ) -> None:
+        """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up."""
+        self.model, self.ledger, self.schemas, self.reader = model, ledger, schemas, reader
+        self.parameters, self.rules, self.asking = parameters, rules, asking
+        self.again: Prompt = read_prompt("again")
+        self.plain: Prompt = read_prompt("plain")
+        parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
+        self.digest: str = hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+        self.connection: sqlite3.Connection | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what cannot leave this process; another one only looks up."""
+        return self.__dict__ | {"connection": None, "asking": None}
+
+    # ------------------------------------------------------------------------------------------------------ looking up
+    def ask(self, question: Question) -> Reply:
+        """The answer that stands for a question. NotAnswered where the ledger has none."""
+        row = self.looked_up().execute(
+            "select first, last from settled where question = ?", (self.question_id(question.request_sha256),)
+        )
+        found = row.fetchone()
+        if found is None:
+            raise NotAnswered(
+                f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
+            )
+        first, last = (self.kept(key) for key in found)
+        reply = reply_of(last)
+        if first.key == last.key:
+            return reply
+        former = reply_of(first)
+        why = self.reader.complaint(question, former.finish, former.text)
+        return Reply(
+            text=reply.text,
+            usage=total(former.usage, reply.usage),
+            cost_usd=former.cost_usd + reply.cost_usd,
+            request_id=reply.request_id,
+            finish=reply.finish,
+            former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
+        )
+
+    def looked_up(self) -> sqlite3.Connection:
+        """The ledger, to read."""
+        if self.connection is None:
+            self.connection = connect_to_read(self.ledger)
+        return self.connection
+
+    def kept(self, key: bytes) -> Stored:
+        """An answer that a settled question names."""
+        found = stored(self.looked_up(), key)
+        if found is None:
+            raise NotAnswered(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
+        return found
+
+    def question_id(self, request_sha256: str) -> bytes:
+        """Under which a question's answer is settled: this judge, this question."""
+        return hashlib.sha256(f"{self.digest}\n{request_sha256}".encode()).digest()
+
+    def describe(self) -> dict[str, Any]:
+        """Name, model, parameters, and how the endpoints that were asked had to be asked."""
+        found: dict[str, Any] = {"name": self.name, "model": self.model, "parameters": self.parameters.parameters()}
+        if not (self.ledger / NAME).exists():
+            return found
+        query = "select base_url, accepts from endpoints where model = ? order by base_url"
+        rows = self.looked_up().execute(query, (self.model,)).fetchall()
+        return found | {"asked_at": dict(rows)}
+
+    # ---------------------------------------------------------------------------------------------------------- asking
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Ask what the ledger has no answer to. Raises what ended the run early."""
+        if self.asking is None:
+            raise NotAnswered(f"{self.model} cannot be asked from here.")
+        asyncio.run(self.ask_all(stage, parts, total, self.asking))
+
+    async def ask_all(self, stage: str, parts: Iterable[Part], total: int, asking: Asking) -> None:
+        """Open the ledger, see what is missing, and only where something is, the endpoint."""
+        tally = Tally(stage, total)
+        with Ledger(self.ledger, self.rules.commit) as ledger:
+            batches = self.tasks(parts, ledger, tally)
+            first = next(batches, None)
+            if first is None:
+                return
+            endpoint, price = asking.endpoint(), asking.price()
+            budget = Budget(
+                asking.budget_usd, asking.budget_tokens, price, ledger.spent(), self.rules.estimate, self.parameters
+            )
+            limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, self.rules.retry.longest_retry_after_s)
+            async with asking.transport(endpoint, asking.concurrency, self.rules) as transport:
+                engine = Engine(
+                    ledger,
+                    transport,
+                    endpoint,
+                    price,
+                    budget,
+                    limits,
+                    asking.concurrency,
+                    self.rules,
+                    self.plain.text,
+                    tally,
+                )
+                with interruptible(engine):
+                    ticking = asyncio.create_task(tick(tally, asking.report))
+                    try:
+                        await engine.run(chained(first, batches))
+                    finally:
+                        ticking.cancel()
+                        asking.report(tally)
+
+    def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
+        """What has no answer yet, a few at a time; material is read for these questions alone."""
+        for part in parts:
+            rows = part.rows()
+            ids = [self.question_id(row["request_sha256"]) for row in rows]
+            known = ledger.settled(ids)
+            tally.done += len(known)
+            open_rows = [row for row, id_ in zip(rows, ids, strict=True) if id_ not in known]
+            made = part.questions(open_rows) if open_rows else iter(())
+            while batch := [self.task(question) for question in islice(made, CHUNK)]:
+                yield batch
+
+    def task(self, question: Question) -> Task:
+        """How a question is asked."""
+        messages = messages_of(question)
+        ask = partial(self.request, question)
+        return Task(
+            question=question,
+            id=self.question_id(question.request_sha256),
+            first=ask(messages),
+            complaint=lambda kept: self.outcome(question, kept),
+            second=lambda kept, _: self.second(question, messages, kept),
+        )
+
+    def request(self, question: Question, messages: list[dict[str, str]]) -> ChatRequest:
+        """A request about a question."""
+        schema = self.schemas[question.schema_id]
+        return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
+
+    def outcome(self, question: Question, kept: Stored) -> str | None:
+        """What is wrong with an answer; null where it can be used."""
+        reply = reply_of(kept)
+        complaint = self.reader.complaint(question, reply.finish, reply.text)
+        return complaint.outcome if complaint else None
+
+    def second(self, question: Question, messages: list[dict[str, str]], kept: Stored) -> ChatRequest | None:
+        """The corrective request; null where asking again is no use."""
+        reply = reply_of(kept)
+        complaint = self.reader.complaint(question, reply.finish, reply.text)
+        if complaint is None or reply.finish in NO_SECOND:
+            return None
+        text = reply.text if reply.finish == "complete" else None
+        return self.request(question, corrective(messages, text, complaint.detail, self.again.text))
+
+
+def reply_of(kept: Stored) -> Reply:
+    """A kept answer as a reply, its text taken from the verbatim response."""
+    usage = Usage(
+        prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
+    )
+    refused = kept.finish in ("too_long", "content_filter") and usage == NO_TOKENS
+    text = kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
+    return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
+
+
+def total(one: Usage, other: Usage) -> Usage:
+    """Tokens of both."""
+    return Usage(
+        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
+        completion_tokens=one.completion_tokens + other.completion_tokens,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+    )
+
+
+def chained(first: list[Task], others: Iterator[list[Task]]) -> Iterator[list[Task]]:
+    """The batch that was looked at, then the others."""
+    yield first
+    yield from others
+
+
+async def tick(tally: Tally, report: Callable[[Tally], None]) -> None:
+    """Tell how far it is, every second."""
+    while True:
+        await asyncio.sleep(1.0)
+        report(tally)
+
+
+class interruptible:
+    """Ctrl-C ends the asking: nothing new is sent, calls in flight are waited for; a second one does not wait."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.former: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self.former = signal.getsignal(signal.SIGINT)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.stop)
+
+    def stop(self) -> None:
+        """The first Ctrl-C."""
+        self.engine.halt(
+            AskingStopped("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
+        )
+        self.restore()
+
+    def restore(self) -> None:
+        """What Ctrl-C did before."""
+        if self.former is not None:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, self.former)
+            self.former = None
+
+    def __exit__(self, *error: object) -> None:
+        self.restore()

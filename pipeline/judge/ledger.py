@@ -1,0 +1,250 @@
+"""The ledger of a run that asks: one writer thread, group commit. What was acknowledged is on the disk.
+
+An answer's future is done when its commit is: who waits for it uses nothing that a kill or a power cut could take back.
+"""
+
+import asyncio
+import os
+import queue
+import sqlite3
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from pipeline.errors import LedgerFailed
+from pipeline.judge.ledger_file import ANSWER, BALLAST, NAME, connect_to_read, failed, locked, open_for_writing
+from pipeline.rules.asking import Commit
+
+ADD_ANSWER = f"insert or ignore into answers({', '.join(ANSWER)}) values({', '.join('?' * len(ANSWER))})"
+END_INTENT = "delete from intents where key = ?"
+ADD_INTENT = "insert or replace into intents(key, stage, trajectory_id, sent_at, batch) values(?, ?, ?, ?, ?)"
+ADD_LOST = "insert into lost(key, stage, trajectory_id, reason, sent_at) values(?, ?, ?, ?, ?)"
+ADD_SETTLED = "insert or replace into settled(question, first, last, outcome) values(?, ?, ?, ?)"
+AT_ONCE = 500  # keys of one look-up
+
+Statement = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An answer as it was kept."""
+
+    key: bytes
+    finish: str
+    response: bytes
+    request_id: str | None
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    cost_usd: float
+
+
+@dataclass
+class Waiting:
+    """Statements of one transaction that somebody waits for."""
+
+    statements: tuple[Statement, ...]
+    future: "asyncio.Future[None]"
+
+
+def now() -> str:
+    """The time in UTC, to the millisecond. It stays in the ledger."""
+    seconds = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03d}Z"
+
+
+class Ledger:
+    """The ledger, open for writing by this process alone. Use it as a context manager, within a running loop."""
+
+    def __init__(self, folder: Path, rules: Commit) -> None:
+        self.folder, self.rules = folder, rules
+        self.path = folder / NAME
+        self.waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self.alarm: LedgerFailed | None = None  # no new calls any more
+        self.broken: LedgerFailed | None = None  # nothing can be written any more
+        self.held = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.held.enter_context(locked(self.folder))
+        self.connection = open_for_writing(self.folder)
+        self.reader = connect_to_read(self.folder)
+        self.scout = connect_to_read(self.folder)  # for another thread
+        self.hold_ballast()
+        self.found_in_flight = self.note_calls_in_flight()
+        self.thread = threading.Thread(target=self.write, name="ledger", daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.waiting.put(None)
+        self.thread.join()
+        self.scout.close()
+        self.reader.close()
+        self.connection.close()
+        self.held.close()
+
+    # ------------------------------------------------------------------------------------------------------- reading
+    def settled(self, questions: list[bytes]) -> set[bytes]:
+        """Which of these questions have their answer."""
+        found: set[bytes] = set()
+        for start in range(0, len(questions), AT_ONCE):
+            some = questions[start : start + AT_ONCE]
+            marks = ", ".join("?" * len(some))
+            query = f"select question from settled where question in ({marks})"
+            found.update(one for (one,) in self.scout.execute(query, some))
+        return found
+
+    def answer(self, key: bytes) -> Stored | None:
+        """The answer to a request; null where there is none."""
+        return stored(self.reader, key)
+
+    def spent(self) -> tuple[float, int]:
+        """USD and tokens of everything in the ledger."""
+        query = (
+            "select total(cost_usd), coalesce(sum(prompt_tokens + completion_tokens), 0) from answers indexed by spent"
+        )
+        usd, tokens = self.reader.execute(query).fetchone()
+        return float(usd), int(tokens)
+
+    def accepts(self, base_url: str, model: str) -> dict[str, Any] | None:
+        """What the endpoint was found to accept."""
+        query = "select accepts from endpoints where base_url = ? and model = ?"
+        row = self.reader.execute(query, (base_url, model)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+
+    # ------------------------------------------------------------------------------------------------------- writing
+    def put(self, *statements: Statement) -> "asyncio.Future[None]":
+        """Add statements to the next commit; the future is done when they are durable."""
+        future = asyncio.get_running_loop().create_future()
+        if self.broken is not None:
+            future.set_exception(self.broken)
+        else:
+            self.waiting.put(Waiting(statements, future))
+        return future
+
+    def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
+        """Note that a call is about to be sent."""
+        return self.put((ADD_INTENT, (key, stage, trajectory_id, now(), None)))
+
+    def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> "asyncio.Future[None]":
+        """Note which answer stands for a question."""
+        return self.put((ADD_SETTLED, (question, first, last, outcome)))
+
+    def remember(self, base_url: str, model: str, accepts: dict[str, Any]) -> "asyncio.Future[None]":
+        """Note what an endpoint accepts."""
+        query = "insert or replace into endpoints(base_url, model, accepts) values(?, ?, ?)"
+        return self.put((query, (base_url, model, msgspec.json.encode(accepts).decode())))
+
+    def note_calls_in_flight(self) -> int:
+        """What a former run left in flight may have been paid for: it is listed as lost. Batches go on."""
+        self.connection.execute("begin immediate")
+        columns = "key, stage, trajectory_id, 'killed', sent_at"
+        query = f"insert into lost select {columns} from intents where batch is null"
+        count = self.connection.execute(query).rowcount
+        self.connection.execute("delete from intents where batch is null")
+        self.connection.execute("commit")
+        return count
+
+    # ------------------------------------------------------------------------------------------------ the one writer
+    def write(self) -> None:
+        """Commit what waits, group by group, until told to end."""
+        group: list[Waiting] = []
+        while (first := self.waiting.get()) is not None:
+            group = [first]
+            ended = self.gather(group)
+            self.commit(group)
+            if ended:
+                return
+
+    def gather(self, group: list[Waiting]) -> bool:
+        """Let a group grow for a moment; true where the end was among what came."""
+        limit = time.monotonic() + self.rules.window_ms / 1000
+        while len(group) < self.rules.rows:
+            try:
+                one = self.waiting.get(timeout=max(0.0, limit - time.monotonic()))
+            except queue.Empty:
+                return False
+            if one is None:
+                return True
+            group.append(one)
+        return False
+
+    def commit(self, group: list[Waiting]) -> None:
+        """One transaction. Where the disk is full the ballast makes room for the calls under way, and `alarm` says
+        that there must be no others; where it fails for good, nothing is written any more, and all are told."""
+        error = self.broken or self.attempt(group)
+        if error is not None and self.broken is None and self.drop_ballast():
+            self.alarm, error = error, self.attempt(group)
+        self.broken = error
+        for loop, futures in by_loop(group).items():
+            loop.call_soon_threadsafe(tell, futures, error)
+
+    def attempt(self, group: list[Waiting]) -> LedgerFailed | None:
+        """Try the transaction; the error where it failed, and then nothing of it is there."""
+        try:
+            self.connection.execute("begin immediate")
+            for one in group:
+                for query, values in one.statements:
+                    self.connection.execute(query, values)
+            self.connection.execute("commit")
+        except sqlite3.Error as error:
+            if self.connection.in_transaction:
+                self.connection.execute("rollback")
+            return failed(self.path, error)
+        return None
+
+    def hold_ballast(self) -> None:
+        """Take up room that can be given back when the disk is full. LedgerFailed where it is full already."""
+        path = self.folder / BALLAST
+        if path.exists() and path.stat().st_size == self.rules.ballast_bytes:
+            return
+        try:
+            with path.open("wb") as file:
+                file.write(bytes(self.rules.ballast_bytes))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise LedgerFailed(f"{self.folder}: there is no room for answers: {error.strerror}. Make room.") from error
+
+    def drop_ballast(self) -> bool:
+        """Give the room back; false where it is gone already."""
+        path = self.folder / BALLAST
+        if not path.exists():
+            return False
+        path.unlink()
+        return True
+
+
+def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
+    """The futures of a group by the loop that waits for them (there is one, but for tests)."""
+    found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for one in group:
+        found.setdefault(one.future.get_loop(), []).append(one.future)
+    return found
+
+
+def tell(futures: list["asyncio.Future[None]"], error: LedgerFailed | None) -> None:
+    """In the loop: the commit is done, or has failed."""
+    for one in futures:
+        if one.done():
+            continue
+        if error is None:
+            one.set_result(None)
+        else:
+            one.set_exception(error)
+
+
+def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
+    """The answer to a request; null where there is none."""
+    names = ", ".join(Stored.__dataclass_fields__)
+    row = connection.execute(f"select {names} from answers where key = ?", (key,)).fetchone()
+    return None if row is None else Stored(*row)

@@ -1,0 +1,135 @@
+"""The ledger's file: one SQLite database in WAL mode, its tables, its lock, and reading it while another writes.
+
+answers   every answer as it came, by the digest of its request. Rows are added, never changed.
+settled   which answer stands for a question: by (judge, question), so that a run that goes on need not build requests.
+intents   calls that were begun and have neither an answer nor a known refusal: what is in flight.
+lost      calls that may have been paid for without an answer: in flight at a kill, timed out, dropped, half-sent.
+endpoints what an endpoint was found to accept.
+batches   batches handed to an endpoint, until they are collected.
+"""
+
+import fcntl
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from pipeline.errors import BusyLedger, LedgerFailed, UnreadableInput
+
+NAME = "ledger.sqlite"
+LOCK = ".lock"
+BALLAST = ".ballast"
+VERSION = 1
+TABLES = """
+create table if not exists answers(
+    key blob primary key, stage text not null, model text not null, trajectory_id text not null,
+    packet_sha256 text not null, finish text not null, response blob not null, request_id text,
+    prompt_tokens integer not null, cached_tokens integer not null, completion_tokens integer not null,
+    cost_usd real not null, request_bytes integer not null, attempts integer not null, latency_s real not null,
+    answered_at text not null, way text not null, corrects blob);
+create index if not exists spent on answers(
+    stage, model, finish, prompt_tokens, cached_tokens, completion_tokens, cost_usd, request_bytes);
+create table if not exists settled(
+    question blob primary key, first blob not null, last blob not null, outcome text not null) without rowid;
+create table if not exists intents(
+    key blob primary key, stage text not null, trajectory_id text not null, sent_at text not null, batch text);
+create table if not exists lost(
+    key blob not null, stage text not null, trajectory_id text not null, reason text not null, sent_at text not null);
+create table if not exists endpoints(
+    base_url text not null, model text not null, accepts text not null, primary key(base_url, model)) without rowid;
+create table if not exists batches(
+    id text primary key, input_file text, requests integer not null, status text not null, created_at text not null);
+"""
+ANSWER = [
+    "key",
+    "stage",
+    "model",
+    "trajectory_id",
+    "packet_sha256",
+    "finish",
+    "response",
+    "request_id",
+    "prompt_tokens",
+    "cached_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "request_bytes",
+    "attempts",
+    "latency_s",
+    "answered_at",
+    "way",
+    "corrects",
+]
+
+
+def open_for_writing(folder: Path) -> sqlite3.Connection:
+    """The ledger of a folder, made where there is none. The caller holds the lock. LedgerFailed where it can't be."""
+    path = folder / NAME
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("pragma synchronous=full")
+        connection.execute("pragma wal_autocheckpoint=4000")
+        (version,) = connection.execute("pragma user_version").fetchone()
+        if version not in (0, VERSION):
+            raise LedgerFailed(f"{path}: is of another version of this program ({version}). Use that version.")
+        connection.executescript(TABLES)
+        connection.execute(f"pragma user_version={VERSION}")
+    except sqlite3.Error as error:
+        raise failed(path, error) from error
+    return connection
+
+
+@contextmanager
+def reading(folder: Path) -> Iterator[sqlite3.Connection]:
+    """The ledger of a folder to read, while another process may be writing. UnreadableInput where there is none."""
+    with closing(connect_to_read(folder)) as connection:
+        yield connection
+
+
+def connect_to_read(folder: Path) -> sqlite3.Connection:
+    """A connection that cannot write. UnreadableInput where there is no ledger."""
+    path = folder / NAME
+    if not path.exists():
+        raise UnreadableInput(f"{path}: there is no ledger here: no language model was asked yet.")
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection.execute("pragma query_only=on")
+        connection.execute("select key from answers limit 0")
+    except sqlite3.Error as error:
+        raise failed(path, error) from error
+    return connection
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[BinaryIO]:
+    """One process at a time writes to a ledger. Raises BusyLedger."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / LOCK).open("wb")
+    except OSError as error:
+        raise LedgerFailed(f"{folder}: cannot write here: {error.strerror}. Make room or give access.") from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise BusyLedger(f"{folder}: another run is asking with this ledger. Wait for it to end.") from error
+        yield file
+
+
+def failed(path: Path, error: sqlite3.Error) -> LedgerFailed:
+    """The sentence for what SQLite says."""
+    code = getattr(error, "sqlite_errorname", "")
+    if code == "SQLITE_FULL":
+        return LedgerFailed(
+            f"{path}: the disk is full. Every answer that was acknowledged is kept; make room and run again."
+        )
+    return LedgerFailed(f"{path}: {error} ({code}). Nothing was asked after this; run `openclawbench ledger verify`.")
+
+
+def rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[dict[str, Any]]:
+    """Rows of a query as dicts."""
+    cursor = connection.execute(query, values)
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor]

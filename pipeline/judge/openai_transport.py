@@ -1,0 +1,52 @@
+"""The transport of the `openai` client itself, over its aiohttp connections, with its own retries switched off."""
+
+from typing import Any, Self
+
+import msgspec
+
+from pipeline.judge.responses import checked
+from pipeline.judge.transport import Endpoint, Passing, Received
+from pipeline.rules.asking import AskingRules
+
+NO_KEY = "none"  # the client wants one even where a local server does not
+
+
+class OpenaiTransport:
+    """Sends bodies through AsyncOpenAI. Redirects are not followed: a key goes nowhere else."""
+
+    def __init__(self, endpoint: Endpoint, concurrency: int, rules: AskingRules) -> None:
+        self.endpoint, self.concurrency, self.rules = endpoint, concurrency, rules
+
+    async def __aenter__(self) -> Self:
+        import openai  # two seconds of a processor: not before it is needed
+
+        self.openai = openai
+        times = self.rules.connection
+        timeout = openai.Timeout(times.answer_s, connect=times.connect_s)
+        self.client = openai.AsyncOpenAI(
+            base_url=self.endpoint.base_url,
+            api_key=self.endpoint.key or NO_KEY,
+            organization=self.endpoint.organization,
+            project=self.endpoint.project,
+            max_retries=0,
+            timeout=timeout,
+            http_client=openai.DefaultAioHttpClient(follow_redirects=False, timeout=timeout),
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.client.close()
+
+    async def send(self, body: bytes) -> Received:
+        """The whole answer. Raises Passing or Refusal."""
+        values: dict[str, Any] = msgspec.json.decode(body)
+        try:
+            response = await self.client.chat.completions.with_raw_response.create(**values)
+        except self.openai.APITimeoutError as error:
+            raise Passing("timeout", may_be_paid=True) from error
+        except self.openai.APIConnectionError as error:
+            unconnected = "Connect" in type(error.__cause__).__name__
+            raise Passing("no_connection" if unconnected else "connection_lost", not unconnected) from error
+        except self.openai.APIStatusError as error:
+            return checked(error.status_code, error.response.headers, error.response.content, self.rules)
+        return checked(response.status_code, response.headers, response.content, self.rules)

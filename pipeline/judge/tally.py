@@ -1,0 +1,22 @@
+"""How far the asking of a stage is."""
+
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tally:
+    """How far a stage is."""
+
+    stage: str
+    total: int
+    done: int = 0  # questions with their answer, those of former runs among them
+    calls: int = 0  # answers received in this run
+    asked_again: int = 0  # corrective questions among them
+    failures: int = 0  # of transport
+    unanswered: int = 0  # questions that were given up
+    in_flight: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    cached_tokens: int = 0
+    started: float = field(default_factory=time.monotonic)

@@ -1,0 +1,143 @@
+"""Loaders of request.toml and asking.toml: what decides a language model's answer, and how it is asked."""
+
+import re
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from pipeline.rules.base import Rules
+
+
+class Part(BaseModel):
+    """A table of the file: closed, so that a misspelt setting is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Connection(Part):
+    """Connections and their limits."""
+
+    concurrency: int
+    connect_s: float
+    answer_s: float
+    largest_answer_bytes: int
+    default_base_url: str
+
+
+class Retry(Part):
+    """What is tried again, and how long."""
+
+    statuses: list[int]
+    attempts: int
+    patience_s: float
+    first_wait_s: float
+    longest_wait_s: float
+    longest_retry_after_s: float
+    breaker_per_slot: int
+    breaker_least: int
+
+
+class Limits(Part):
+    """How a rate is spread."""
+
+    margin_s: float
+    catch_up_s: float
+
+
+class Commit(Part):
+    """Group commit of the ledger."""
+
+    window_ms: float
+    rows: int
+    backlog: int
+    ballast_bytes: int
+
+
+class Pattern(Part):
+    """Something to be recognized in an endpoint's message."""
+
+    pattern: str
+
+    @field_validator("pattern")
+    @classmethod
+    def compiles(cls, pattern: str) -> str:
+        """A regular expression, or the reason why it is none."""
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"{error}: not a regular expression") from error
+        return pattern
+
+    def fits(self, message: str) -> bool:
+        """True where the pattern occurs in the message."""
+        return re.search(self.pattern, message, re.IGNORECASE) is not None
+
+
+class Adaptation(Pattern):
+    """Something that an endpoint may refuse and that is then left out."""
+
+    id: str
+
+
+class QuestionFault(Pattern):
+    """A refusal of one question."""
+
+    outcome: str
+
+
+class Estimate(Part):
+    """Assumptions of a plan."""
+
+    bytes_per_token: float
+    bytes_per_token_reserved: float
+    completion_tokens: dict[str, int]
+    share_of_former_stage: dict[str, float]
+
+
+class Batch(Part):
+    """Batch mode."""
+
+    requests: int
+    bytes: int
+    poll_s: float
+    completion_window: str
+
+
+class RequestRules(Rules):
+    """What decides an answer beside model and messages."""
+
+    FILE: ClassVar[str] = "request.toml"
+    temperature: float
+    seed: int
+    max_output_tokens: int
+
+    def parameters(self) -> dict[str, float | int]:
+        """The parameters alone."""
+        return self.model_dump(exclude={"version"})
+
+
+class AskingRules(Rules):
+    """How a language model is asked. Nothing of it decides an answer."""
+
+    FILE: ClassVar[str] = "asking.toml"
+    connection: Connection
+    retry: Retry
+    limits: Limits
+    commit: Commit
+    adaptation: list[Adaptation]
+    question_fault: list[QuestionFault]
+    fatal: list[Pattern]
+    estimate: Estimate
+    batch: Batch
+
+    def adaptation_for(self, message: str) -> str | None:
+        """What the endpoint refuses, by its message; null where it is nothing that can be left out."""
+        return next((one.id for one in self.adaptation if one.fits(message)), None)
+
+    def question_fault_in(self, message: str) -> str | None:
+        """The outcome of a question that the endpoint refuses for itself alone; null where it is another refusal."""
+        return next((one.outcome for one in self.question_fault if one.fits(message)), None)
+
+    def is_fatal(self, message: str) -> bool:
+        """True where trying again is no use whatever the status says."""
+        return any(one.fits(message) for one in self.fatal)

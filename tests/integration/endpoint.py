@@ -1,0 +1,223 @@
+"""An OpenAI-compatible endpoint in a process of its own, scripted by tests: `python endpoint.py` prints its port.
+
+It answers as the rules judge would, from the packet between the fences of the prompt, and does what its script says:
+
+  latency_s      how long an answer takes
+  faults         kind -> share of calls that end so: a status, `late`, `dropped`, `half_sent`, `broken_body`
+  odd            kind -> share of first answers that are none: not_json, fenced, truncated, refusal, empty, wrong_enum,
+                 extra_fields, missing_fields, wrong_trajectory, emoji (valid, with half an emoji in it)
+  odd_again      true: the answer to a corrective question is as odd as the first
+  refuse         {status, message}: every call is refused; the message may name {authorization}
+  refuse_params  names of body fields that are refused with a 400 that names them
+  headers        more headers of each answer
+Which call a share hits follows from the call itself and how often it came: the same in every run. Request ids are
+derived from the request. GET /log says what came, POST /script sets the script and forgets the log.
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from pipeline.fulltax.rules_judge import RulesJudge
+from pipeline.records.packet import Evidence
+
+BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
+STAGE = re.compile(r"FullTax stage (A|B1|B2|C)\b")
+
+
+class Endpoint:
+    """State of the process."""
+
+    def __init__(self) -> None:
+        self.judge = RulesJudge()
+        self.reset({})
+
+    def reset(self, script: dict[str, Any]) -> None:
+        self.script = script
+        self.came: Counter[str] = Counter()  # calls of each request
+        self.paid: Counter[str] = Counter()  # answers made for each request
+        self.received: Counter[str] = Counter()  # answers sent to the end
+        self.times: list[float] = []
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.in_flight = self.most_in_flight = 0
+
+    def log(self) -> dict[str, Any]:
+        return {
+            "calls": sum(self.came.values()),
+            "requests": len(self.came),
+            "came": dict(self.came),
+            "paid": dict(self.paid),
+            "received": dict(self.received),
+            "times": self.times,
+            "bodies": self.bodies[:50],
+            "headers": self.headers[:50],
+            "most_in_flight": self.most_in_flight,
+        }
+
+    def hit(self, name: str, digest: str, salt: object) -> str | None:
+        """The kind of a script's shares that hits a call, if one does."""
+        place = int(hashlib.sha256(f"{name}{digest}{salt}".encode()).hexdigest()[:8], 16) / 2**32
+        for kind, share in self.script.get(name, {}).items():
+            if place < share:
+                return kind
+            place -= share
+        return None
+
+    async def chat(self, request: web.Request) -> web.StreamResponse:
+        raw = await request.read()
+        body = json.loads(raw)
+        digest = hashlib.sha256(json.dumps(body["messages"]).encode()).hexdigest()
+        self.times.append(time.monotonic())
+        if len(self.bodies) < 50:
+            self.bodies.append(body)
+            self.headers.append(dict(request.headers))
+        if refused := self.refusal(body, request):
+            return refused
+        self.came[digest] += 1
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self.respond(request, body, digest, self.hit("faults", digest, self.came[digest]))
+        finally:
+            self.in_flight -= 1
+
+    def refusal(self, body: dict[str, Any], request: web.Request) -> web.Response | None:
+        """A 4xx where the script wants one."""
+        if refuse := self.script.get("refuse"):
+            message = refuse["message"].format(authorization=request.headers.get("Authorization"))
+            return problem(refuse["status"], message)
+        for name in self.script.get("refuse_params", []):
+            if name in body or (body.get("response_format") or {}).get("type") == name:
+                return problem(400, f"Unsupported parameter: '{name}' is not supported with this model.")
+        return None
+
+    async def respond(
+        self, request: web.Request, body: dict[str, Any], digest: str, fault: str | None
+    ) -> web.StreamResponse:
+        headers = {"x-request-id": f"req-{digest[:20]}", **self.script.get("headers", {})}
+        if fault and fault.isdigit():
+            more = {"Retry-After": self.script.get("retry_after", "0")} if fault in ("429", "503") else {}
+            return problem(int(fault), "try again", headers | more)
+        await asyncio.sleep(self.script.get("latency_s", 0.0))
+        if fault == "dropped":
+            request.transport.close()
+            return web.Response()
+        content = json.dumps(self.completion(body, digest)).encode()
+        self.paid[digest] += 1
+        if fault == "late":
+            await asyncio.sleep(self.script.get("late_s", 5.0))
+        if fault == "half_sent":
+            response = web.StreamResponse(headers=headers | {"Content-Length": str(len(content))})
+            await response.prepare(request)
+            await response.write(content[: len(content) // 2])
+            request.transport.close()
+            return response
+        if fault == "broken_body":
+            content = content[: len(content) // 2]
+        response = web.Response(body=content, content_type="application/json", headers=headers)
+        await response.prepare(request)
+        await response.write_eof()
+        if fault is None:
+            self.received[digest] += 1
+        return response
+
+    def completion(self, body: dict[str, Any], digest: str) -> dict[str, Any]:
+        messages = body["messages"]
+        again = len(messages) > 2
+        odd = None if again and not self.script.get("odd_again") else self.hit("odd", digest if not again else "", 0)
+        if again and self.script.get("odd_again"):
+            odd = next(iter(self.script["odd"]))
+        message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
+        if odd == "refusal":
+            message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
+        prompt = sum(len(one["content"]) for one in messages) // 4
+        return {
+            "id": f"chatcmpl-{digest[:20]}",
+            "object": "chat.completion",
+            "created": 1,
+            "model": body["model"],
+            "choices": [{"index": 0, "message": message, "finish_reason": "length" if odd == "truncated" else "stop"}],
+            "usage": {
+                "prompt_tokens": prompt,
+                "completion_tokens": 100,
+                "total_tokens": prompt + 100,
+                "prompt_tokens_details": {"cached_tokens": prompt // 2},
+            },
+        }
+
+    def content(self, messages: list[dict[str, str]], odd: str | None) -> str:
+        """The rules judge's answer, spoilt where it is to be odd."""
+        text = self.answer(messages)
+        value = json.loads(text)
+        name = next(iter(set(value) & {"reasoning_summary", "annotator_rationale_refined", "short_rationale"}), None)
+        spoilt = {
+            "not_json": "The trajectory looks normal to me.",
+            "fenced": f"```json\n{text}\n```",
+            "truncated": text[: len(text) // 2],
+            "empty": "",
+            "wrong_enum": json.dumps(
+                value | dict.fromkeys(("route_label", "severity", "verdict") & value.keys(), "odd")
+            ),
+            "extra_fields": json.dumps(value | {"comment": "more"}),
+            "missing_fields": json.dumps({"trajectory_id": value["trajectory_id"]}),
+            "wrong_trajectory": json.dumps(value | {"trajectory_id": "another"}),
+            "emoji": json.dumps(value | {name or "annotator_rationale": "half an emoji \ud83d"}),
+        }
+        return spoilt.get(odd or "", text)
+
+    def answer(self, messages: list[dict[str, str]]) -> str:
+        """What the rules judge says of the packet between the fences."""
+        found = STAGE.search(messages[0]["content"])
+        blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(messages[1]["content"])}
+        if found is None or "PACKET" not in blocks:
+            return json.dumps({"trajectory_id": "none"})
+        evidence = Evidence.model_validate({name: blocks["PACKET"][name] for name in Evidence.model_fields})
+        return self.judge.answer(found[1].lower(), evidence, blocks.get("PREVIOUS") or {}).model_dump_json()
+
+
+def problem(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
+    error = {"error": {"message": message, "type": "error", "param": None, "code": None}}
+    return web.json_response(error, status=status, headers=headers)
+
+
+def application(endpoint: Endpoint) -> web.Application:
+    async def script(request: web.Request) -> web.Response:
+        endpoint.reset(await request.json())
+        return web.json_response({})
+
+    async def log(_: web.Request) -> web.Response:
+        return web.json_response(endpoint.log())
+
+    async def count(_: web.Request) -> web.Response:
+        return web.Response(text=str(sum(endpoint.came.values())))
+
+    app = web.Application(client_max_size=1 << 28)
+    app.router.add_post("/v1/chat/completions", endpoint.chat)
+    app.router.add_post("/script", script)
+    app.router.add_get("/log", log)
+    app.router.add_get("/count", count)
+    return app
+
+
+async def main() -> None:
+    runner = web.AppRunner(application(Endpoint()), access_log=None, handle_signals=False)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
+    await site.start()
+    print(runner.addresses[0][1], flush=True)
+    await asyncio.to_thread(sys.stdin.read)  # until whoever started this is gone
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,315 @@
+"""A language model as judge, over HTTP to an endpoint in another process: faults, odd answers, refusals, limits."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from asking import KEY, Endpoint, arguments, endpoint_process, fresh, ledger, rules
+from child import Started, call, files, lines, manifest, small_raw, start, table
+
+pytestmark = pytest.mark.slow
+
+FAULTS = ["408", "409", "429", "500", "502", "503", "late", "dropped", "half_sent", "broken_body"]
+ODD = ["not_json", "truncated", "refusal", "empty", "wrong_enum", "extra_fields", "missing_fields", "wrong_trajectory"]
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    with endpoint_process() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_raw(tmp_path_factory.mktemp("raw"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(endpoint: Endpoint, raw: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of a run without a fault."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    data = fresh(folder)
+    endpoint.script()
+    ended = call(*arguments(endpoint, data, raw), env=rules(folder))
+    assert ended.status == 0, ended.err
+    return data
+
+
+def test_a_release_says_who_judged_it(undisturbed: Path) -> None:
+    release = undisturbed / "release"
+    summary = release / "dataset_summary.json"
+    assert '"openai"' in summary.read_text() and '"test-model"' in summary.read_text()
+    assert "rules judge" not in (release / "README.md").read_text()
+    master = lines(release / "fulltax_prod_v1" / "scripted-a" / "master_table_all.jsonl")
+    provenance = [row["provenance"] for row in master if row["stages"]["a"]]
+    assert {(one["judge"], one["judge_model"]) for one in provenance} == {("openai", "test-model")}
+    assert all(one["request_ids"] and one["cost_usd"] > 0 and one["usage"]["cached_tokens"] > 0 for one in provenance)
+    raw_answers = lines(release / "fulltax_prod_v1" / "scripted-a" / "stage_a_raw_pass1.jsonl")
+    assert {row["judge_model"] for row in raw_answers} == {"test-model"}
+    judge = manifest(undisturbed, "answer_a")["judge"]
+    assert judge["model"] == "test-model" and "json_schema" in str(judge["asked_at"])
+
+
+def test_nothing_is_asked_twice_and_a_copied_ledger_answers_elsewhere(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    endpoint.script()
+    again = call(*arguments(endpoint, undisturbed, raw), env=rules(tmp_path))
+    assert again.status == 0, again.err
+    data = fresh(tmp_path)
+    shutil.copytree(undisturbed / "ledger", data / "ledger")
+    moved = call(*arguments(endpoint, data, raw), env={"OPENCLAWBENCH_RULES": ""})  # without a key: nothing is asked
+    assert moved.status == 0, moved.err
+    assert files(data / "release") == files(undisturbed / "release")
+    assert endpoint.log()["calls"] == 0
+
+
+@pytest.mark.parametrize("transport", ["aiohttp", "openai"])
+def test_a_fifth_of_faults_of_every_kind_changes_no_byte_of_the_release(
+    transport: str, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(faults=dict.fromkeys(FAULTS, 0.2 / len(FAULTS)), late_s=3.0)
+    ended = call(*arguments(endpoint, data, raw, "--transport", transport, "--concurrency", "4"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    assert files(data / "release") == files(undisturbed / "release")
+    log = endpoint.log()
+    assert log["calls"] > log["requests"]
+    lost = {key for (key,) in ledger(data, "select hex(key) from lost")}
+    assert sum(count - 1 for count in log["paid"].values()) <= len(lost) or not lost
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_alone_is_tried_again(
+    kind: str, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(faults={kind: 0.4}, late_s=3.0)
+    ended = call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    log = endpoint.log()
+    assert log["calls"] > log["requests"], "no fault occurred"
+    answers = table(data, "answer_a")
+    assert answers == table(undisturbed, "answer_a")
+    reasons = {reason for (reason,) in ledger(data, "select reason from lost")}
+    expected = {"late": {"timeout"}, "half_sent": {"connection_lost"}, "dropped": {"connection_lost"}}
+    assert reasons == expected.get(kind, {"broken_body"} if kind == "broken_body" else set())
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_answer_that_is_none_is_asked_for_once_more(
+    kind: str, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(odd={kind: 1.0})
+    ended = call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    rows, usual = table(data, "decision_a"), table(undisturbed, "decision_a")
+    assert [row["answer"] for row in rows] == [row["answer"] for row in usual]
+    assert {row["former"]["outcome"] for row in rows} == {kind}
+    assert all(row["former"]["request_id"] != row["request_id"] for row in rows)
+    assert all(row["cost_usd"] > other["cost_usd"] for row, other in zip(rows, usual, strict=True))
+    assert endpoint.log()["calls"] == 2 * len(rows)
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_an_answer_that_is_none_twice_goes_to_review_with_its_cause(
+    kind: str, endpoint: Endpoint, raw: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(odd={kind: 1.0}, odd_again=True)
+    ended = call(*arguments(endpoint, data, raw, verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    rows = table(data, "decision_a")
+    assert {(row["outcome"], row["failure"]) for row in rows} == {("parse_failure", kind)}
+    assert endpoint.log()["calls"] == 2 * len(rows), "asked more than once again"
+    cause = "missing_structural_fields" if kind == "missing_fields" else "truncation_or_parse_failure"
+    judged = {row["trajectory_id"] for row in rows}
+    causes = {row["review_cause"] for row in table(data, "annotation") if row["trajectory_id"] in judged}
+    assert causes == {cause}
+
+
+@pytest.mark.parametrize("kind", ["fenced", "emoji"])
+def test_an_answer_in_a_code_fence_or_with_half_an_emoji_is_read(
+    kind: str, endpoint: Endpoint, raw: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(odd={kind: 1.0})
+    ended = call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    rows = table(data, "decision_a")
+    assert {row["outcome"] for row in rows} == {"parsed"}
+    assert endpoint.log()["calls"] == len(rows)
+    expected = ["code_fence"] if kind == "fenced" else []
+    assert all([one["rule_id"] for one in row["repairs"]] == expected for row in rows)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_a_refusal_stops_the_run_within_a_call_per_worker_and_shows_no_key(
+    status: int, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    shutil.copytree(undisturbed / "ledger", data / "ledger")  # the endpoint is known: many go at once
+    endpoint.script(refuse={"status": status, "message": "no: {authorization}"})
+    call_ = arguments(endpoint, data, raw, "--model", "other-model", "--concurrency", "4", "--debug")
+    ended = call(*call_[:-1], env=rules(tmp_path))
+    assert ended.status == 2, ended.err
+    assert f"({status})" in ended.err and ended.err.count("error:") == 1
+    assert 1 <= len(endpoint.log()["times"]) <= 4
+    assert call(*call_, env=rules(tmp_path)).status != 0  # with a traceback
+    assert leaks(tmp_path) == [] and KEY not in ended.err
+
+
+def leaks(folder: Path) -> list[str]:
+    """Files in which the key stands."""
+    return [path for path, content in files(folder).items() if KEY.encode() in content]
+
+
+def test_no_file_and_no_output_of_a_whole_run_holds_the_key(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    assert leaks(undisturbed) == []
+    endpoint.script(faults=dict.fromkeys(FAULTS, 0.02), late_s=3.0)
+    ended = call(*arguments(endpoint, fresh(tmp_path), raw, "--debug", "--json"), env=rules(tmp_path))
+    assert ended.status == 0
+    assert leaks(tmp_path) == [] and KEY not in ended.err and KEY not in ended.text
+    assert {one["Authorization"] for one in endpoint.log()["headers"]} == {f"Bearer {KEY}"}
+
+
+@pytest.mark.parametrize(
+    ("refused", "way"),
+    [
+        (["json_schema"], '"structured_output":"json_object"'),
+        (["json_schema", "json_object"], '"structured_output":"text"'),
+        (["temperature", "seed"], '"temperature":false,"seed":false'),
+        (["max_completion_tokens"], '"limit":"max_tokens"'),
+    ],
+)
+def test_what_an_endpoint_does_not_know_is_found_out_once_and_left_out(
+    refused: list[str], way: str, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(refuse_params=refused)
+    ended = call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    log = endpoint.log()
+    assert len(log["times"]) - log["calls"] == len(refused)
+    assert way in str(manifest(data, "answer_a")["judge"]["asked_at"])
+    assert {kept for (kept,) in ledger(data, "select way from answers")} == {
+        next(iter(manifest(data, "answer_a")["judge"]["asked_at"].values()))
+    }
+    without = [
+        {k: v for k, v in row.items() if k not in ("usage", "cost_usd", "request_id")}
+        for row in table(data, "answer_a")
+    ]
+    usual = table(undisturbed, "answer_a")
+    assert without == [{k: v for k, v in row.items() if k not in ("usage", "cost_usd", "request_id")} for row in usual]
+
+
+def test_a_question_that_is_too_long_for_the_model_goes_to_review_and_stops_nothing(
+    endpoint: Endpoint, raw: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    message = "This model's maximum context length is 10 tokens. Please reduce the length of the messages."
+    endpoint.script(refuse={"status": 400, "message": message})
+    ended = call(*arguments(endpoint, data, raw, verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    rows = table(data, "decision_a")
+    assert {row["failure"] for row in rows} == {"too_long"} and {row["cost_usd"] for row in rows} == {0.0}
+    assert len(endpoint.log()["times"]) == len(rows)
+
+
+def test_a_budget_stops_cleanly_is_never_passed_and_can_be_raised(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data, env = fresh(tmp_path), rules(tmp_path)
+    endpoint.script()
+    for cap in ("0.05", "0.1"):
+        ended = call(*arguments(endpoint, data, raw, "--budget-usd", cap), env=env)
+        assert ended.status == 3, ended.err
+        assert f"the budget of {cap} USD is reached" in ended.err
+        ((spent,),) = ledger(data, "select total(cost_usd) from answers")
+        assert 0 < spent <= float(cap)
+        assert not (data / "release").exists()
+    ended = call(*arguments(endpoint, data, raw, "--budget-tokens", "30000"), env=env)
+    assert ended.status == 3 and "30000 tokens" in ended.err
+    ended = call(*arguments(endpoint, data, raw, "--budget-usd", "100"), env=env)
+    assert ended.status == 0, ended.err
+    assert files(data / "release") == files(undisturbed / "release")
+    assert set(endpoint.log()["paid"].values()) == {1}
+
+
+def test_no_minute_holds_more_requests_than_was_stated(endpoint: Endpoint, raw: Path, tmp_path: Path) -> None:
+    data = fresh(tmp_path)
+    endpoint.script()
+    rpm = 240
+    ended = call(
+        *arguments(endpoint, data, raw, "--rpm", str(rpm), "--stage", "a", verb="annotate"), env=rules(tmp_path)
+    )
+    assert ended.status == 0, ended.err
+    times = endpoint.log()["times"]
+    assert len(times) == 12
+    per_second = rpm / 60
+    for first, begin in enumerate(times):
+        for last in range(first + 1, len(times)):
+            allowed = per_second * (times[last] - begin + 0.5) + 1  # what was missed in half a second is caught up on
+            assert last - first <= allowed, (first, last)
+
+
+def test_a_pause_that_the_endpoint_asks_for_is_kept(endpoint: Endpoint, raw: Path, tmp_path: Path) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(headers={"x-ratelimit-limit-requests": "60"})
+    ended = call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=rules(tmp_path))
+    assert ended.status == 0, ended.err
+    times = endpoint.log()["times"]
+    assert times[-1] - times[0] > 8.0  # twelve of them, one a second, but for the ones that went before it was known
+
+
+def test_an_endpoint_that_is_down_stops_the_run_and_it_goes_on_later(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data, env = fresh(tmp_path), rules(tmp_path, breaker_least=6, breaker_per_slot=1)
+    endpoint.script(faults={"503": 1.0})
+    ended = call(*arguments(endpoint, data, raw, "--concurrency", "4"), env=env)
+    assert ended.status == 3 and "6 times in a row (last: status_503)" in ended.err
+    assert len(endpoint.log()["times"]) <= 6 + 4
+    endpoint.script()
+    assert call(*arguments(endpoint, data, raw), env=env).status == 0
+    assert files(data / "release") == files(undisturbed / "release")
+
+
+def test_two_processes_at_once(endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path) -> None:
+    data, other, env = fresh(tmp_path / "one"), fresh(tmp_path / "two"), rules(tmp_path)
+    (other / "ledger").symlink_to(data / "ledger", target_is_directory=True)
+    (data / "ledger").mkdir()
+    endpoint.script(latency_s=1.0)
+    one = start(*arguments(endpoint, data, raw, "--concurrency", "2"), env=env)
+    wait_for_calls(endpoint, one)
+    same_folder = call(*arguments(endpoint, data, raw), env=env)
+    same_ledger = call(*arguments(endpoint, other, raw), env=env)
+    assert same_folder.status == 2 and "another run is writing here" in same_folder.err
+    assert same_ledger.status == 2 and "asking with this ledger" in same_ledger.err
+    assert one.wait().status == 0
+    assert call(*arguments(endpoint, other, raw), env=env).status == 0
+    assert set(endpoint.log()["paid"].values()) == {1}
+    assert files(other / "release") == files(data / "release") == files(undisturbed / "release")
+
+
+def wait_for_calls(endpoint: Endpoint, run: Started) -> None:
+    while not endpoint.log()["times"]:
+        assert not run.has_ended(), run.wait().err
+
+
+def test_without_key_model_or_price_nothing_is_sent(endpoint: Endpoint, raw: Path, tmp_path: Path) -> None:
+    data = fresh(tmp_path)
+    base = ["annotate", "--data", data, "--raw", raw, "--judge", "openai"]
+    assert "--model" in call(*base).err
+    remote = [*base, "--model", "unheard-of", "--base-url", "https://judge.invalid/v1"]
+    ended = call(*remote, env={"OPENAI_API_KEY": ""})
+    assert ended.status == 2 and "OPENAI_API_KEY" in ended.err
+    ended = call(*remote, env={"OPENAI_API_KEY": KEY})
+    assert ended.status == 2 and "--price-in" in ended.err
+    url = "https://user:secret@judge.invalid/v1"
+    ended = call(*base, "--model", "gpt-4o", "--base-url", url, env={"OPENAI_API_KEY": KEY})
+    assert ended.status == 2 and "secret" not in ended.err
