@@ -10,6 +10,7 @@ import typer
 from pipeline.bench.corpus import write_corpus
 from pipeline.bench.ingest import BIG_BYTES, Job, print_results, run_benchmark, sessions_at
 from pipeline.bench.rules_judge import as_markdown, measure, put_into
+from pipeline.bench.stages import print_stages, run_stages
 from pipeline.console.terminal import output
 from pipeline.errors import WrongUse
 from pipeline.store import write_json
@@ -46,6 +47,20 @@ def ingest(
     print_results(output(), found)
     if out is not None:
         write_json(out / "ingest.json", json.loads(json.dumps(found)))
+
+
+@app.command()
+def stages(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for stages.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure every stage from describe to packet beside normalize."""
+    found = run_stages(sessions_at(scale), seed, scratch)
+    print_stages(output(), found)
+    if out is not None:
+        write_json(out / "stages.json", found)
 
 
 @app.command("rules-judge")

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -101,7 +102,7 @@ def machine() -> dict[str, Any]:
         "system": platform.system(),
         "python": platform.python_version(),
         "load_average": os.getloadavg()[0],
-        **{name: version(name) for name in ("msgspec", "orjson", "polars", "pyarrow")},
+        **{name: version(name) for name in ("msgspec", "orjson", "polars", "pyarrow") if find_spec(name)},
     }
 
 

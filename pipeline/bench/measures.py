@@ -20,9 +20,10 @@ from pipeline.console.settings import settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
 from pipeline.engines.processes import Processes
+from pipeline.flow import up_to
 from pipeline.intake import take_in
 from pipeline.run import Run
-from pipeline.store import DataFolder
+from pipeline.store import DataFolder, read_json
 
 PROCESSES = 2
 
@@ -91,8 +92,24 @@ def again(folder: Path) -> dict[str, Any]:
     return {"redone": done.redone}
 
 
+def each_stage(folder: Path) -> dict[str, Any]:
+    """Every stage after normalize up to packet, one after the other over all shards; reads what `one_process` left."""
+    data = DataFolder(folder / "data")
+    run = Run(data, take_in(data, folder / "raw", folder / "oracle", save=True), None)
+    _, *others = run_through = up_to("packet")
+    run.plan(run_through)  # digests of code and rules: as dear for one session as for all
+    stages = {}
+    for stage in others:
+        cpu, started = cpu_seconds(), time.perf_counter()
+        (report,) = run.bring([stage], lambda *_: None)
+        spent = {"cpu": cpu_seconds() - cpu, "seconds": time.perf_counter() - started}
+        stages[stage.name] = {**spent, "shards": report.redone}
+    steps = read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"]
+    return {"stages": stages, "steps": steps}
+
+
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
-    one.__name__: one for one in (reference, scan, one_process, two_processes, bare_pool, again)
+    one.__name__: one for one in (reference, scan, one_process, two_processes, bare_pool, again, each_stage)
 }
 
 
