@@ -18,17 +18,47 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     previous_event_type. Fuzzy rules that disagree are `ambiguous`, left unresolved for review, and all named in
     alignment_rule.
     """
-    names = pl.col("tool_name").str.to_lowercase()
     raw = steps.select(*STEP_KEY, "tool_name_raw", "action_kind")
-    matched = descriptors.join(raw, on=STEP_KEY, how="left", maintain_order="left").with_columns(
-        alias=names.replace_strict(*exact(rules, "id"), default=None, return_dtype=pl.String),
-        alias_tool=names.replace_strict(*exact(rules, "tool"), default=None, return_dtype=pl.String),
-        alias_type=names.replace_strict(*exact(rules, "event_type"), default=None, return_dtype=pl.String),
-        fuzzy=pl.concat_list(
-            pl.when(names.str.contains(rule.pattern)).then(pl.lit(place)) for place, rule in enumerate(rules.fuzzy)
-        ).list.drop_nulls(),
+    low = pl.col("tool_name").str.to_lowercase()
+    names = by_name(descriptors.select(low=low).unique().collect(), rules)
+    joined = (
+        descriptors.join(raw, on=STEP_KEY, how="left", maintain_order="left")
+        .with_columns(low=low)
+        .join(names.lazy(), on="low", how="left", nulls_equal=True, maintain_order="left")
     )
-    return decided(matched, rules).select(list(AlignedDescriptor.model_fields))
+    return decided(joined, rules).select(list(AlignedDescriptor.model_fields))
+
+
+def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
+    """What the rules say of each distinct name.
+
+    alias (id), alias_tool, alias_type: of the exact alias; fuzzy: ids of the rules that match, joined by blanks;
+    fuzzy_id, fuzzy_tool, fuzzy_type: of the first of them; unclear: they name several tools.
+    """
+    low = pl.col("low")
+    hits = pl.concat_list(
+        pl.when(low.str.contains(rule.pattern)).then(pl.lit(place)) for place, rule in enumerate(rules.fuzzy)
+    ).list.drop_nulls()
+    found = names.with_columns(
+        **{
+            column: low.replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
+            for column, value in (("alias", "id"), ("alias_tool", "tool"), ("alias_type", "event_type"))
+        },
+        hits=hits,
+    )
+    places = list(range(len(rules.fuzzy)))
+
+    def of_rules(value: str) -> pl.Expr:
+        said = [getattr(rule, value) for rule in rules.fuzzy]
+        return pl.col("hits").list.eval(pl.element().replace_strict(places, said, return_dtype=pl.String))
+
+    return found.with_columns(
+        fuzzy=of_rules("id").list.join(" "),
+        fuzzy_id=of_rules("id").list.first(),
+        fuzzy_tool=of_rules("tool").list.first(),
+        fuzzy_type=of_rules("event_type").list.first(),
+        unclear=of_rules("tool").list.n_unique() > 1,
+    ).drop("hits")
 
 
 def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
@@ -40,46 +70,28 @@ def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
     return list(pairs), list(pairs.values())
 
 
-def decided(matched: pl.LazyFrame, rules: AlignRules) -> pl.LazyFrame:
+def decided(joined: pl.LazyFrame, rules: AlignRules) -> pl.LazyFrame:
     """Case, rule, aligned name and category of each step."""
-    places = list(range(len(rules.fuzzy)))
-    tools = pl.col("fuzzy").list.eval(
-        pl.element().replace_strict(places, [rule.tool for rule in rules.fuzzy], return_dtype=pl.String)
-    )
-    first = pl.col("fuzzy").list.first()
-    fuzzy_id, fuzzy_tool, fuzzy_type = (
-        first.replace_strict(
-            places, [getattr(rule, name) for rule in rules.fuzzy], default=None, return_dtype=pl.String
-        )
-        for name in ("id", "tool", "event_type")
-    )
     case = (
         pl.when(pl.col("action_kind") == "reply")
         .then(pl.lit(rules.reply_case))
         .when(pl.col("alias").is_not_null())
         .then(pl.lit(rules.exact_case))
-        .when(tools.list.n_unique() > 1)
+        .when(pl.col("unclear"))
         .then(pl.lit(rules.ambiguous_case))
-        .when(first.is_not_null())
+        .when(pl.col("fuzzy_id").is_not_null())
         .then(pl.lit(rules.fuzzy_case))
         .otherwise(pl.lit(rules.kept_case))
     )
-    frame = matched.with_columns(
+    frame = joined.with_columns(
         alignment_case=case, previous_event_type=pl.col("event_type"), previous_tool_name=pl.col("tool_name")
     )
     is_exact, is_fuzzy = pl.col("alignment_case") == rules.exact_case, pl.col("alignment_case") == rules.fuzzy_case
-    several = pl.col("fuzzy").list.eval(
-        pl.element().replace_strict(places, [rule.id for rule in rules.fuzzy], return_dtype=pl.String)
-    )
-    category = pl.when(is_exact).then("alias_type").when(is_fuzzy).then(fuzzy_type)
+    is_ambiguous = pl.col("alignment_case") == rules.ambiguous_case
+    category = pl.when(is_exact).then("alias_type").when(is_fuzzy).then("fuzzy_type")
     was_other = pl.col("event_type") == rules.other
     return frame.with_columns(
-        alignment_rule=pl.when(is_exact)
-        .then("alias")
-        .when(is_fuzzy)
-        .then(fuzzy_id)
-        .when(pl.col("alignment_case") == rules.ambiguous_case)
-        .then(several.list.join(" ")),
-        tool_name=pl.when(is_exact).then("alias_tool").when(is_fuzzy).then(fuzzy_tool).otherwise("tool_name"),
+        alignment_rule=pl.when(is_exact).then("alias").when(is_fuzzy).then("fuzzy_id").when(is_ambiguous).then("fuzzy"),
+        tool_name=pl.when(is_exact).then("alias_tool").when(is_fuzzy).then("fuzzy_tool").otherwise("tool_name"),
         event_type=pl.when(was_other).then(pl.coalesce(category, "event_type")).otherwise("event_type"),
     )
