@@ -21,6 +21,7 @@ from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
 from pipeline.console.report_cli import app as report_group
+from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
 from pipeline.console.terminal import errors, output, safe
@@ -49,13 +50,16 @@ app.command("validate")(validate)
 app.add_typer(audit_group, name="audit")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
-Oracle = Annotated[Path | None, typer.Option("--oracle", help="Oracle JSONL file, or a folder of them.")]
+Oracle = Annotated[Path | None, typer.Option("--oracle", help="Outcomes: a JSONL file, a BFCL tree, a folder of them.")]
 JudgeName = Annotated[
     str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline, or openai, a language model.")
 ]
 Model = Annotated[str | None, typer.Option("--model", help="Language model that is asked.")]
 EngineName = Annotated[str | None, typer.Option("--engine", help=f"{', '.join(ENGINES)}: where shards are computed.")]
 Workers = Annotated[int | None, typer.Option("--workers", help="Processes at most; one for each processor without it.")]
+Unmatched = Annotated[
+    str | None, typer.Option("--unmatched", help="Sessions without an outcome: exclude (from slices) or review.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 Id = Annotated[str, typer.Argument(help="Trajectory id, MODEL/ID, or the beginning of an id.")]
@@ -72,7 +76,7 @@ def carry_out(
     with Progress(quiet=json_out) as progress:
         done = bring(folder, chosen, verb, progress)
     report.say(errors(), report.complaints(done))
-    report.say(errors(), report.warnings(done.files))
+    report.say(errors(), [*report.notes(done), *report.warnings(done.files)])
     if json_out:
         print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
     else:
@@ -90,7 +94,7 @@ def as_data(verb: str, done: Done, folder: DataFolder) -> dict[str, Any]:
         "stages": [vars(one) for one in done.reports],
         "sources": report.accounting(done.files),
         "needs_a_person": report.complaints(done),
-        "warnings": report.warnings(done.files),
+        "warnings": [*report.notes(done), *report.warnings(done.files)],
     }
     if verb == "release" and done.tables is not None:
         found["release"] = str(folder.release)
@@ -107,6 +111,8 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
     if verb == "fuse":
         console.print()
         report.print_coverage(console, done)
+        assert done.tables is not None
+        console.print(f"\n{leave(folder, coverage_of(done.tables.run, done.tables.__getitem__))}")
     if verb == "release":
         console.print(report.outcome_line(done))
         console.print()
@@ -125,6 +131,7 @@ def run(
     oracle: Oracle = None,
     judge: JudgeName = None,
     model: Model = None,
+    unmatched: Unmatched = None,
     to: Annotated[str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.")] = "release",
     engine: EngineName = None,
     workers: Workers = None,
@@ -135,7 +142,7 @@ def run(
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
         raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
-    how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+    how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
     carry_out(to, data, json_out, debug, raw, oracle, **how, **asking)
 
 
@@ -166,13 +173,14 @@ def add_judged_verb(verb: str, text: str) -> None:
         oracle: Oracle = None,
         judge: JudgeName = None,
         model: Model = None,
+        unmatched: Unmatched = None,
         engine: EngineName = None,
         workers: Workers = None,
         json_out: Json = False,
         debug: Debug = False,
         asking: Asking = NOTHING,
     ) -> None:
-        how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+        how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
         carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
 
 
@@ -181,7 +189,21 @@ add_construct_verb("enrich", "Steps to event descriptors, aligned across source 
 add_construct_verb("fuse", "Join oracle outcomes; prints the coverage.")
 add_construct_verb("slice", "Process-risk score and risk slice.")
 add_construct_verb("onset", "Onset candidates.")
-add_construct_verb("packet", "Annotation packets.")
+
+
+@app.command()
+def packet(
+    data: Data = DATA,
+    raw: Raw = None,
+    oracle: Oracle = None,
+    unmatched: Unmatched = None,
+    engine: EngineName = None,
+    workers: Workers = None,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Annotation packets."""
+    carry_out("packet", data, json_out, debug, raw, oracle, unmatched=unmatched, engine=engine, workers=workers)
 
 
 @app.command()
@@ -193,6 +215,7 @@ def annotate(
     oracle: Oracle = None,
     judge: JudgeName = None,
     model: Model = None,
+    unmatched: Unmatched = None,
     engine: EngineName = None,
     workers: Workers = None,
     json_out: Json = False,
@@ -203,7 +226,7 @@ def annotate(
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
-    how = {"judge": judge, "model": model, "engine": engine, "workers": workers}
+    how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
     carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
 
 

@@ -1,8 +1,9 @@
 """The map of the house: every stage, in order, on one screen. What each reads and writes stands in its signature."""
 
 from pipeline.construct.align import align
+from pipeline.construct.coverage import coverage
 from pipeline.construct.describe import describe
-from pipeline.construct.fuse import coverage, fuse
+from pipeline.construct.fuse import fuse
 from pipeline.construct.normalize import normalize
 from pipeline.construct.onset import onset
 from pipeline.construct.packet import packet

@@ -1,10 +1,9 @@
 """The root of the flow: what lies in raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
 
 import hashlib
-import json
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,16 @@ from typing import Any
 import polars as pl
 
 from pipeline.errors import UnreadableInput
-from pipeline.lineage import collisions, entry_name, with_parents
-from pipeline.oracles.jsonl import read_oracle
+from pipeline.lineage import collisions, entry_names, with_parents
+from pipeline.oracles.files import OracleFiles, oracle_files
+from pipeline.oracles.intake import OracleInput, read_oracles
+from pipeline.oracles.sessions import SessionNames
 from pipeline.records.oracle import OracleRow
 from pipeline.records.session import RunManifestRow, SourceFile
 from pipeline.rules.base import canonical_digest
+from pipeline.rules.oracle import OracleRules
+from pipeline.run_manifest import manifest_rows
 from pipeline.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan, whole_content
-from pipeline.sources.jsonl import pieces
-from pipeline.sources.names import basename
 from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
 from pipeline.tables import from_records, shared_bytes
@@ -38,6 +39,11 @@ class Intake:
     oracle_rows: dict[int, list[dict[str, Any]]]
     faults: list[dict[str, Any]]
     shards: int
+    categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
+    warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: loud, and no fault
+    counts: dict[str, int] = field(
+        default_factory=dict
+    )  # oracle files by kind; manifest rows that name no session here
 
     def key(self, record: type[Any], shard: int) -> str | None:
         """Digest of what a shard holds of a source table; null where it holds nothing."""
@@ -102,16 +108,10 @@ class Intake:
         return {**{name: getattr(entry, name) for name in kept}, "content": content, "error": error}
 
 
-def read_bytes(path: Path) -> tuple[bytes | None, str | None]:
-    """A file's bytes, or the reason why they can't be had."""
-    try:
-        return path.read_bytes(), None
-    except OSError as error:
-        return None, error.strerror or type(error).__name__
-
-
-def take_in(data: DataFolder, raw: Path, oracle: Path | None, save: bool) -> Intake:
-    """Scan the inputs; `save` keeps the scan for the next run.
+def take_in(
+    data: DataFolder, raw: Path, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
+) -> Intake:
+    """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
 
     Raises UnreadableInput where raw/ is not there, or a named oracle path is not.
     """
@@ -126,47 +126,59 @@ def take_in(data: DataFolder, raw: Path, oracle: Path | None, save: bool) -> Int
         raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
     faults = collisions(entries)
     shards = shard_count(data, sum(entry.size for entry in entries))
+    rules = OracleRules.load()
     by_shard: dict[int, list[RawEntry]] = defaultdict(list)
-    places: dict[tuple[str, str], set[int]] = defaultdict(set)  # (source model, basename or session id) -> shards
-    sessions: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, basename) -> identities
+    places: dict[tuple[str, str], set[int]] = defaultdict(set)  # (source model, name or session id) -> shards
+    names = SessionNames(rules)
     for entry in entries:
         shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
         by_shard[shard].append(entry)
-        name = (entry.source_model, entry_name(entry))
         if entry.session_id is not None:
-            places[name].add(shard)
+            for name in entry_names(entry):
+                places[entry.source_model, name].add(shard)
+                names.add(entry.source_model, name, entry.session_id, entry.identity)
             places[entry.source_model, f"id:{entry.session_id}"].add(shard)
-            sessions[name].add(entry.identity)
-    manifest = manifest_rows(raw, faults)
-    oracle_found = oracle_rows(oracle, faults) if oracle else []
-    for row in oracle_found:
-        row["sessions_named"] = len(sessions.get((row["source_model"], base(row)), ()))
+    manifest, found = outcomes_of(raw, oracle, names, models or {}, rules, faults)
+    lost = sum((row["source_model"], row["native_session_basename"]) not in places for row in manifest)
     return Intake(
         raw=raw,
         entries=dict(by_shard),
-        manifest_rows=spread(manifest, places, shards),
-        oracle_rows=spread(oracle_found, places, shards),
-        faults=faults,
+        manifest_rows=spread(manifest, "native_session_basename", places, shards),
+        oracle_rows=spread(found.rows, "basename", places, shards),
+        categories=found.categories,
+        faults=faults + found.faults,
         shards=shards,
+        warnings=found.warnings,
+        counts=found.files | {"manifest_rows_without_session": lost},
     )
 
 
-def base(row: dict[str, Any]) -> str:
-    """Basename that a manifest or oracle row names; empty where it names none."""
-    return basename(row["native_session_basename"] or "")
+def outcomes_of(
+    raw: Path,
+    oracle: Path | None,
+    names: SessionNames,
+    models: Mapping[str, str],
+    rules: OracleRules,
+    faults: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], OracleInput]:
+    """(run manifest rows, what the oracle says)."""
+    files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
+    named = [raw / RUN_MANIFEST] if (raw / RUN_MANIFEST).exists() else []
+    manifest = manifest_rows([*named, *files.manifests], names, rules, faults)
+    return manifest, read_oracles(files, manifest, names, models, rules)
 
 
 def spread(
-    rows: list[dict[str, Any]], places: dict[tuple[str, str], set[int]], shards: int
+    rows: list[dict[str, Any]], column: str, places: dict[tuple[str, str], set[int]], shards: int
 ) -> dict[int, list[dict[str, Any]]]:
     """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
     found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
-        model = row["source_model"]
-        at = set(places.get((model, base(row)), ()))
+        model, name = row["source_model"], row[column] or ""
+        at = set(places.get((model, name), ()))
         if row.get("session_id"):
             at |= places.get((model, f"id:{row['session_id']}"), set())
-        for shard in at or {shard_of(f"{model}\0{base(row)}", shards)}:
+        for shard in at or {shard_of(f"{model}\0{name}", shards)}:
             found[shard].append(row)
     return dict(found)
 
@@ -185,47 +197,6 @@ def shard_count(data: DataFolder, size: int) -> int:
     while count * SHARD_BYTES < size and count < SHARDS_MAX:
         count *= 2
     return count
-
-
-def manifest_rows(raw: Path, faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Lines of raw/run_manifest.jsonl; none where there is no such file. A broken line is a fault, the rest goes on."""
-    path = raw / RUN_MANIFEST
-    if not path.exists():
-        return []
-    content, error = read_bytes(path)
-    if content is None:
-        raise UnreadableInput(f"{path}: {error}. Make it readable and run again.")
-    rows = []
-    for number, _, data in pieces(content):
-        try:
-            value = json.loads(data)
-            row = RunManifestRow.model_validate(dict.fromkeys(RunManifestRow.model_fields) | value)
-        except (ValueError, TypeError):
-            message = f"{path}: line {number}: not a run manifest line. Correct it and run again."
-            faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
-            continue
-        rows.append(row.model_dump())
-    return rows
-
-
-def oracle_rows(oracle: Path, faults: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of an oracle file, or of every *.jsonl below a folder. UnreadableInput where the path is not there."""
-    if not oracle.exists():
-        raise UnreadableInput(f"{oracle}: there is no such oracle file or folder. Name an existing one.")
-    files = sorted(oracle.rglob("*.jsonl")) if oracle.is_dir() else [oracle]
-    rows = []
-    for path in files:
-        content, error = read_bytes(path)
-        if content is None:
-            raise UnreadableInput(f"{path}: {error}. Make it readable and run again.")
-        for one in read_oracle(content, path.name):
-            if one.record is None:
-                place = {"reason": one.reason, "file": str(path), "line": one.line, "message": one.message}
-                faults.append(place)
-            else:
-                row_id = f"{path.name}:{one.line}"
-                rows.append({**one.record.model_dump(), "row_id": row_id, "sessions_named": 0})
-    return rows
 
 
 SOURCES = (SourceFile, RunManifestRow, OracleRow)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pipeline.scan import RawEntry
-from pipeline.sources.names import PACKED, basename, identity_digits, is_plain, safe_name
+from pipeline.sources.names import NATIVE_NAME, PACKED, basename, identity_digits, is_plain, safe_name
 
 
 def entry_name(entry: RawEntry) -> str:
@@ -17,6 +17,13 @@ def entry_name(entry: RawEntry) -> str:
     if entry.member or ".jsonl" not in entry.path:
         return safe_name(entry.session_id or entry.member or basename(entry.path))
     return basename(entry.path)
+
+
+def entry_names(entry: RawEntry) -> set[str]:
+    """Every name under which an outcome may mean a session: its basename, and the one that it had where it was
+    written, which the program's report beside it tells."""
+    context = json.loads(entry.context) if entry.context and NATIVE_NAME in entry.context else {}
+    return {entry_name(entry)} | ({context[NATIVE_NAME]} if NATIVE_NAME in context else set())
 
 
 def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:

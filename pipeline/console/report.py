@@ -56,6 +56,11 @@ def warnings(files: pl.DataFrame) -> list[str]:
     ]
 
 
+def notes(done: Done) -> list[str]:
+    """A sentence for each thing about the outcomes that must not pass unsaid."""
+    return [f"{one['reason']}: {one['message']}" for one in done.notes]
+
+
 def headline(counts: pl.DataFrame) -> dict[str, Any]:
     """Tiers, slices and the gap of the whole corpus."""
     return summary(counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name"))
@@ -116,11 +121,27 @@ def outcome_line(done: Done) -> str:
     )
 
 
+COVERED = {  # column of Coverage -> its title in the terminal's table; the report has all columns
+    "source_model": "source_model",
+    "subset": "subset",
+    "sessions": "sessions",
+    "matched": "matched",
+    "scored": "scored",
+    "passed": "passed",
+    "unmatched_sessions": "no row",
+    "contradictions": "in conflict",
+    "oracle_rows": "rows",
+    "unmatched_rows": "no session",
+    "duplicate_rows": "duplicates",
+    "ambiguous_basenames": "ambiguous",
+}
+
+
 def print_coverage(console: Console, done: Done) -> None:
-    """Fusion coverage."""
+    """Fusion coverage; the report has more columns."""
     assert done.tables is not None
-    rows = done.tables[Coverage].collect()
-    console.print(table("Fusion coverage", rows.columns, rows.iter_rows()))
+    rows = done.tables[Coverage].select(*COVERED).collect()
+    console.print(table("Fusion coverage", COVERED.values(), rows.iter_rows()))
 
 
 def notice(found: dict[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from pipeline.console.settings import settings
 from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import current
 from pipeline.records.base import Record
-from pipeline.reports.section import Report, Section
+from pipeline.reports.section import Report, Section, Tables
 from pipeline.run import Run, digest
 from pipeline.store import DataFolder
 
@@ -42,6 +42,30 @@ def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) ->
     publish(folder, report, json_out, headline)
 
 
+@app.command()
+def coverage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """How sessions and outcomes met (C.1): matched, unmatched, ambiguous, in conflict, unscorable, at 0 % or 100 %."""
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    run = current(folder, settings(folder))
+    publish(folder, coverage_of(run, lambda record: rows_of(run, record)), json_out, coverage_headline)
+
+
+def coverage_of(run: Run, tables: Tables) -> Report:
+    """The coverage report of a data folder."""
+    from pipeline.reports.coverage import READS, coverage_report
+
+    report = coverage_report(tables, run.intake)
+    report.inputs.update(inputs(run, READS))
+    return report
+
+
+def coverage_headline(report: Report, console: Console) -> None:
+    """Every count of the whole corpus."""
+    section = next(section for section in report.sections if section.name == "coverage")
+    console.print(table(section.title, ["what", "count"], facts(section)))
+
+
 def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
     """Digest of the parts of each table that a report stands on."""
     return {one.__name__: digest(*map(str, sorted(run.keys[one].items(), key=str))) for one in records}
@@ -49,17 +73,25 @@ def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
 
 def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
     """Write a report's files; print it whole as JSON, or its headline. Raises BusyDataFolder while a run is writing."""
-    from pipeline.reports.write import as_files, as_json
+    from pipeline.reports.write import as_json
 
-    files = as_files(report)
-    with folder.locked():
-        where = folder.write_report(report.name, files)
+    where = leave(folder, report)
     if json_out:
         print(as_json(report.data()), end="")
         return
     console = output()
     show(report, console)
-    console.print(f"\n{report.name} report: {safe(str(where))}/{report.name}.md, .json, and {len(files) - 2} pictures")
+    console.print(f"\n{where}")
+
+
+def leave(folder: DataFolder, report: Report) -> str:
+    """Write a report's files; returns a line that says where. Raises BusyDataFolder while a run is writing."""
+    from pipeline.reports.write import as_files
+
+    files = as_files(report)
+    with folder.locked():
+        where = folder.write_report(report.name, files)
+    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json, and {len(files) - 2} pictures"
 
 
 def headline(report: Report, console: Console) -> None:

@@ -15,6 +15,14 @@ from pipeline.store import DataFolder
 
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
+UNMATCHED = ("exclude", "review", None)
+
+
+class BfclSettings(BaseModel):
+    """What may stand under [bfcl] in openclawbench.toml."""
+
+    model_config = ConfigDict(extra="forbid")
+    models: dict[str, str] = {}
 
 
 class FileSettings(AskingSettings):
@@ -27,6 +35,8 @@ class FileSettings(AskingSettings):
     quarantine_limit: int | None = None
     engine: str | None = None
     workers: int | None = None
+    unmatched: str | None = None
+    bfcl: BfclSettings = BfclSettings()
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,8 @@ class Settings:
     engine: str  # auto | serial | processes
     workers: int | None  # null: one for each processor
     asking: AskingSettings
+    unmatched: str | None  # exclude | review; null: as packet.toml says
+    bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]
 
 
@@ -71,12 +83,14 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "engine": "auto",
         "workers": None,
         **dict.fromkeys(AskingSettings.model_fields),
+        "unmatched": None,
     }
+    in_file = read_file(data)
     layers = {
         "flag": flags,
         "environment": {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults},
-        "file": read_file(data).model_dump(),
-        "last run": {name: layout.get(name) for name in ("raw", "oracle", "judge", "model")},
+        "file": in_file.model_dump(),
+        "last run": {name: layout.get(name) for name in ("raw", "oracle", "judge", "model", "unmatched")},
         "default": defaults,
     }
     found: dict[str, Any] = {}
@@ -88,6 +102,8 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
                 break
     if found["engine"] not in ENGINES:
         raise WrongUse(f"engine {found['engine']}: there is no such engine. Use one of: {', '.join(ENGINES)}.")
+    if found["unmatched"] not in UNMATCHED:
+        raise WrongUse(f"unmatched {found['unmatched']}: there is no such policy. Use exclude or review.")
     return Settings(
         raw=Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
@@ -97,7 +113,9 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         engine=found["engine"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
-        origin=origin,
+        unmatched=found["unmatched"],
+        bfcl_models=in_file.bfcl.models,
+        origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
     )
 
 

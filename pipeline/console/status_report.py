@@ -68,6 +68,8 @@ def as_data(run: Run) -> dict[str, Any]:
         "unknown": unknown(run),
         "behaviours": behaviours(run),
         "input_faults": run.intake.faults,
+        "input_warnings": run.intake.warnings,
+        "oracle_files": run.intake.counts,
     }
     if has(run, FileOutcome):
         files = rows_of(run, FileOutcome).collect()
@@ -92,6 +94,14 @@ def print_status(run: Run, console: Console) -> None:
             console.print()
             columns = ["reason", "line", "message"]
             console.print(table("Quarantined", columns, bad.select(columns).iter_rows()))
+    for title, found in (("Faults of the inputs", run.intake.faults), ("Of the oracle", run.intake.warnings)):
+        if found:
+            console.print()
+            console.print(table(title, ["reason", "message"], ([one["reason"], one["message"]] for one in found)))
+    if any(run.intake.counts.values()):
+        console.print()
+        counts = [[kind, count] for kind, count in run.intake.counts.items()]
+        console.print(table("Oracle and run manifest", ["what", "count"], counts))
     if went := behaviours(run):
         console.print()
         console.print(table("How runs went", list(went[0]), (row.values() for row in went)))

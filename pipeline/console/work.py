@@ -21,6 +21,8 @@ from pipeline.judges import make_judge
 from pipeline.records.base import Record
 from pipeline.records.session import FileOutcome
 from pipeline.release.publish import publish
+from pipeline.rules.base import CHOSEN
+from pipeline.rules.packet import PacketRules
 from pipeline.run import Run, StageReport
 from pipeline.store import DataFolder, write_json
 
@@ -36,6 +38,7 @@ class Done:
     faults: list[dict[str, Any]]
     released: bool | None = None  # null: not asked for; false: it stood already
     tables: "Tables | None" = None
+    notes: list[dict[str, Any]] = field(default_factory=list)  # what the oracle must be said to hold, and is no fault
     sessions: int = field(init=False, default=0)
     quarantined: int = field(init=False, default=0)
 
@@ -63,7 +66,7 @@ def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -
     """Run every stale stage up to the verb's; publish for `release`."""
     with data.locked():
         judge = judge_of(data, settings, progress.asking) if verb in STAGED_JUDGE else None
-        intake = take_in(data, settings.raw, settings.oracle, save=True)
+        intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
         run = Run(data, intake, judge, partial(engine, settings))
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
@@ -73,7 +76,15 @@ def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -
             reports.append(report)
         released = publish(data, run.keys) if verb == "release" else None
         tables = Tables(run)
-        return Done(reports, tables[FileOutcome].collect(), intake.faults, released, tables)
+        return Done(reports, tables[FileOutcome].collect(), intake.faults, released, tables, intake.warnings)
+
+
+def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:
+    """What comes in, under the settings; those that stand in a rule file's place are put in force."""
+    CHOSEN.clear()
+    if settings.unmatched is not None:
+        CHOSEN[PacketRules.FILE] = {"unmatched": settings.unmatched}
+    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
 
 
 def engine(settings: Settings, chains: list[Chain]) -> Engine:
@@ -95,6 +106,7 @@ def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
         "oracle": None if settings.oracle is None else str(absolute(settings.oracle)),
         "judge": settings.judge,
         "model": settings.model,
+        "unmatched": settings.unmatched,
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
     data.save_layout({"shards": intake.shards, **named})
@@ -113,12 +125,15 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
         "oracle": None if settings.oracle is None else str(absolute(settings.oracle)),
         "shards": intake.shards,
         "files": sum(map(len, intake.entries.values())),
+        "oracle_files": intake.counts,
+        "bfcl_categories": intake.categories,
         "faults": intake.faults,
+        "warnings": intake.warnings,
     }
 
 
 def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
-    run = Run(data, take_in(data, settings.raw, settings.oracle, save=False), judge_of(data, settings))
+    run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings))
     run.plan(FLOW)
     return run

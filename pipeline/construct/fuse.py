@@ -5,7 +5,7 @@ import polars as pl
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import (
-    Coverages,
+    Evaluator,
     EventDescriptors,
     FusedTrajectories,
     OracleRecord,
@@ -14,19 +14,22 @@ from pipeline.records.oracle import (
 )
 from pipeline.records.session import Trajectories
 from pipeline.stage import stage
+from pipeline.tables import schema
 
-BASENAME = pl.col("native_session_basename").str.replace(r"\.jsonl.*$", "")
+FIELDS = list(OracleRecord.model_fields)
+TASK = pl.coalesce("task_id_canonical", "task_id")
+AGREEABLE = ["native_session_basename", "session_id", "run_id", "attempt", "task_id", "task_id_canonical", "subset"]
 
 
 @stage(scope="shard")
 def fuse(
     trajectories: Trajectories, aligned: AlignedDescriptors, oracle: OracleRows, outcomes: SourceOutcomes
 ) -> tuple[FusedTrajectories, EventDescriptors]:
-    """Join by native-session basename within the source model.
+    """Join by native-session basename within the source model: the file's, a copy's, or the one where it was written.
 
     A basename that names several sessions is joined by session_id or not at all. Rows that agree count once; rows that
-    contradict each other give no outcome. An outcome that the source itself carries is one more row.
-    oracle_outcome = pass iff oracle.success is true, fail iff it is false.
+    contradict each other give no outcome, and a record of status unscorable. An outcome that the source itself carries
+    is one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11).
     """
     fused = join(trajectories, oracle, outcomes)
     context = fused.select(
@@ -45,46 +48,20 @@ def fuse(
 
 def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of Fused, one row a trajectory, in the order of trajectories."""
-    named = trajectories.with_columns(
-        base=pl.col("native_session_basename"),
-        same_name=pl.len().over("source_model", "native_session_basename"),
-    )
-    rows = oracle.with_columns(base=BASENAME).rename({"session_id": "oracle_session_id"})
-    pairs = (
-        named.select(*TRAJECTORY_KEY, "session_id", "base", "same_name")
-        .join(rows, on=["source_model", "base"], how="inner", maintain_order="left_right")
-        .filter(
-            ((pl.col("sessions_named") <= 1) & (pl.col("same_name") == 1))
-            | (pl.col("oracle_session_id").eq_missing(pl.col("session_id")) & pl.col("session_id").is_not_null())
-        )
-    )
-    fields = [name for name in OracleRecord.model_fields if name not in ("source_model", "session_id")]
-    columns = [*TRAJECTORY_KEY, "row_id", "oracle_session_id", *fields]
-    carried = outcomes.select(
-        *TRAJECTORY_KEY,
-        pl.format("source:{}", "trajectory_id").alias("row_id"),
-        pl.col("oracle").struct.field("session_id").alias("oracle_session_id"),
-        *[pl.col("oracle").struct.field(name) for name in fields],
-    )
-    pairs = pl.concat([pairs.select(columns), carried.select(columns)]).sort([*TRAJECTORY_KEY, "row_id"])
-    record = pl.struct(
-        [pl.col("oracle_session_id").alias("session_id") if n == "session_id" else pl.col(n) for n in record_order()]
-    )
-    verdict = pl.struct("success", "status", "task_id")
+    pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
     found = pairs.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
-        oracle=record.first(),
+        first=pl.struct(FIELDS).first(),
         oracle_rows=pl.col("row_id"),
-        verdicts=verdict.n_unique(),
-        **{f"oracle_{name}": agreed_value(name) for name in ("task_id", "subset", "attempt")},
+        agreed=pl.struct("success", "status", task=TASK).n_unique() == 1,
+        told=pl.struct([agreed_value(name) for name in AGREEABLE]),
+        oracle_attempt=agreed_value("attempt"),
     )
-    agreed = pl.col("verdicts").eq(1).fill_null(False)
-    success = pl.when(agreed & (pl.col("oracle").struct.field("status") == "scored")).then(
-        pl.col("oracle").struct.field("success")
-    )
+    agreed, told, first = pl.col("agreed").fill_null(False), pl.col("told").struct, pl.col("first").struct
+    success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
     return trajectories.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left").select(
         *TRAJECTORY_KEY,
-        subset=pl.coalesce("subset", "oracle_subset"),
-        task_id=pl.coalesce("task_id", "oracle_task_id"),
+        subset=pl.coalesce("subset", told.field("subset")),
+        task_id=pl.coalesce("task_id", told.field("task_id")),
         attempt=pl.coalesce("attempt", "oracle_attempt"),
         oracle_match=pl.when(pl.col("oracle_rows").is_null())
         .then(pl.lit("unmatched"))
@@ -95,47 +72,60 @@ def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFram
         .otherwise(pl.lit("matched")),
         oracle_rows=pl.col("oracle_rows").fill_null([]),
         oracle_outcome=pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")),
-        oracle=pl.when(agreed).then(pl.col("oracle")),
+        oracle=pl.when(agreed).then(pl.col("first")).when(pl.col("oracle_rows").is_not_null()).then(contradicted()),
     )
+
+
+def named(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """(key, row_id, OracleRecord fields) of each oracle row that means exactly one trajectory: by one of its names, by
+    its session id where a row names none, or by both where several sessions have the name."""
+    own = trajectories.select(
+        *TRAJECTORY_KEY,
+        own_session_id="session_id",
+        basename=pl.concat_list("native_session_basename", "aliases").list.unique(maintain_order=True),
+    ).explode("basename")
+    rows = oracle.filter(pl.col("sessions_named") == 1)
+    in_model = ["source_model", "own_session_id"]
+    by_name = own.with_columns(
+        same_name=pl.len().over("source_model", "basename"), same_both=pl.len().over(*in_model, "basename")
+    ).join(rows, on=["source_model", "basename"], how="inner", maintain_order="left_right")
+    same_id = (pl.col("session_id") == pl.col("own_session_id")).fill_null(False)
+    by_name = by_name.filter(
+        pl.when("by_session_id").then(same_id & (pl.col("same_both") == 1)).otherwise(pl.col("same_name") == 1)
+    )
+    ids = trajectories.select(*TRAJECTORY_KEY, own_session_id="session_id").drop_nulls("own_session_id")
+    nameless = rows.filter(pl.col("basename").is_null()).with_columns(own_session_id="session_id")
+    by_id = ids.filter(pl.len().over(in_model) == 1).join(
+        nameless, on=in_model, how="inner", maintain_order="left_right"
+    )
+    columns = [*TRAJECTORY_KEY, "row_id", *(name for name in FIELDS if name != "source_model")]
+    return pl.concat([by_name.select(columns), by_id.select(columns)]).unique(
+        [*TRAJECTORY_KEY, "row_id"], keep="first", maintain_order=True
+    )
+
+
+def carried(outcomes: pl.LazyFrame) -> pl.LazyFrame:
+    """The outcomes that sources carry themselves, as rows."""
+    return outcomes.select(
+        *TRAJECTORY_KEY,
+        pl.format("source:{}", "trajectory_id").alias("row_id"),
+        *[pl.col("oracle").struct.field(name) for name in FIELDS if name != "source_model"],
+    )
+
+
+def contradicted() -> pl.Expr:
+    """An OracleRecord of rows that contradict each other: what they agree on, unscorable. The rows themselves stand in
+    Contradiction."""
+    told = pl.col("told").struct
+    known: dict[str, pl.Expr] = {name: told.field(name) for name in AGREEABLE} | {
+        "source_model": pl.col("source_model"),
+        "status": pl.lit("unscorable"),
+        "flags": pl.lit(["contradicting_rows"]),
+        "evaluator": pl.struct([pl.lit(None, kind).alias(name) for name, kind in schema(Evaluator).items()]),
+    }
+    return pl.struct([known.get(name, pl.lit(None, kind)).alias(name) for name, kind in schema(OracleRecord).items()])
 
 
 def agreed_value(name: str) -> pl.Expr:
     """The value on which all rows of a session agree; null where they name several."""
-    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first())
-
-
-def record_order() -> list[str]:
-    """Fields of OracleRecord in their declared order."""
-    return list(OracleRecord.model_fields)
-
-
-@stage(scope="corpus")
-def coverage(fused: FusedTrajectories, oracle: OracleRows) -> Coverages:
-    """Fusion coverage per source model and subset: sessions and oracle rows, matched or not (paper C.1)."""
-    of_model = ["source_model", "subset"]
-    match, outcome = pl.col("oracle_match"), pl.col("oracle_outcome")
-    sessions = fused.group_by(of_model).agg(
-        sessions=pl.len().cast(pl.Int64),
-        matched=(match != "unmatched").sum().cast(pl.Int64),
-        scored=outcome.is_not_null().sum().cast(pl.Int64),
-        passed=(outcome == "pass").sum().cast(pl.Int64),
-        unmatched_sessions=(match == "unmatched").sum().cast(pl.Int64),
-        contradictions=(match == "contradiction").sum().cast(pl.Int64),
-        duplicate_rows=(pl.col("oracle_rows").list.len().cast(pl.Int64) - 1).clip(lower_bound=0).sum(),
-    )
-    matched_rows = fused.select(row_id=pl.col("oracle_rows")).explode("row_id").drop_nulls().unique()
-    rows = oracle.unique("row_id").select("row_id", *of_model, "sessions_named")
-    unmatched = rows.join(matched_rows, on="row_id", how="anti").group_by(of_model)
-    per_rows = rows.group_by(of_model).agg(oracle_rows=pl.len().cast(pl.Int64))
-    per_unmatched = unmatched.agg(
-        unmatched_rows=pl.len().cast(pl.Int64),
-        ambiguous_basenames=(pl.col("sessions_named") > 1).sum().cast(pl.Int64),
-    )
-    counts = ["sessions", "matched", "scored", "passed", "unmatched_sessions", "contradictions", "oracle_rows"]
-    counts += ["unmatched_rows", "duplicate_rows", "ambiguous_basenames"]
-    return (
-        sessions.join(per_rows, on=of_model, how="full", coalesce=True, nulls_equal=True)
-        .join(per_unmatched, on=of_model, how="full", coalesce=True, nulls_equal=True)
-        .select(*of_model, *[pl.col(name).fill_null(0) for name in counts])
-        .sort(of_model, nulls_last=True)
-    )
+    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)

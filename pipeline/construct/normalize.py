@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -25,7 +25,7 @@ from pipeline.records.session import (
 )
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault, pieces
-from pipeline.sources.names import basename, identity_digits, is_plain, safe_name
+from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_plain, safe_name
 from pipeline.sources.registry import FirstRecord, read_first
 from pipeline.sources.session import MalformedSession, ParsedSession
 from pipeline.stage import stage
@@ -57,6 +57,7 @@ class ReadFile:
     trajectory_id: str | None = None
     divergent: bool = False
     parent: str | None = None
+    aliases: set[str] = field(default_factory=set)
 
 
 @stage(scope="shard")
@@ -138,6 +139,8 @@ def parse(
     session.identity = first.identity
     one.session = session
     one.parent = context.get("parent_trajectory_id")
+    if NATIVE_NAME in context:
+        one.aliases.add(context[NATIVE_NAME])
     one.records_in = session.records_in
     one.disposition = "trajectory"
     return one
@@ -188,6 +191,7 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
             one.trajectory_id = f"{session_name(one)}.{h8}" + (f"-{number}" if number > 1 else "")
             one.divergent = len(originals) > 1
         for one, of in copies:
+            of.aliases |= {session_name(one), *one.aliases}
             one.disposition = "copy"
             one.trajectory_id = of.trajectory_id
             refuse(one, "copy_of", None, f"{one.path}: a copy of {of.path}; the longest one is the trajectory.")
@@ -222,18 +226,25 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
     """Run manifest rows by (source model, basename)."""
     rows: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for row in manifest.iter_rows(named=True):
-        rows[row["source_model"], basename(row["native_session_basename"])].append(row)
+        rows[row["source_model"], row["native_session_basename"]].append(row)
     return rows
+
+
+def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+    """subset, task_id and attempt; null where the names of a session have several tasks: never guessed."""
+    names = sorted({session_name(one), *one.aliases})
+    fields = ("subset", "task_id", "attempt")
+    told = {tuple(row[field] for field in fields) for name in names for row in tasks.get((one.source_model, name), [])}
+    return dict(zip(fields, told.pop() if len(told) == 1 else (None, None, None), strict=True))
 
 
 def add_rows(
     rows: dict[str, list[dict[str, Any]]], one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
 ) -> None:
-    """Table rows of one trajectory. A basename with several manifest rows names no task: never guessed."""
+    """Table rows of one trajectory."""
     session = one.session
     assert session is not None
-    found = tasks.get((one.source_model, session_name(one)), [])
-    task = found[0] if len(found) == 1 else {"subset": None, "task_id": None, "attempt": None}
+    task = task_of(one, tasks)
     key = {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
     for row in (*session.steps, *session.user_turns):
         row.update(key)
@@ -247,6 +258,7 @@ def add_rows(
             "parent_trajectory_id": one.parent,
             "session_id": session.session_id,
             "native_session_basename": session_name(one),
+            "aliases": sorted(one.aliases - {session_name(one)}),
             "subset": task["subset"],
             "task_id": task["task_id"],
             "attempt": task["attempt"],

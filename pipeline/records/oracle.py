@@ -41,10 +41,35 @@ class OracleRecord(Record):
 
 
 class OracleRow(OracleRecord):
-    """An oracle record as fusion reads it: where it was found and how many sessions its basename names."""
+    """An oracle record as fusion reads it: where it was found, and which session it can be joined with."""
 
-    row_id: str  # "<file>:<line>"
-    sessions_named: int  # distinct sessions of this source model with this basename
+    row_id: str  # "<file>:<line>", the file relative to the folder that was named
+    basename: str | None  # the session basename that it names, as the sessions here are called; null: it names none
+    sessions_named: int  # distinct sessions of this source model that it can mean; it joins only where it is one
+    by_session_id: bool  # its session id decides, because it names no basename, or one that several sessions have
+    unjoined: str | None  # why it names no session: no_manifest_row | ambiguous_attempts; null where it names one
+
+
+class OracleCategory(Record):
+    """What a BFCL tree says of one category of one model, and whether its passes can be told from its failures."""
+
+    source_model: str
+    subset: str
+    category: str  # canonical spelling
+    tree: str  # folder of result/ and score/, relative to the folder that was named
+    result_file: str | None
+    score_file: str | None
+    results: int | None  # lines of the result file
+    total_count: int | None  # of the score file's header
+    correct_count: int | None
+    passed: int | None  # ids of the result file without those of the score file; null where one of the files is missing
+    failed: int | None  # ids of the score file
+    inference_errors: int  # results that are no answer: infra_error
+    no_manifest_row: int  # rows for which the run manifest names no session
+    ambiguous_attempts: int  # rows for which it names several, and not which of them was scored
+    verdict: str  # scored | unscorable | failures_only | no_score
+    reason: str | None  # of `unscorable`
+    message: str | None  # the sentence a person reads
 
 
 class SourceOutcome(Keyed):
@@ -84,7 +109,11 @@ class EventDescriptor(Keyed):
 
 
 class Coverage(Record):
-    """Fusion coverage of one source model and subset; rows and sessions both add up."""
+    """Fusion coverage of one source model and subset; rows and sessions both add up.
+
+    sessions = matched + unmatched_sessions; matched = scored + infra_errors + not_scored + unscorable.
+    unmatched_rows counts every row that no session got, also those of the three reasons after it.
+    """
 
     source_model: str
     subset: str | None
@@ -92,12 +121,27 @@ class Coverage(Record):
     matched: int
     scored: int
     passed: int
+    infra_errors: int
+    not_scored: int
+    unscorable: int  # contradictions among them
     unmatched_sessions: int
     contradictions: int
     oracle_rows: int
     unmatched_rows: int
-    duplicate_rows: int
+    no_manifest_row: int
+    ambiguous_attempts: int
     ambiguous_basenames: int
+    duplicate_rows: int  # rows beyond the first of a session whose rows agree
+
+
+class Contradiction(Keyed):
+    """One of several oracle rows of a session that contradict each other; all of them are kept here."""
+
+    row_id: str
+    task_id: str | None
+    success: bool | None
+    status: str
+    error_type: str | None
 
 
 SourceOutcomes = Annotated[pl.LazyFrame, SourceOutcome]
@@ -105,3 +149,4 @@ OracleRows = Annotated[pl.LazyFrame, OracleRow]
 FusedTrajectories = Annotated[pl.LazyFrame, Fused]
 EventDescriptors = Annotated[pl.LazyFrame, EventDescriptor]
 Coverages = Annotated[pl.LazyFrame, Coverage]
+Contradictions = Annotated[pl.LazyFrame, Contradiction]

@@ -31,6 +31,7 @@ class RunManifestRow(Record):
     subset: str | None
     run_id: str | None
     attempt: int | None
+    scored: bool | None = None  # of several attempts at a task: true for the one that an oracle's only score is of
 
 
 class RawRecord(Record):
@@ -117,6 +118,9 @@ class Trajectory(Keyed):
     parent_trajectory_id: str | None
     session_id: str | None
     native_session_basename: str
+    aliases: list[
+        str
+    ]  # other basenames by which an outcome may mean it: of its copies, and the one where it was written
     subset: str | None
     task_id: str | None
     attempt: int | None

@@ -13,6 +13,7 @@ from pipeline.errors import BrokenRules
 
 BUILT_IN = Path(__file__).parent
 OVERRIDE = "OPENCLAWBENCH_RULES"
+CHOSEN: dict[str, dict[str, Any]] = {}  # rule file -> keys that a setting decides in the file's place
 
 
 def canonical_digest(content: Any) -> str:
@@ -30,10 +31,13 @@ def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
 
 
 def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
-    """A rule file's content, wherever it is in force. Raises BrokenRules with the file and what is wrong."""
+    """A rule file's content, wherever it is in force, with what settings decide in its place.
+
+    Raises BrokenRules with the file and what is wrong.
+    """
     path = rule_path(name, folder)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8")) | CHOSEN.get(name, {})
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
 

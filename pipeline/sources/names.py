@@ -3,6 +3,7 @@
 import hashlib
 
 PACKED = (".gz", ".zst")
+NATIVE_NAME = "native_name"  # key of a context: the basename that a session had where it was written
 
 
 def basename(path: str) -> str:

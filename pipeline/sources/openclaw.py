@@ -10,8 +10,8 @@ from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
 from pipeline.sources.jsonl import Fault, RawLine, read_lines
-from pipeline.sources.names import basename
-from pipeline.sources.openclaw_context import first_prompt, index_entry
+from pipeline.sources.names import NATIVE_NAME, basename
+from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
 from pipeline.sources.openclaw_records import Line, Message, decode_line, iso_time
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.run_artifact_context import companions_of, for_session
@@ -49,16 +49,19 @@ class OpenClaw:
         return None, hashlib.sha256(head).hexdigest()
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """sessions.json in the same folder, the session's trajectory sidecar, RunArtifacts that it may be of."""
+        """sessions.json in the same folder, the session's trajectory sidecar, what the command line printed (where a
+        harness keeps it), RunArtifacts that it may be of."""
         folder, _, name = path.rpartition("/")
         wanted = {
             "index": f"{folder}/sessions.json",
             "sidecar": f"{folder}/{name.split('.jsonl', 1)[0]}.trajectory.jsonl",
+            "printed": f"{folder}/openclaw.txt",
         }
         return {key: one for key, one in wanted.items() if one in paths} | companions_of(path, paths)
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """The session's entry in the index, the sidecar's first prompt, what a RunArtifact says of its run."""
+        """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
+        RunArtifact says of its run."""
         session_id = first.get("id") if isinstance(first, dict) else None
         index = index_entry(found.get("index"), session_id)
         parent = first.get("parentSession") if isinstance(first, dict) else None
@@ -69,6 +72,7 @@ class OpenClaw:
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
         made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcome": run.get("outcome")}
+        made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
         return {key: one for key, one in made.items() if one}
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 from pipeline.records.session import RunContext
+from pipeline.sources.names import basename
+from pipeline.sources.run_artifact_context import report_in
 
 # RunContext field -> key of an index entry
 ENTRY_KEYS = {
@@ -51,3 +53,17 @@ def first_prompt(sidecar: Any) -> dict[str, Any]:
             prompt = data.get("prompt") if isinstance(data, dict) else None
             return {"first_prompt": prompt} if isinstance(prompt, str) else {}
     return {}
+
+
+def native_name(printed: Any, session_id: str | None) -> str | None:
+    """Basename of agentMeta.sessionFile in what `openclaw agent --json` printed; null where it is of another session.
+
+    A harness that copies every session to one file name leaves this as the only thing that tells them apart.
+    """
+    report = printed if isinstance(printed, dict) else report_in(printed)
+    meta = report.get("meta")
+    agent = meta.get("agentMeta") if isinstance(meta, dict) else None
+    if not isinstance(agent, dict) or agent.get("sessionId") not in (None, session_id):
+        return None
+    file = agent.get("sessionFile")
+    return basename(file) if isinstance(file, str) and ".jsonl" in file else None

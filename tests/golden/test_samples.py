@@ -120,6 +120,8 @@ def normalized(raw: Path, folder: Path) -> dict[str, Any]:
             key = (row["source_model"], row["trajectory_id"])
             (trajectory,) = trajectories[key]
             (summary,) = summaries[key]
+            if not trajectory["aliases"]:
+                del trajectory["aliases"]
             golden["trajectory"] = compact(
                 {name: value for name, value in trajectory.items() if name not in TRAJECTORY_LEFT_OUT}
             )

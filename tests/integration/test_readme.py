@@ -85,7 +85,8 @@ def test_links_lead_somewhere() -> None:
 
 
 def test_settings_reasons_and_release_files_are_all_named() -> None:
-    for name in FileSettings.model_fields:
+    assert "`[bfcl.models]`" in README
+    for name in set(FileSettings.model_fields) - {"bfcl"}:
         assert f"`{name}`" in README
         assert f"`OPENCLAWBENCH_{name.upper()}`" in README
     variables = set(re.findall(r"OPENCLAWBENCH_[A-Z_]+", README))
@@ -93,9 +94,19 @@ def test_settings_reasons_and_release_files_are_all_named() -> None:
     own = {f"OPENCLAWBENCH_{name.upper()}" for name in FileSettings.model_fields}
     assert variables - own == set(re.findall(r'"(OPENCLAWBENCH_[A-Z_]+[A-Z])"', code))
     sources = ["construct/normalize.py", "sources/jsonl.py", "sources/openclaw.py", "oracles/jsonl.py", "intake.py"]
+    sources += ["oracles/intake.py", "oracles/bfcl.py", "run_manifest.py"]
     text = "\n".join((ROOT / "pipeline" / path).read_text(encoding="utf-8") for path in sources)
     reasons = set(re.findall(r'(?:Fault\(|refuse\(one, |fault\(name, number, |"reason": )"(\w+)"', text))
-    assert {"empty_file", "broken_json", "torn_last_line", "oracle_malformed", "run_manifest_malformed"} <= reasons
+    reasons |= {f"bfcl_{reason}" for reason in re.findall(r'unscorable\("(\w+)"', text)} | {"bfcl_failures_only"}
+    assert {
+        "empty_file",
+        "bfcl_duplicate_ids",
+        "bfcl_no_manifest",
+        "broken_json",
+        "torn_last_line",
+        "oracle_malformed",
+        "run_manifest_malformed",
+    } <= reasons
     assert [reason for reason in sorted(reasons) if f"`{reason}`" not in README] == []
     for name in LINE_FILES:
         generic = re.sub(r"stage_\w+_raw", "stage_{a,b1,b2,c}_raw", name)

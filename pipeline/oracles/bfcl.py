@@ -1,0 +1,195 @@
+"""BFCL result and score trees -> outcomes. A score file lists failures only, so a pass is an id of the result file that
+the score file does not name, and only if as many pass as its header says; else the whole category is unscorable."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipeline.errors import UnreadableInput
+from pipeline.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
+from pipeline.oracles.files import RESULT, SCORE, BfclFile, OracleFiles
+from pipeline.records.oracle import Evaluator, OracleRecord
+from pipeline.rules.oracle import OracleRules
+
+NAME = "bfcl-eval"
+Verdict = tuple[str, str | None, str | None]  # verdict, reason, sentence
+
+
+@dataclass
+class Category:
+    """One category of one model in one tree: its files and what they come to."""
+
+    source_model: str
+    category: str
+    subset: str
+    tree: str
+    run: str  # name of the tree's folder
+    files: dict[str, list[BfclFile]] = field(default_factory=lambda: {RESULT: [], SCORE: []})
+    results: ResultFile | None = None
+    scores: ScoreFile | None = None
+    verdict: Verdict = ("no_score", None, None)
+    evaluator: dict[str, Any] = field(default_factory=dict)
+
+    def file(self, role: str) -> str | None:
+        """Name of the result or score file; the first where there are several."""
+        return self.files[role][0].name if self.files[role] else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One task's outcome, before it is known which session it is of."""
+
+    record: dict[str, Any]  # OracleRecord fields
+    row_id: str
+    told: dict[str, Any]  # what the result line itself says of its session
+
+
+def read_categories(files: OracleFiles, models: Mapping[str, str], rules: OracleRules) -> list[Category]:
+    """Every category of every model of every tree, in the order of their names.
+
+    `models` maps a model's folder to the source model that sessions say; a folder that is not in it is the source
+    model's own name. Raises UnreadableInput for a file that cannot be opened.
+    """
+    found: dict[tuple[str, str, str], Category] = {}
+    for one in files.bfcl:
+        key = (files.name(one.tree), one.model, one.category)
+        if key not in found:
+            source_model = models.get(one.model, one.model)
+            found[key] = Category(source_model, one.category, rules.subset(one.category), key[0], one.tree.name)
+        found[key].files[one.role].append(one)
+    for category in found.values():
+        read(category, rules)
+    return [found[key] for key in sorted(found)]
+
+
+def read(category: Category, rules: OracleRules) -> None:
+    """Read a category's files and decide what can be said."""
+    contents = {role: [content_of(one) for one in files] for role, files in category.files.items()}
+    if contents[RESULT]:
+        category.results = read_results(contents[RESULT][0], rules.inference_error)
+    if contents[SCORE]:
+        category.scores = read_scores(contents[SCORE][0])
+    category.verdict = verdict(category, rules)
+    source = (category.files[SCORE] or category.files[RESULT])[0]
+    content = (contents[SCORE] or contents[RESULT])[0]
+    version = re.match(rules.category_prefix, source.path.name)
+    category.evaluator = dict.fromkeys(Evaluator.model_fields) | {
+        "name": NAME,
+        "data_version": version[0].rstrip("_") if version else None,
+        "mode": source.path.parent.name,
+        "source_path": source.name,
+        "source_sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def content_of(file: BfclFile) -> bytes:
+    """A file's bytes."""
+    try:
+        return file.path.read_bytes()
+    except OSError as error:
+        raise UnreadableInput(f"{file.path}: {error.strerror}. Make it readable and run again.") from error
+
+
+def verdict(category: Category, rules: OracleRules) -> Verdict:
+    """scored, failures_only, no_score, or unscorable with the reason and a sentence."""
+    results, scores = category.results, category.scores
+    if several := next((files for files in category.files.values() if len(files) > 1), None):
+        names = ", ".join(one.name for one in several)
+        return unscorable("several_files", f"{names}: several files of one category; keep one run a tree")
+    if scores is None:
+        return "no_score", None, f"{category.file(RESULT)}: there is no score file, so nothing is known of its results"
+    place = category.file(SCORE)
+    if broken := scores.broken or (results and results.broken):
+        name = place if scores.broken else category.file(RESULT)
+        return unscorable("broken_line", f"{name}: line {broken}: neither a header nor an entry; make the file anew")
+    strange = [one for one in ids(category) if rules.category_in(one) != category.category]
+    if strange:
+        return unscorable("other_category", f"{place}: {strange[0]} is no task of {category.category}")
+    if results is None:
+        sentence = (
+            f"{place}: there is no result file: its {len(scores.failures)} failures are known, its passes are not"
+        )
+        return "failures_only", None, sentence
+    return counted(results, scores, str(place))
+
+
+def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
+    """Whether ids without a failing entry are as many as the header says that are correct."""
+    if scores.correct_count is None or scores.total_count is None:
+        return unscorable("no_header", f"{place}: its first line is no header, so passes cannot be counted")
+    known = {one.task_id for one in results.results}
+    failed = {one.task_id for one in scores.failures}
+    passed, lines = len(known - failed), len(results.results)
+    if lines >= scores.total_count and (foreign := sorted(failed - known)):
+        return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
+    if passed == scores.correct_count and (lines == scores.total_count or len(known) == scores.total_count):
+        return "scored", None, None
+    numbers = (
+        f"{place}: {passed} ids of {lines} results are not among the {len(scores.failures)} failures, "
+        f"but the header says {scores.correct_count} correct of {scores.total_count}"
+    )
+    if len(known) < lines:
+        return unscorable("duplicate_ids", f"{numbers}; {repeated(results)} occurs more than once")
+    if lines < scores.total_count:
+        return unscorable("partial_results", f"{numbers}; results are missing")
+    if lines > scores.total_count:
+        return unscorable("results_not_scored", f"{numbers}; results were added after it was scored")
+    return unscorable("header_mismatch", numbers)
+
+
+def unscorable(reason: str, sentence: str) -> Verdict:
+    """A verdict of which no outcome follows."""
+    return "unscorable", reason, sentence
+
+
+def repeated(results: ResultFile) -> str:
+    """The first id that occurs more than once."""
+    return next(one for one, count in Counter(each.task_id for each in results.results).items() if count > 1)
+
+
+def ids(category: Category) -> Iterator[str]:
+    """Every id in a category's files."""
+    yield from (one.task_id for one in category.results.results) if category.results else ()
+    yield from (one.task_id for one in category.scores.failures) if category.scores else ()
+
+
+def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
+    """One outcome a task id: pass, fail or infra_error where the category is scored; failures only where there is no
+    result file; `unscorable` for all ids of an unscorable category; none without a score file."""
+    kind = category.verdict[0]
+    if kind == "no_score" or category.scores is None:
+        return
+    failures = {one.task_id: one for one in reversed(category.scores.failures)}
+    results: dict[str, list[Result]] = defaultdict(list)
+    for one in category.results.results if category.results else ():
+        results[one.task_id].append(one)
+    for task_id in {**results, **failures}:
+        yield outcome(category, task_id, results.get(task_id, []), failures.get(task_id), rules)
+
+
+def outcome(
+    category: Category, task_id: str, results: list[Result], failure: Failure | None, rules: OracleRules
+) -> Outcome:
+    """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
+    kind, reason, _ = category.verdict
+    lost = next((one.inference_error for one in results if one.inference_error), None)
+    status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
+    told = failure and (failure.error_type, failure.error_message)
+    error_type, message = ("inference_error", lost) if lost else told or (None, None)
+    record = dict.fromkeys(OracleRecord.model_fields) | {
+        "source_model": category.source_model,
+        "task_id": task_id,
+        "task_id_canonical": rules.canonical_id(task_id),
+        "subset": category.subset,
+        "success": failure is None if status == "scored" else None,
+        "status": status,
+        "error_type": error_type,
+        "error_message": message,
+        "flags": [f"bfcl_{one}" for one in (reason, kind if kind == "failures_only" else None) if one],
+        "evaluator": category.evaluator,
+    }
+    role, line = (SCORE, failure.line) if failure else (RESULT, results[0].line)
+    return Outcome(record, f"{category.file(role)}:{line}", results[0].told if results else {})

@@ -1,0 +1,149 @@
+"""Everything that the oracle path says, as rows that fusion can join: JSONL records, and outcomes of BFCL trees with
+the sessions that the run manifest names for them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import UnreadableInput
+from pipeline.oracles.bfcl import Category, outcomes, read_categories
+from pipeline.oracles.files import OracleFiles
+from pipeline.oracles.jsonl import read_oracle
+from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, SessionNames, TaskSessions
+from pipeline.rules.oracle import OracleRules
+
+Row = dict[str, Any]
+
+
+@dataclass
+class OracleInput:
+    """What was read."""
+
+    rows: list[Row] = field(default_factory=list)  # OracleRow
+    categories: list[Row] = field(default_factory=list)  # OracleCategory
+    faults: list[Row] = field(default_factory=list)  # a person is needed
+    warnings: list[Row] = field(default_factory=list)  # loud, and the run goes on
+    files: dict[str, int] = field(default_factory=dict)  # how many of each kind
+
+
+def read_oracles(
+    files: OracleFiles, manifest: list[Row], names: SessionNames, models: Mapping[str, str], rules: OracleRules
+) -> OracleInput:
+    """Rows of every oracle file. `manifest`: RunManifestRow dicts; `models`: a tree's model folder -> source model.
+
+    Raises UnreadableInput for a file that cannot be opened.
+    """
+    found = OracleInput(files=files.counts())
+    for path in files.jsonl:
+        read_jsonl(found, path, files.name(path), names, rules)
+    categories = read_categories(files, models, rules)
+    tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
+    for category in categories:
+        found.categories.append(join_category(found, category, tasks, names, rules))
+    trees = sorted({category.tree for category in categories})
+    for tree in trees:
+        check_tree(found, tree, [one for one in categories if one.tree == tree], manifest, names)
+    return found
+
+
+def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
+    """Records of one JSONL file; a broken line is a fault, the rest goes on."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnreadableInput(f"{path}: {error.strerror}. Make it readable and run again.") from error
+    for one in read_oracle(content, name):
+        if one.record is None:
+            found.faults.append({"reason": one.reason, "file": str(path), "line": one.line, "message": one.message})
+            continue
+        row = one.record.model_dump()
+        row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
+        row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
+        found.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
+
+
+def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
+    """The columns of OracleRow that say which session a row names."""
+    written, session_id = row["native_session_basename"], row["session_id"]
+    if written is None:
+        sessions = 0 if session_id is None else names.of_id(row["source_model"], session_id)
+        return {"basename": None, "sessions_named": sessions, "by_session_id": True, "unjoined": unjoined}
+    found = names.find(row["source_model"], written, session_id)
+    known = {"basename": found.basename, "sessions_named": found.sessions, "by_session_id": found.by_session_id}
+    return known | {"unjoined": unjoined}
+
+
+def join_category(
+    found: OracleInput, category: Category, tasks: TaskSessions, names: SessionNames, rules: OracleRules
+) -> Row:
+    """Add a category's outcomes to the rows; returns its OracleCategory."""
+    unjoined: Counter[str | None] = Counter()
+    lost = 0
+    for outcome in outcomes(category, rules):
+        row = dict(outcome.record)
+        session, why = tasks.find(category.source_model, row["task_id_canonical"], category.run, outcome.told)
+        if session is not None:
+            row |= {name: session[name] for name in ("native_session_basename", "run_id", "attempt")}
+        unjoined[why] += 1
+        lost += row["status"] == "infra_error"
+        found.rows.append(row | {"row_id": outcome.row_id} | named(row, why, names))
+    return category_row(category, unjoined, lost)
+
+
+def category_row(category: Category, unjoined: Counter[str | None], lost: int) -> Row:
+    """Columns of OracleCategory."""
+    results, scores = category.results, category.scores
+    known = {one.task_id for one in results.results} if results else set()
+    failed = {one.task_id for one in scores.failures} if scores else set()
+    verdict, reason, message = category.verdict
+    return {
+        "source_model": category.source_model,
+        "subset": category.subset,
+        "category": category.category,
+        "tree": category.tree,
+        "result_file": category.file("result"),
+        "score_file": category.file("score"),
+        "results": len(results.results) if results else None,
+        "total_count": scores.total_count if scores else None,
+        "correct_count": scores.correct_count if scores else None,
+        "passed": len(known - failed) if results and scores else None,
+        "failed": len(failed) if scores else None,
+        "inference_errors": lost,
+        "no_manifest_row": unjoined[NO_MANIFEST_ROW],
+        "ambiguous_attempts": unjoined[AMBIGUOUS_ATTEMPTS],
+        "verdict": verdict,
+        "reason": reason,
+        "message": message,
+    }
+
+
+def check_tree(
+    found: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
+) -> None:
+    """Say loudly what a person must know of a tree: no manifest, models without sessions, what is unscorable, 0 %."""
+    rows = [row for row in found.categories if row["tree"] == tree]
+    if not manifest:
+        sentence = (
+            f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
+            "Write raw/run_manifest.jsonl, an object {source_model, task_id, native_session_basename} a line."
+        )
+        found.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
+    for model in sorted({one.source_model for one in categories} - names.models()):
+        sentence = (
+            f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
+            f'openclawbench.toml: [bfcl.models], {model!r} = "…".'
+        )
+        found.warnings.append({"reason": "bfcl_unknown_model", "message": sentence})
+    for row in rows:
+        if row["verdict"] != "scored":
+            found.warnings.append(
+                {"reason": f"bfcl_{row['reason'] or row['verdict']}", "message": f"{row['message']}."}
+            )
+        elif row["correct_count"] == 0 and row["total_count"]:
+            sentence = (
+                f"{row['score_file']}: 0 of {row['total_count']} {row['category']} passed. It is loaded; "
+                "a broken harness is far more often the cause than a weak model. Look at its errors."
+            )
+            found.warnings.append({"reason": "bfcl_category_at_zero", "message": sentence})

@@ -1,0 +1,99 @@
+"""Which session an oracle row means: names of sessions as rows write them, and tasks as the run manifest tells them."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.rules.oracle import OracleRules
+
+NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS = "no_manifest_row", "ambiguous_attempts"
+
+
+@dataclass(frozen=True)
+class Named:
+    """The session that a row means: its name as the sessions here are called, how many sessions it can mean, and
+    whether it is its session id that says which."""
+
+    basename: str
+    sessions: int
+    by_session_id: bool = False
+
+
+class SessionNames:
+    """The names and ids of all sessions, per source model. A name that is written otherwise is found by its own rules:
+    folders and `.jsonl` left out, then the time of a reset, then without regard to case; never by likeness."""
+
+    def __init__(self, rules: OracleRules) -> None:
+        self.rules = rules
+        self.sessions: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, name) -> identities
+        self.folded: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, folded name) -> names
+        self.ids: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, session id) -> identities
+
+    def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
+        """A session is called so."""
+        self.sessions[source_model, name].add(identity)
+        self.folded[source_model, name.casefold()].add(name)
+        self.ids[source_model, session_id].add(identity)
+
+    def models(self) -> set[str]:
+        """Every source model that has a session."""
+        return {model for model, _ in self.sessions}
+
+    def find(self, source_model: str, written: str, session_id: str | None = None) -> Named:
+        """The session called so. Where several are, the session id decides; names that differ only in case are as one
+        for a row that spells none of them."""
+        bare = self.rules.bare_name(written)
+        name = self.spelt(source_model, bare)
+        known = self.sessions.get((source_model, name), set())
+        if not known:
+            spellings = self.folded.get((source_model, bare.casefold()), set())
+            known = {one for each in spellings for one in self.sessions[source_model, each]}
+        elif len(known) > 1 and session_id is not None:
+            return Named(name, len(known & self.ids.get((source_model, session_id), set())), True)
+        return Named(name, len(known))
+
+    def spelt(self, source_model: str, bare: str) -> str:
+        """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
+        spellings = self.folded.get((source_model, bare.casefold()), set())
+        return next(iter(spellings)) if len(spellings) == 1 else bare
+
+    def of_id(self, source_model: str, session_id: str) -> int:
+        """How many sessions have this id."""
+        return len(self.ids.get((source_model, session_id), ()))
+
+
+class TaskSessions:
+    """The sessions that the run manifest names for each task of each source model."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], runs: Iterable[str], rules: OracleRules) -> None:
+        """`rows`: RunManifestRow dicts; `runs`: the names of all trees' folders."""
+        self.runs = set(runs)
+        self.rows: dict[tuple[str, str | None], list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            if row["task_id"] is not None:
+                self.rows[row["source_model"], rules.canonical_id(row["task_id"])].append(row)
+
+    def find(
+        self, source_model: str, task_id: str | None, run: str, told: dict[str, Any]
+    ) -> tuple[dict[str, Any] | None, str | None]:
+        """({native_session_basename, run_id, attempt}, null) of the scored attempt, or (null, why there is none).
+
+        A result line that tells its session needs no manifest. Of several attempts the one counts whose run or attempt
+        the result line tells, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;
+        never simply the first or the last. A run_id that is another tree's name belongs to that tree.
+        """
+        if "native_session_basename" in told:
+            return {"run_id": None, "attempt": None} | told, None
+        rows = [
+            row
+            for row in self.rows.get((source_model, task_id), [])
+            if row["scored"] is not False
+            and all(row[name] == value for name, value in told.items())
+            and (row["run_id"] == run or row["run_id"] not in self.runs)
+        ]
+        for better in ([row for row in rows if row["run_id"] == run], [row for row in rows if row["scored"]]):
+            rows = better or rows
+        if len(rows) == 1:
+            return rows[0], None
+        return None, AMBIGUOUS_ATTEMPTS if rows else NO_MANIFEST_ROW

@@ -1,0 +1,187 @@
+"""The coverage report: how sessions and outcomes met (paper C.1), what BFCL trees held, what is wrong with either."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pipeline.intake import Intake
+from pipeline.records.base import Record
+from pipeline.records.oracle import Contradiction, Coverage, OracleCategory
+from pipeline.reports import plots
+from pipeline.reports.counting import share
+from pipeline.reports.section import Report, Row, Section, Tables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAME = "coverage"
+READS: list[type[Record]] = [Coverage, Contradiction]
+COLUMNS = {
+    "source_model": "source model",
+    "subset": "subset: of a session by the run manifest, else by its outcome; of a row as the row says",
+    "sessions": "trajectories",
+    "matched": "those that have an outcome record",
+    "scored": "of these, those with a pass or a fail",
+    "passed": "of these, those that passed",
+    "pass_share": "`passed` of `scored`",
+    "infra_errors": "of `matched`, those whose run did not complete",
+    "not_scored": "of `matched`, those that nothing evaluated",
+    "unscorable": "of `matched`, those whose outcome cannot be told; contradictions are among them",
+    "unmatched_sessions": "trajectories without an outcome record",
+    "contradictions": "trajectories whose records contradict each other",
+    "oracle_rows": "outcome records that were read",
+    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here",
+    "no_manifest_row": "of `unmatched_rows`, tasks for which the run manifest names no session",
+    "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, of which nothing says which was scored",
+    "ambiguous_basenames": "of `unmatched_rows`, those whose name several sessions have",
+    "duplicate_rows": "records beyond the first of a trajectory whose records agree",
+}
+FATES = {  # what became of a session, and its colour in the picture
+    "scored": "#0072b2",
+    "infra_errors": "#d55e00",
+    "not_scored": "#e69f00",
+    "unscorable": "#cc79a7",
+    "unmatched_sessions": "#999999",
+}
+
+
+def coverage_report(tables: Tables, intake: Intake) -> Report:
+    """Every section, from the tables of READS and what came in. Raises NotFound (from `tables`) where one is stale."""
+    covered = tables(Coverage).collect().to_dicts()
+    rows = [row | {"pass_share": share(row["passed"], row["scored"])} for row in covered]
+    return Report(
+        name=NAME,
+        title="Coverage report",
+        about="How trajectories and task outcomes met. An outcome is context, never a label, and no label depends on "
+        "it.",
+        sections=[
+            by_subset(rows),
+            extremes(rows),
+            categories(intake),
+            contradictions(tables),
+            said(intake),
+        ],
+    )
+
+
+def by_subset(rows: list[Row]) -> Section:
+    """Counts of each source model and subset."""
+    names = [name for name in COLUMNS if name not in ("source_model", "subset", "pass_share")]
+    total = {name: sum(row[name] for row in rows) for name in names}
+    return Section(
+        name="coverage",
+        title="Coverage by source model and subset",
+        about="sessions = matched + unmatched_sessions; matched = scored + infra_errors + not_scored + unscorable.",
+        columns=COLUMNS,
+        rows=rows,
+        facts=total | {"pass_share": share(total["passed"], total["scored"])},
+        definitions={name: f"{text[0].upper()}{text[1:]}." for name, text in COLUMNS.items()},
+        plot=partial(picture, [row for row in rows if row["sessions"]]),
+    )
+
+
+def extremes(rows: list[Row]) -> Section:
+    """Subsets of which nothing or everything passed."""
+    columns = ("source_model", "subset", "passed", "scored", "pass_share")
+    return Section(
+        name="extremes",
+        title="Subsets at 0 % or 100 %",
+        about="Nothing passed, or everything did. A broken harness or a lenient check is more often the cause than the "
+        "model: look at the errors before the outcomes are used.",
+        columns={name: COLUMNS[name] for name in columns},
+        rows=[{name: row[name] for name in columns} for row in rows if row["pass_share"] in (0.0, 1.0)],
+    )
+
+
+def categories(intake: Intake) -> Section:
+    """What each category of each BFCL tree came to."""
+    found = [OracleCategory.model_validate(one).model_dump() for one in intake.categories]
+    verdicts = sorted({row["verdict"] for row in found})
+    return Section(
+        name="bfcl_categories",
+        title="Categories of BFCL trees",
+        about="A pass is an id of the result file that the score file does not name, and only where as many pass as "
+        "the score file's header says; else the whole category is unscorable.",
+        columns={
+            "source_model": "source model, as the settings map the tree's folder",
+            "tree": "folder of the tree",
+            "category": "category",
+            "verdict": "scored; unscorable; failures_only: no result file; no_score: no score file",
+            "reason": "why it is unscorable",
+            "results": "lines of the result file",
+            "total_count": "of the header",
+            "correct_count": "of the header",
+            "passed": "ids of the result file that the score file does not name",
+            "failed": "ids of the score file",
+            "inference_errors": "results that are no answer, because the call failed: infra_error",
+            "no_manifest_row": "tasks for which the run manifest names no session",
+            "ambiguous_attempts": "tasks with several attempts, of which nothing says which was scored",
+        },
+        rows=found,
+        facts={verdict: sum(row["verdict"] == verdict for row in found) for verdict in verdicts},
+    )
+
+
+def contradictions(tables: Tables) -> Section:
+    """Every record of a trajectory whose records contradict each other."""
+    return Section(
+        name="contradictions",
+        title="Outcome records that contradict each other",
+        about="All records of such a trajectory. It has no outcome; which of them is true is never guessed.",
+        columns={
+            "source_model": "source model",
+            "trajectory_id": "trajectory",
+            "row_id": "file and line of the record",
+            "task_id": "task that it names",
+            "success": "what it says",
+            "status": "its status",
+            "error_type": "its error",
+        },
+        rows=tables(Contradiction).collect().to_dicts(),
+    )
+
+
+def said(intake: Intake) -> Section:
+    """What was said while the outcomes and the run manifest were read."""
+    kinds = ("oracle", "bfcl", "run_manifest")
+    faults = [one for one in intake.faults if one["reason"].startswith(kinds)]
+    rows: list[Row] = [{**one, "kind": "fault"} for one in faults]
+    rows += [{"file": None, "line": None, **one, "kind": "warning"} for one in intake.warnings]
+    return Section(
+        name="said",
+        title="Said while reading",
+        about="Faults need a person; of warnings a person must know. The sentences stand in the JSON file.",
+        columns={
+            "kind": "fault or warning",
+            "reason": "reason code (README, Bad input)",
+            "file": "file, where it is one line's fault",
+            "line": "line",
+        },
+        rows=rows,
+        facts=dict(intake.counts),
+    )
+
+
+def picture(rows: list[Row]) -> "Figure":
+    """What became of the sessions of each model and subset, and which share of the scored ones passed."""
+    figure, (fates, shares) = plots.new_figure(10, 1.8 + 0.24 * max(2, len(rows)), panels=2, ratios=(2, 1))
+    parts = {name: [row[name] for row in rows] for name in FATES}
+    names = [f"{row['source_model']}: {row['subset'] or 'no subset'}" for row in rows]
+    plots.stacked(figure, fates, names, parts, "Trajectories by what became of them", FATES)
+    fates.xaxis.set_major_locator(plots.whole_numbers())
+    pass_shares(shares, rows)
+    return figure
+
+
+def pass_shares(axes: "Axes", rows: list[Row]) -> None:
+    """A mark at the pass share; nothing passed, or everything, in another colour; none where nothing is scored."""
+    for place, row in enumerate(rows):
+        if (found := row["pass_share"]) is not None:
+            colour: Any = FATES["infra_errors"] if found in (0.0, 1.0) else FATES["scored"]
+            axes.plot(100 * found, place, "o", color=colour, markersize=5, clip_on=False, zorder=3)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.grid(axis="x", linewidth=0.3)
+    axes.set_xlabel("% of the scored (0 and 100 in another colour)")
+    axes.set_title("Passed", loc="left")

@@ -1,0 +1,251 @@
+"""Which session an outcome is given to: every way in which names can mislead, in one corpus, and the coverage of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bfcl_corpus import Corpus, Outcome
+
+from pipeline.console.report_cli import coverage_of
+from pipeline.console.settings import settings
+from pipeline.console.status_report import as_data, print_status
+from pipeline.console.terminal import output
+from pipeline.console.work import current
+from pipeline.errors import WrongUse
+from pipeline.records.release import LabelAssignment, Master, SummaryCount
+from pipeline.reports.write import as_files
+
+MODEL = "m"
+
+
+class Rows:
+    """Lines of an oracle file."""
+
+    def __init__(self) -> None:
+        self.lines: list[dict[str, Any]] = []
+
+    def add(self, name: str | None, success: bool | None = True, task: str | None = None, **more: Any) -> None:
+        row = {"source_model": MODEL, "native_session_basename": name, "success": success, "task_id": task}
+        self.lines.append(row | {"subset": "s"} | more)
+
+
+def harbor(corpus: Corpus, trial: str, native: str | None, session_id: str, printed_id: str | None = None) -> None:
+    """A session under the name that a harness gives to every session, with what the program printed beside it."""
+    corpus.session(MODEL, f"{trial}/agent/openclaw.session", session_id, trial)
+    agent = {
+        "sessionId": printed_id or session_id,
+        "sessionFile": f"/root/.openclaw/agents/main/sessions/{native}.jsonl",
+    }
+    text = "starting\n" + json.dumps({"payloads": [], "meta": {"agentMeta": agent}}, indent=1) + "\nbye\n"
+    if native:
+        (corpus.raw / MODEL / trial / "agent" / "openclaw.txt").write_text(text, encoding="utf-8")
+
+
+def build(folder: Path) -> Corpus:
+    corpus, rows = Corpus(folder, {"none"}), Rows()
+    for name in ("plain", "suffix", "folders", "deleted", "reset", "Upper", "case", "CASE", "agree", "differ", "tasks"):
+        corpus.session(MODEL, name)
+    corpus.session(MODEL, "set-aside").rename(corpus.raw / MODEL / "set-aside.jsonl.reset.2026-01-02T03-04-05.000Z")
+    corpus.session(MODEL, "of-another-model")
+    rows.add("plain")
+    rows.add("suffix.jsonl")
+    rows.add("/root/.openclaw/agents/main/sessions/folders.jsonl")
+    rows.add("deleted.jsonl.deleted.2026-01-02T03-04-05.000Z")
+    rows.add("reset.reset.2026-01-02T03-04-05.000Z")
+    rows.add("set-aside")
+    rows.add("upper")  # only one session differs in nothing but case
+    rows.add("case")  # spelt exactly, so CASE is not meant
+    rows.add("Case")  # spelt like neither
+    rows.add("of-another-model", source_model="other")
+    rows.add("agree", task="simple_3")
+    rows.add("agree", task="simple_python_3")  # the same task in another spelling, so the same verdict
+    rows.add("differ", True, "t1")
+    rows.add("differ", False, "t1", error_type="wrong")
+    rows.add("tasks", True, "t1")
+    rows.add("tasks", True, "t2")
+    rows.add("nobody")
+    for place in ("a", "b"):
+        corpus.session(MODEL, f"{place}/twin", f"twin-{place}", place)
+    rows.add("twin")  # two sessions have the name
+    rows.add("twin", session_id="twin-b")  # the id decides
+    for place in ("c", "d"):
+        corpus.session(MODEL, f"{place}/same", "harbor", place)
+    rows.add("same", session_id="harbor")  # name and id alike: two files of one identity that differ
+    corpus.session(MODEL, "by-id", "only-the-id")
+    rows.add(None, session_id="only-the-id")
+    rows.add(None, session_id="no-such-id")
+    harbor(corpus, "trial-1", "11111111-native", "h1")
+    harbor(corpus, "trial-2", "22222222-native", "h2")
+    harbor(corpus, "trial-3", None, "h3")
+    harbor(corpus, "trial-4", "44444444-native", "h4", printed_id="of another session")
+    rows.add("openclaw.session")  # four sessions
+    rows.add("11111111-native")
+    rows.add("22222222-native.jsonl", False)
+    rows.add("44444444-native")
+    rows.add("plain", None, status="infra_error", source_model="third")
+    (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows.lines), encoding="utf-8")
+    return corpus
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    return build(tmp_path_factory.mktemp("joins")).bring()
+
+
+def outcomes(found: Outcome) -> dict[str, str | None]:
+    """Session, by its id where names are not its own -> outcome."""
+    rows = found.fused_with_ids(MODEL)
+    return {name: row["oracle_outcome"] for name, row in rows.items()}
+
+
+def test_each_row_goes_to_the_session_that_it_means_or_to_none(found: Outcome) -> None:
+    assert outcomes(found) == {
+        "plain": "pass",
+        "suffix": "pass",
+        "folders": "pass",
+        "deleted": "pass",
+        "reset": "pass",
+        "set-aside": "pass",
+        "Upper": "pass",
+        "case": "pass",
+        "CASE": None,
+        "of-another-model": None,
+        "agree": "pass",
+        "differ": None,
+        "tasks": None,
+        "twin-a": None,
+        "twin-b": "pass",
+        "harbor": None,
+        "only-the-id": "pass",
+        "h1": "pass",
+        "h2": "fail",
+        "h3": None,
+        "h4": None,
+    }
+
+
+def test_rows_that_contradict_each_other_are_unscorable_and_all_of_them_are_kept(found: Outcome) -> None:
+    row = found.fused(MODEL)["differ"]
+    assert row["oracle_match"] == "contradiction"
+    assert (row["oracle"]["status"], row["oracle"]["success"], row["oracle"]["task_id"]) == ("unscorable", None, "t1")
+    assert found.fused(MODEL)["tasks"]["oracle"]["task_id"] is None
+    kept = [
+        (r["trajectory_id"].split(".")[0], r["task_id"], r["success"], r["error_type"]) for r in found.contradictions()
+    ]
+    assert kept == [
+        ("differ", "t1", True, None),
+        ("differ", "t1", False, "wrong"),
+        ("tasks", "t1", True, None),
+        ("tasks", "t2", True, None),
+    ]
+
+
+def test_rows_that_agree_count_once(found: Outcome) -> None:
+    row = found.fused(MODEL)["agree"]
+    assert (row["oracle_match"], len(row["oracle_rows"]), row["oracle_outcome"]) == ("duplicate_rows", 2, "pass")
+
+
+def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None:
+    rows = found.rows_of_coverage()
+    total = {name: sum(row[name] for row in rows) for name in rows[0] if isinstance(rows[0][name], int)}
+    assert total == {
+        "sessions": 22,  # the two that share name and id are two
+        "matched": 15,
+        "scored": 13,
+        "passed": 12,
+        "infra_errors": 0,
+        "not_scored": 0,
+        "unscorable": 2,
+        "unmatched_sessions": 7,
+        "contradictions": 2,
+        "oracle_rows": 27,
+        "unmatched_rows": 9,
+        "no_manifest_row": 0,
+        "ambiguous_attempts": 0,
+        "ambiguous_basenames": 3,  # Case, twin without an id, openclaw.session
+        "duplicate_rows": 1,
+    }
+    assert found.faults == found.notes == []
+
+
+def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"none"})
+    for name in ("Upper", "plain", "a/twin", "b/twin", "twice"):
+        corpus.session(MODEL, name, name.replace("/", "-"))
+    for name, task in {"upper": "t1", "x/plain.jsonl": "simple_7", "twin": "t3"}.items():
+        corpus.manifest.append({"source_model": MODEL, "native_session_basename": name, "task_id": task})
+    for task in ("t4", "t4", "t5"):
+        corpus.manifest.append({"source_model": MODEL, "native_session_basename": "twice", "task_id": task})
+    corpus.manifest.append({"source_model": MODEL, "native_session_basename": "nobody", "task_id": "t6"})
+    found = corpus.bring()
+    tasks = {(row["task_id"], row["subset"]) for row in found.fused(MODEL).values()}
+    assert tasks == {("t1", None), ("simple_7", "simple_python"), (None, None)}
+    assert found.faults == ["run_manifest_ambiguous", "run_manifest_several_tasks"]
+    assert "2 sessions are called m/twin" in found.done.faults[0]["message"]
+    assert "run_manifest.jsonl:4" in found.done.faults[1]["message"]
+    assert "run_manifest.jsonl:6" in found.done.faults[1]["message"]
+    assert found.intake.counts["manifest_rows_without_session"] == 1
+
+
+@pytest.mark.parametrize("policy", ["exclude", "review"])
+def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Path) -> None:
+    """Excluded: annotated, in no slice, outside the gap and the calibration pool. Reviewed: not judged at all."""
+    corpus = Corpus(tmp_path, {"none"})
+    for name in ("matched", "unmatched", "lost"):
+        corpus.session(MODEL, name)
+    rows = [{"source_model": MODEL, "native_session_basename": "matched", "success": True}]
+    rows.append({"source_model": MODEL, "native_session_basename": "lost", "status": "infra_error"})
+    (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    found = corpus.bring("release", unmatched=policy)
+    master = {row["trajectory_id"].split(".")[0]: row for row in found.rows(Master)}
+    for name in ("unmatched", "lost"):
+        row = master[name]
+        assert (row["slice_label"], row["pass_but_high_risk"], row["oracle_outcome"]) == (None, None, None)
+        judged = (row["review_cause"], row["is_anomalous"], row["provenance"]["judge"])
+        assert judged == ((None, False, "rules") if policy == "exclude" else ("unmatched_oracle", None, None))
+        assert (row["stages"]["a"] is None) == (policy == "review")
+    assert master["matched"]["quality_tier"] == "high_confidence_accepted"
+    assert master["matched"]["slice_label"] == "pass_low_risk"
+    counts = {(row["group"], row["name"]): row["count"] for row in found.rows(SummaryCount)}
+    assert counts["outcome_process_gap", "passing"] == 1
+    assert not [row for row in found.rows(LabelAssignment) if row["in_calibration_pool"]]
+    corpus.bring("release")  # the policy is kept for the folder
+    assert settings(corpus.data).unmatched == policy
+    assert settings(corpus.data).origin["unmatched"] == "last run"
+
+
+def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongUse, match="Use exclude or review"):
+        Corpus(tmp_path, {"none"}).bring(unmatched="guess")
+
+
+def test_the_report_says_it_all_and_twice_the_same(found: Outcome) -> None:
+    report = coverage_of(found.tables.run, found.tables.__getitem__)
+    files = as_files(report)
+    assert files == as_files(coverage_of(found.tables.run, found.tables.__getitem__))
+    assert set(files) == {"coverage.md", "coverage.json", "coverage.svg", "coverage.png"}
+    sections = json.loads(files["coverage.json"])["sections"]
+    assert sections["coverage"]["facts"]["sessions"] == 22
+    assert sections["coverage"]["facts"]["pass_share"] == round(12 / 13, 6)
+    assert len(sections["contradictions"]["rows"]) == 4
+    assert sections["extremes"]["rows"] == []
+    assert sections["said"]["facts"]["oracle_jsonl"] == 1
+    assert "| `m` | `s` |" in files["coverage.md"].decode()
+
+
+def test_status_shows_faults_of_the_manifest_and_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    (corpus.tree.parent / "rows.jsonl").write_text('{"source_model": "m"}\nno JSON\n', encoding="utf-8")
+    for task in ("t1", "t2"):
+        corpus.manifest.append({"source_model": "scripted-calls", "native_session_basename": "x", "task_id": task})
+    corpus.header("multiple", accuracy=0.0, correct_count=0, total_count=6)
+    corpus.bring("normalize")
+    run = current(corpus.data, settings(corpus.data))
+    print_status(run, output())
+    shown = capsys.readouterr().out
+    for reason in ("oracle_names_no_session", "oracle_broken_json", "run_manifest_several_tasks"):
+        assert reason in shown
+        assert reason in {one["reason"] for one in as_data(run)["input_faults"]}
+    assert "bfcl_header_mismatch" in shown
+    assert "bfcl_score" in shown
