@@ -14,8 +14,12 @@ def text_evidence(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
     start and end count Unicode code points of that field, [start, end); the first hit of a rule in a sentence counts.
     """
     pieces = own_pieces(steps, rules)
-    found = [hits(pieces, rule.pattern, rules.unless(rule.flag), rule.flag, rule.id) for rule in rules.texts]
-    return pl.concat(found) if found else pieces.select(*STEP_KEY).clear()
+    nothing = pieces.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
+    if pieces.is_empty():
+        return nothing
+    taken_back = {flag: rules.unless(flag) for flag in {rule.flag for rule in rules.texts}}
+    found = [hits(pieces, rule.pattern, taken_back[rule.flag], rule.flag, rule.id) for rule in rules.texts]
+    return pl.concat([nothing, *found])
 
 
 def own_pieces(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import CommandRule, ShellRules, Syntax
 
 NO_SYNTAX = Syntax()
+NO_OPTIONS = Options({}, (), ())
 
 
 class Part(NamedTuple):
@@ -23,20 +24,40 @@ class Part(NamedTuple):
     command: str = ""  # its words, quotes removed
 
 
+class Condition:
+    """A command rule with its patterns compiled and its sub-commands split."""
+
+    def __init__(self, rule: CommandRule) -> None:
+        self.rule = rule
+        self.subs = frozenset(tuple(one.split()) for one in rule.sub)
+        self.match = None if rule.match is None else re.compile(rule.match)
+        self.values = [(flag, re.compile(pattern)) for flag, pattern in rule.values.items()]
+        self.flags = frozenset(rule.flags)
+        self.no_flags = frozenset(rule.no_flags)
+
+    def sub_words(self, read: Options) -> int:
+        """How many words of a sub-command of the rule the positionals begin with."""
+        return next((size for size in (3, 2, 1) if read.positionals[:size] in self.subs), 0)
+
+
 class CommandTable:
     """The rules of single commands, ready to be asked."""
 
     def __init__(self, rules: ShellRules) -> None:
         self.rules = rules
-        self.commands: dict[str, list[CommandRule]] = {}
+        self.commands: dict[str, list[Condition]] = {}
         for rule in rules.commands:
+            condition = Condition(rule)
             for name in rule.names:
-                self.commands.setdefault(name.lower(), []).append(rule)
+                self.commands.setdefault(name.lower(), []).append(condition)
         self.syntaxes: dict[str, Syntax] = {}
         for syntax in rules.syntaxes:
             for name in syntax.names:
                 self.syntaxes.setdefault(name.lower(), syntax)
         self.null_files = frozenset(rules.null_files)
+        self.version_flags = frozenset(rules.version_flags)
+        self.help_flags = frozenset(rules.help_flags)
+        self.effect_categories = frozenset(rules.effect_categories)
         self.local = re.compile(rules.local_url)
         self.url = re.compile(rules.url)
 
@@ -50,51 +71,57 @@ class CommandTable:
 
     def by_rule(self, simple: Simple) -> Part:
         """The first rule of the command's name whose conditions hold; unknown commands are programs that are run."""
-        name, *arguments = simple.words
-        rules = self.commands.get(name, [])
-        read = options(arguments, self.syntax(name))
-        if len(arguments) == 1 and arguments[0] in self.rules.version_flags:
+        words = simple.words
+        name, arguments = words[0], words[1:]
+        if len(arguments) == 1 and arguments[0] in self.version_flags:
             return Part(self.rules.version_category, self.rules.version_rule, False)
-        if any(one in self.rules.help_flags for one in arguments):
+        if not self.help_flags.isdisjoint(arguments):
             return Part(self.rules.help_category, self.rules.help_rule, False)
-        rule = next((one for one in rules if self.holds(one, simple, read)), None)
-        if rule is None:
+        read = options(arguments, self.syntax(name)) if name in self.commands else NO_OPTIONS
+        condition = next((one for one in self.commands.get(name, ()) if self.holds(one, simple, read)), None)
+        if condition is None:
             return Part(self.rules.fallback_category, self.rules.fallback_rule, False)
+        return self.part(condition, simple, read)
+
+    def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
+        """What a command does for which the rule holds."""
+        rule = condition.rule
         fed = simple.piped or simple.stdin is not None
         if rule.operands is not None and fed and len(read.positionals) <= rule.operands:
             return Part(self.rules.nothing, rule.id, False, exit_one_ok=rule.exit_one_ok)
-        targets = tuple(one for one in self.targets(rule, read, simple) if self.is_file(one))
+        effect = rule.category in self.effect_categories if rule.effect is None else rule.effect
+        named = self.targets(condition, read, simple) if effect else ()
+        targets = tuple(one for one in named if self.is_file(one))
         if rule.only_files and not targets:
             return Part(self.rules.nothing, rule.id, False)
-        effect = rule.category in self.rules.effect_categories if rule.effect is None else rule.effect
         external = rule.external and not self.stays_here(read)
-        return Part(rule.category, rule.id, effect, targets if effect else (), external, rule.exit_one_ok)
+        return Part(rule.category, rule.id, effect, targets, external, rule.exit_one_ok)
 
-    def holds(self, rule: CommandRule, simple: Simple, read: Options) -> bool:
+    def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
         """All conditions of a rule."""
-        flags = [one for one in rule.flags if one in read.flags]
-        if rule.real_output:
-            flags = [one for one in flags if one not in rule.real_output or self.is_file(read.flags[one])]
-        return (
-            (not rule.sub or self.sub_words(rule, read) > 0)
-            and (not rule.flags or bool(flags))
-            and not any(one in read.flags for one in rule.no_flags)
-            and (
-                not rule.values
-                or any(re.search(rule.values[one], read.flags.get(one, "")) for one in rule.values if one in read.flags)
-            )
-            and (rule.match is None or re.search(rule.match, " ".join(simple.words)) is not None)
-            and (not rule.bare or len(simple.words) == 1)
-        )
+        rule, given = condition.rule, read.flags
+        if rule.bare and len(simple.words) > 1:
+            return False
+        if condition.subs and not condition.sub_words(read):
+            return False
+        if condition.flags and not self.has_flag(condition, given):
+            return False
+        if not condition.no_flags.isdisjoint(given):
+            return False
+        if condition.values and not any(flag in given and one.search(given[flag]) for flag, one in condition.values):
+            return False
+        return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
 
-    def sub_words(self, rule: CommandRule, read: Options) -> int:
-        """How many words of a sub-command of the rule the positionals begin with."""
-        subs = [tuple(one.split()) for one in rule.sub]
-        return max((len(one) for one in subs if one == read.positionals[: len(one)]), default=0)
+    def has_flag(self, condition: Condition, given: dict[str, str]) -> bool:
+        """True where one of the rule's flags is given; an output flag only where its value is a file."""
+        found = condition.flags.intersection(given)
+        real = condition.rule.real_output
+        return any(one not in real or self.is_file(given[one]) for one in found) if real else bool(found)
 
-    def targets(self, rule: CommandRule, read: Options, simple: Simple) -> tuple[str, ...]:
+    def targets(self, condition: Condition, read: Options, simple: Simple) -> tuple[str, ...]:
         """The arguments that name what is changed."""
-        words, target = read.positionals, rule.target
+        rule, words = condition.rule, read.positionals
+        target = rule.target
         if rule.target_name is not None:
             return (rule.target_name,)
         if rule.target_match is not None:
@@ -117,7 +144,7 @@ class CommandTable:
             "second": words[1:2],
             "third": words[2:3],
             "last": words[-1:],
-            "rest": words[self.sub_words(rule, read) or 1 :],
+            "rest": words[condition.sub_words(read) or 1 :],
             "all": words,
         }
         return picked[target] or ((read.flags["-C"],) if "-C" in read.flags else ())

@@ -57,15 +57,14 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     frame = frame.with_columns(text_status=pl.when(believed).then("text_status"))
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     prints = spoken.fill_null(False) | look_up.is_in(rules.status.process_tools).fill_null(False)
-    tail = message.str.slice(-rules.status.tail)
+    printed = pl.when(prints).then(message).str.slice(-rules.status.tail)
     return frame.with_columns(
         message=message,
         prints=prints,
-        tail=tail,
         exit_code=pl.coalesce(
             "details_exit_code",
             "text_exit_code",
-            pl.when(prints).then(tail.str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False)),
+            printed.str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False),
         ),
     )
 

@@ -16,7 +16,9 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
     frame = with_signs(steps, rules).with_columns(kinds(rules.status))
-    frame = frame.with_columns(hits=pl.struct(found(rule, rules).alias(rule.id) for rule in rules.failures))
+    frame = frame.with_columns(structural=said_by_structure(rules)).with_columns(searched(rules))
+    frame = frame.with_columns(pl.col("head").str.split("\n").list.first())
+    frame = frame.with_columns(hits=pl.struct(found(rule).alias(rule.id) for rule in rules.failures))
     frame = frame.with_columns(failing=ANSWERED & failing(rules))
     frame = frame.with_columns(cleared=pl.when("failing").then(cleared(rules)))
     call = pl.col("action_kind") == "tool_call"
@@ -38,15 +40,25 @@ def kinds(status: StatusRules) -> list[pl.Expr]:
     ]
 
 
-def found(rule: FailureRule, rules: DescribeRules) -> pl.Expr:
-    """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
-    if rule.where == "whole":
-        return pl.col("message").str.contains(rule.pattern)
-    if rule.where == "tail":
-        return (pl.col("prints") & pl.col("tail").str.contains(rule.pattern)).fill_null(False)
-    head = pl.col("message").str.slice(0, rules.status.head).str.split("\n").list.first()
+def searched(rules: DescribeRules) -> list[pl.Expr]:
+    """The texts that failure patterns look into: whole, head (its first line follows) and tail of a message; null where
+    the pattern could not matter, so that it costs nothing. A text is a sign by itself only where details say nothing.
+    """
+    signed = pl.col("details_status").is_null()
+    if all(rule.where == "tail" for rule in rules.failures if rule.sign):
+        signed = signed & pl.col("prints")
+    text = pl.when(ANSWERED & (pl.col("structural") | signed)).then("message")
     ordinary = ~pl.col("prints") | pl.col("text_tool").is_not_null()
-    return (ordinary & head.str.contains(rule.pattern)).fill_null(False)
+    return [
+        text.alias("whole"),
+        pl.when(ordinary).then(text.str.slice(0, rules.status.head)).alias("head"),
+        pl.when("prints").then(text.str.slice(-rules.status.tail)).alias("tail"),
+    ]
+
+
+def found(rule: FailureRule) -> pl.Expr:
+    """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
+    return pl.col(rule.where).str.contains(rule.pattern).fill_null(False)
 
 
 def any_hit(failures: list[FailureRule]) -> pl.Expr:
@@ -74,10 +86,15 @@ def evidence(rules: DescribeRules) -> list[tuple[pl.Expr, str]]:
     ]
 
 
+def said_by_structure(rules: DescribeRules) -> pl.Expr:
+    """True where a status, a code or a flag of the result says that the call failed."""
+    return pl.any_horizontal(kind.is_not_null() for kind, _ in evidence(rules))
+
+
 def failing(rules: DescribeRules) -> pl.Expr:
     """Any sign of failure. A text is one by itself only where no details say how the call ended."""
     signed = any_hit([rule for rule in rules.failures if rule.sign]) & pl.col("details_status").is_null()
-    return pl.any_horizontal(signed, *(kind.is_not_null() for kind, _ in evidence(rules)))
+    return pl.col("structural") | signed
 
 
 def cleared(rules: DescribeRules) -> pl.Expr:
@@ -89,7 +106,7 @@ def cleared(rules: DescribeRules) -> pl.Expr:
         (pl.col("exit_code") == 1)
         & pl.col("exit_one_ok")
         & ~timed_out
-        & ~pl.col("tail").str.contains(status.clear_unless)
+        & ~pl.col("message").str.slice(-status.tail).str.contains(status.clear_unless)
     )
     texts = (
         pl.when(name.is_in(rule.tools) & pl.col("message").str.contains(rule.pattern)).then(pl.lit(rule.id))
