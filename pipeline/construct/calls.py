@@ -17,7 +17,7 @@ from pipeline.tables import column, schema
 
 DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
-READ = ["action", "command", "program", "path", "url", "recipient", "subject"]
+READ = ["action", "command", "program", "statement", "path", "url", "recipient", "subject"]
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     [(name, pl.String()) for name in (*CALL, "tool", "inner", *READ)] + [("patch", pl.List(pl.String))]
@@ -79,11 +79,12 @@ class CallReader:
         self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
         self.names: dict[str | None, tuple[str | None, str]] = {}
+        self.fields: dict[str, str] = {}
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
         for place, one in enumerate(READ):
             for rank, name in enumerate(getattr(rules.arguments, one)):
-                self.columns.setdefault(name, []).append((place, rank))
+                self.columns.setdefault(self.plain_name(name), []).append((place, rank))
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
@@ -108,13 +109,20 @@ class CallReader:
         values: list[str | None] = [None] * len(READ)
         ranks = [len(self.columns)] * len(READ)
         for name, value in found.items():
-            places = self.columns.get(name)
+            places = self.columns.get(self.plain_name(name))
             text = text_of(value) if places else None
             if text is not None and places:
                 for place, rank in places:
                     if rank < ranks[place]:
                         values[place], ranks[place] = text, rank
         return values
+
+    def plain_name(self, name: str) -> str:
+        """A field's name in lower case, without what joins its words."""
+        known = self.fields.get(name)
+        if known is None:
+            known = self.fields[name] = name.replace("_", "").replace("-", "").lower()
+        return known
 
     def bare(self, name: str | None) -> tuple[str | None, str]:
         """A tool's name without blanks around it and a provider's prefix, and the same in lower case."""
@@ -214,6 +222,8 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
         .then("command")
         .when(kind="program")
         .then(pl.coalesce("program", "command"))
+        .when(kind="sql")
+        .then("statement")
     )
     effect_when = {rule.id: rule.effect_when for rule in rules.tools if rule.effect_when}
     asked = pl.lit(False)
@@ -266,6 +276,8 @@ def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
     """The meaning of a text of some kind (describe.toml: tool.kind)."""
     if kind == "program":
         return shell.program(text)
+    if kind == "sql":
+        return shell.statements(text)
     return shell.meaning(text, powershell=kind == "powershell")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from pipeline.construct.shell_parse import Simple, read_shell
-from pipeline.construct.shell_programs import inline, program_part, statement
+from pipeline.construct.shell_programs import inline, program_part, statement, statement_part
 from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.construct.shell_words import WordReader
 from pipeline.construct.shell_wrappers import Text, wrapped
@@ -90,6 +90,15 @@ class Shell:
     def program(self, text: str, interpreter: Interpreter | None = None) -> Meaning:
         """The meaning of program text in another language (a code-running tool's argument)."""
         part = program_part(text, interpreter or self.rules.interpreters[0], self.table, self.rules)
+        return self.only(part, text)
+
+    def statements(self, text: str) -> Meaning:
+        """The meaning of statements given to a database tool."""
+        part = statement_part(text, self.rules) or Part(self.rules.fallback_category, self.rules.fallback_rule, False)
+        return self.only(part, text)
+
+    def only(self, part: Part, text: str) -> Meaning:
+        """The meaning of a text that is one part."""
         part = part._replace(command=text[: self.rules.shown_length])
         return Meaning(part.category, part.rule, part.effect, part.rule, part.targets, False, False, 1, (part,))
 
@@ -167,6 +176,9 @@ class Shell:
     def own_part(self, simple: Simple, name: str) -> Part:
         """What a command does that runs no other."""
         found: Part | None = None
+        if name in self.interpreters:
+            changing = self.table.by_rule(simple)  # `perl -pi -e …` changes files, whatever its program says
+            found = changing if changing.effect else None
         for interpreter in self.interpreters.get(name, ()):
             found = found or inline(simple, interpreter, self.table, self.rules)
         for client in self.sql_clients.get(name, ()):

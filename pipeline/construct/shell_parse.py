@@ -167,7 +167,7 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simp
     writes: list[str] = []
     stdin: str | None = None
     if kind != "command":
-        words.append("[[" if kind == "test_command" else source(children[0]))
+        words += ["[[", *source(node).strip("[] ").split()] if kind == "test_command" else [source(children[0])]
     for child in children:
         if not child.is_named:
             continue

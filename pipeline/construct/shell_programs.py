@@ -41,6 +41,11 @@ def statement(simple: Simple, client: SqlClient, table: CommandTable, rules: She
     if client.positional is not None:
         texts.extend(read.positionals[client.positional :])
     text = "; ".join(texts) or simple.stdin or ""
+    return statement_part(text, rules)
+
+
+def statement_part(text: str, rules: ShellRules) -> Part | None:
+    """What SQL text does; None where it is none."""
     for rule in rules.sql:
         hit = re.search(rule.pattern, text)
         if hit:

@@ -134,7 +134,7 @@ class CommandTable:
         if target == "dir":
             return (read.flags["-C"],) if "-C" in read.flags else ()
         if target == "url":
-            return tuple(one for one in (*words, read.flags.get("--url", "")) if self.is_url(one))[:1] or words[:1]
+            return self.urls(read)[:1] or words[:1]
         if target == "basename":
             return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
         if target == "all" and not words:
@@ -144,6 +144,7 @@ class CommandTable:
             "second": words[1:2],
             "third": words[2:3],
             "last": words[-1:],
+            "last_first": words[-1:] + words[:-1],
             "rest": words[condition.sub_words(read) or 1 :],
             "all": words,
         }
@@ -155,5 +156,10 @@ class CommandTable:
 
     def stays_here(self, read: Options) -> bool:
         """True where addresses are given and all are this machine's own."""
-        urls = [one for one in (*read.positionals, read.flags.get("--url", "")) if self.is_url(one)]
+        urls = self.urls(read)
         return bool(urls) and all(self.local.search(one) for one in urls)
+
+    def urls(self, read: Options) -> tuple[str, ...]:
+        """The addresses that a command names."""
+        named = (read.flags.get(flag, "") for flag in self.rules.url_flags)
+        return tuple(one for one in (*read.positionals, *named) if self.is_url(one))

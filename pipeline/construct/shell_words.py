@@ -5,6 +5,8 @@ import re
 from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import WordRules
 
+ENVIRONMENT = "$env"  # the command that a shown variable of the environment is looked up as
+
 
 class WordReader:
     """Cuts text at separators outside quotes. What each command does is then looked up as for any other."""
@@ -14,6 +16,7 @@ class WordReader:
         self.token = re.compile(rules.token)
         self.gate = re.compile(rules.powershell_gate)
         self.sign = re.compile(rules.powershell)
+        self.environment = re.compile(rules.environment)
         self.no_command = re.compile(rules.no_command)
         self.keywords = frozenset(rules.keywords)
 
@@ -47,7 +50,9 @@ class WordReader:
             words = words[1:]
         if len(words) > 1 and words[1] in self.rules.assigns:
             words = words[2:]
-        if words and self.no_command.match(words[0]):
+        if words and self.environment.match(words[0]):
+            words = [ENVIRONMENT]
+        elif words and self.no_command.match(words[0]):
             words = []
         if words or writes:
             found.append(Simple(tuple(words), piped, None, tuple(writes)))

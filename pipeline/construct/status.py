@@ -117,7 +117,8 @@ def cleared(rules: DescribeRules) -> pl.Expr:
 
 def not_executed(rules: DescribeRules) -> pl.Expr:
     """True where the result says that nothing was done."""
-    refused = pl.col("failing") & any_hit([rule for rule in rules.failures if not rule.executed])
+    answered = any_hit([rule for rule in rules.failures if rule.answered])
+    refused = pl.col("failing") & any_hit([rule for rule in rules.failures if not rule.executed]) & ~answered
     value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(rules.status.not_executed.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
     return refused | value.fill_null(False) | disabled.fill_null(False)

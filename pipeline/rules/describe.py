@@ -9,7 +9,7 @@ from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 from pipeline.rules.patterns import rust_pattern
 
-Kind = Literal["plain", "shell", "powershell", "program"]
+Kind = Literal["plain", "shell", "powershell", "program", "sql"]
 COMMAND_KINDS: list[Kind] = ["shell", "powershell"]  # a command line says what is done
 TEXT_KINDS: list[Kind] = [*COMMAND_KINDS, "program"]  # what comes back is what was printed
 
@@ -28,6 +28,7 @@ class ArgumentFields(Record):
     action: list[str]
     command: list[str]
     program: list[str]
+    statement: list[str]
     path: list[str]
     url: list[str]
     recipient: list[str]
@@ -139,6 +140,7 @@ class FailureRule(Record):
     pattern: str
     sign: bool = False
     executed: bool = True
+    answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
 
     _compiles = field_validator("pattern")(rust_pattern)

@@ -49,6 +49,7 @@ class WordRules(Record):
     powershell: str
     powershell_gate: str
     token: str
+    environment: str
     no_command: str
     keywords: list[str]
     assigns: list[str]
@@ -56,7 +57,7 @@ class WordRules(Record):
     recovered_rule: str
     broken_rule: str
 
-    _checked = field_validator("powershell", "powershell_gate", "token", "no_command")(checked)
+    _checked = field_validator("powershell", "powershell_gate", "token", "environment", "no_command")(checked)
 
 
 class Interpreter(Record):
@@ -138,6 +139,7 @@ class ShellRules(Rules):
     help_rule: str
     null_files: list[str]
     local_url: str
+    url_flags: list[str]
     url: str
     rank: list[str]
     equal: list[list[str]]

@@ -53,7 +53,15 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     ("tool_call", {"id": "exec", "args": {"command": "rm a"}}, "external_write", True),
     (" functions.read", {"path": "a"}, "read", False),
     ("Bash", {"command": "ls"}, "inspect", False),
+    # argument names in any style
+    ("run_command", {"CommandLine": "ls -la"}, "inspect", False),
+    ("write_file", {"TargetFile": "MEMORY.md"}, "state_write", True),
+    # statements
+    ("execute_sql", {"query": "UPDATE t SET a = 1"}, "external_write", True),
+    ("execute_sql", {"sql": "select 1 from t"}, "query", False),
     # unknown tools, by their verb
+    ("spawn_subagent", {"prompt": "x"}, "agent_coordination", True),
+    ("list_agents", {}, "agent_coordination", False),
     ("feishu_bitable_create_record", {}, "external_write", True),
     ("feishu_bitable_list_records", {}, "inspect", False),
     ("feishu_doc", {"action": "write"}, "external_write", True),

@@ -189,6 +189,8 @@ EXTERNAL_INTERACTION = [
     (shell("git commit -m x"), False),
     (shell("curl localhost:80"), False),
     (call("web_fetch", {"url": "x"}, "Tool web_fetch not found", {}, result_is_error=True), False),
+    (call("web_fetch", {"url": "x"}, "x", {"status": "error", "error": "Web fetch failed (403): Forbidden"}), True),
+    (call("web_fetch", {"url": "x"}, "x", {"status": "error", "error": "Blocked hostname"}), False),
     (call("read", {"path": "a"}), False),
 ]
 

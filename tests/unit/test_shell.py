@@ -154,7 +154,7 @@ TARGETS = [
     ("echo x >> ~/ws/MEMORY.md", ("~/ws/MEMORY.md",)),
     ("日本 > ü.txt", ("ü.txt",)),
     ("sed -i.bak -e 's/a/b/' f", ("f",)),
-    ("mv a 'b c'", ("b c",)),
+    ("mv a 'b c'", ("b c", "a")),
     ("rm -rf a b", ("a", "b")),
     ("ls | tee -a log", ("log",)),
     ("curl -sSLo f.tgz https://a.io/x", ("f.tgz",)),
