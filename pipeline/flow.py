@@ -15,6 +15,7 @@ from pipeline.fulltax.b2 import answer_b2, ask_b2, decide_b2
 from pipeline.fulltax.c import answer_c, ask_c, decide_c
 from pipeline.fulltax.merge import merge
 from pipeline.fulltax.repair import repair
+from pipeline.release.fingerprint import fingerprint
 from pipeline.release.render import render
 from pipeline.release.split import split
 from pipeline.release.summarize import summarize
@@ -36,7 +37,8 @@ FLOW: list[Stage] = [
     *(ask_c, answer_c, decide_c),  #    verification                                            E.6
     repair,  #    checks, deterministic repairs, quality tier                                   T28-T30
     merge,  #     one record a trajectory                                                       T32, T38
-    split,  #     label files in two cuts                                                       F.6
+    fingerprint,  # what is compared to find near duplicates
+    split,  #     label files in two cuts, leakage certificates                                 F.6
     summarize,  # counts per source model
     render,  #    lines of the release files                                                    T37
 ]

@@ -174,10 +174,25 @@ class LabelAssignment(LabelRow):
     """A label row and the side it is on in each cut; null with a reason where it is in no label file."""
 
     REASONS: ClassVar[list[str]] = ["default_cut", "default_reason"]
+    slice_label: str | None
     default_cut: str | None  # train | test
     paper_cut: str | None  # train | test
     default_reason: str | None
     paper_reason: str | None
+
+
+class Fingerprint(Keyed):
+    """What is compared to find duplicates: a digest of the evened-out texts, and their MinHash."""
+
+    text_sha256: str
+    minhash: list[int]
+
+
+class SplitCertificate(Record):
+    """What stands in splits.json on one cut: counts, reasons, leakage."""
+
+    cut: str  # default_cut | paper_cut | hold_out/<source model>
+    certificate: str  # JSON text
 
 
 class LabelBasis(Keyed):
@@ -221,5 +236,7 @@ class SummaryCount(Record):
 Masters = Annotated[pl.LazyFrame, Master]
 ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
 LabelBases = Annotated[pl.LazyFrame, LabelBasis]
+Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
+SplitCertificates = Annotated[pl.LazyFrame, SplitCertificate]
 LabelAssignments = Annotated[pl.LazyFrame, LabelAssignment]
 SummaryCounts = Annotated[pl.LazyFrame, SummaryCount]

@@ -1,7 +1,6 @@
 """Publish: merge the sorted shards of rendered lines into the release folder, with labels, summaries and checksums."""
 
 import heapq
-import json
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 
-from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
-from pipeline.records.release import LabelAssignment, LabelRow, ReleaseLine, SummaryCount
+from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
+from pipeline.release.labels import as_json, write_labels
 from pipeline.release.render import LINE_FILES
 from pipeline.rules.base import rule_path
 from pipeline.run import digest
@@ -22,8 +21,6 @@ from pipeline.store import Building, DataFolder, read_json, write_json
 
 ROOT = "fulltax_prod_v1"
 BATCH = 64  # rows of a shard in memory at a time
-CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}
-SIDES = ("train", "test")
 RULES_NOTICE = (
     "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
     "surface cues in English text, no understanding. "
@@ -33,7 +30,7 @@ RULES_NOTICE = (
 
 def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     """Build the release folder; false where it already stands for these keys."""
-    tables = (ReleaseLine, LabelAssignment, SummaryCount)
+    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount)
     key = digest(code_digest(__name__), *(str(sorted(keys[t].items(), key=str)) for t in tables), *notice_texts())
     manifest = data.manifest_file("publish")
     former = read_json(manifest) or {}
@@ -43,7 +40,8 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     building = Building(data)
     models = write_lines(data, keys, building)
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
-    write_labels(assignments, building)
+    certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
+    write_labels(assignments, certificates, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
     write_guides(building, judges)
@@ -76,22 +74,6 @@ def sorted_rows(path: Path) -> Iterator[tuple[str, str, list[str], str]]:
             yield row["source_model"], row["trajectory_id"], row["files"], row["line"]
 
 
-def write_labels(assignments: pl.DataFrame, building: Building) -> None:
-    """Label files of both cuts as JSONL and Parquet; a reason row for each record that a cut leaves out."""
-    columns = list(LabelRow.model_fields)
-    for cut, folder in CUTS.items():
-        for side in SIDES:
-            rows = assignments.filter(pl.col(cut) == side).select(columns)
-            name = f"{folder}silver_{side}_labels"
-            building.write(f"{name}.jsonl", b"".join(canonical_json(row).encode() + b"\n" for row in rows.to_dicts()))
-            rows.write_parquet(building.path(f"{name}.parquet"), compression="zstd")
-        left_out = assignments.filter(pl.col(cut).is_null()).select(
-            "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
-        )
-        lines = b"".join(canonical_json(row).encode() + b"\n" for row in left_out.to_dicts())
-        building.write(f"{folder}label_exclusions.jsonl", lines)
-
-
 def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> list[str]:
     """dataset_summary_all.json of each model and dataset_summary.json of the corpus; returns the judges' names."""
     for model in models:
@@ -120,11 +102,6 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
 def rate(part: int, whole: int) -> float | None:
     """part / whole to six digits; null where there is nothing to divide."""
     return round(part / whole, 6) if whole else None
-
-
-def as_json(value: Any) -> bytes:
-    """Indented JSON with sorted keys."""
-    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
 
 
 def notice_texts() -> list[str]:

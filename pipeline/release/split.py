@@ -2,29 +2,77 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
-from pipeline.canonical import sha256_text
-from pipeline.records.release import LabelAssignment, LabelAssignments, LabelBases
+from pipeline.canonical import canonical_json, sha256_text
+from pipeline.records.release import (
+    Fingerprints,
+    LabelAssignment,
+    LabelAssignments,
+    LabelBases,
+    SplitCertificate,
+    SplitCertificates,
+)
+from pipeline.release.duplicates import near
+from pipeline.release.leakage import certificate, sides
 from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
 ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
+NEAR_DUPLICATE = "near_duplicate_of_test"
 Key = tuple[str, str]
+Prints = dict[Key, dict[str, Any]]
 
 
 @stage(scope="corpus")
-def split(basis: LabelBases, rules: ReleaseRules) -> LabelAssignments:
-    """One row a trajectory, sorted by key.
+def split(
+    basis: LabelBases, fingerprints: Fingerprints, rules: ReleaseRules
+) -> tuple[LabelAssignments, SplitCertificates]:
+    """One row a trajectory, sorted by key; a certificate a cut.
 
-    Default cut: by hash of the task, so no record changes side as the corpus grows; calibration records leave it.
+    Default cut: by hash of the task, so no record changes side as the corpus grows; calibration records leave it, and
+    so do train records that are nearly one of test.
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
     rows = basis.collect().sort("source_model", "trajectory_id").to_dicts()
+    prints = {key_of(row): row for row in fingerprints.collect().iter_rows(named=True)}
     pool = calibration_pool(rows, rules)
     test = paper_test(rows, rules)
-    return from_records([assign(row, pool, test, rules) for row in rows], LabelAssignment).lazy()
+    assigned = [assign(row, pool, test, rules) for row in rows]
+    drop_duplicates(assigned, prints, rules)
+    digests = {key_of(row): row["task_digest"] for row in rows}
+    known = [{**row, "task_digest": digests[key_of(row)]} for row in assigned]
+    found = [{"cut": cut, "certificate": canonical_json(one)} for cut, one in certificates(known, prints, rules)]
+    return from_records(assigned, LabelAssignment).lazy(), from_records(found, SplitCertificate).lazy()
+
+
+def drop_duplicates(rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules) -> None:
+    """Take the train records out of the default cut that are, exactly or nearly, one of its test records."""
+    test, train = ([key_of(row) for row in rows if row["default_cut"] == side] for side in ("test", "train"))
+    gone = near(test, train, prints, rules)
+    for row in rows:
+        if key_of(row) in gone:
+            row["default_cut"], row["default_reason"] = None, NEAR_DUPLICATE
+
+
+def certificates(
+    rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(cut, certificate) of both cuts and of each hold-out."""
+    for cut in ("default_cut", "paper_cut"):
+        yield cut, certificate(*sides(rows, cut), prints, rules)
+    for model in sorted({row["source_model"] for row in rows}):
+        held = [row | {"hold_out": hold_out(row, model)} for row in rows]
+        yield f"hold_out/{model}", certificate(*sides(held, "hold_out"), prints, rules)
+
+
+def hold_out(row: dict[str, Any], model: str) -> str | None:
+    """Side of a record where one source model is held out: that model's records are the test side."""
+    if row["paper_cut"] is None:
+        return None
+    return "test" if row["source_model"] == model else "train"
 
 
 def key_of(row: dict[str, Any]) -> Key:
@@ -59,6 +107,7 @@ def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRu
         "label_status": status or "needs_review",
         "scoreable": not row["incomplete"] and row["num_steps"] > 0,
         "in_calibration_pool": key in pool,
+        "slice_label": row["slice_label"],
         "default_cut": None if default_reason else default,
         "paper_cut": None if reason else ("test" if key in test else "train"),
         "default_reason": default_reason,

@@ -2,6 +2,8 @@
 
 from typing import ClassVar
 
+from pydantic import Field
+
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 
@@ -14,9 +16,19 @@ class Calibration(Record):
     slices: list[str]
 
 
+class Duplicates(Record):
+    """When two trajectories count as nearly the same."""
+
+    similarity: float = Field(gt=0, le=1)
+    permutations: int = Field(ge=16)
+    words: int = Field(ge=1)
+    miss_weight: float = Field(gt=0, lt=1)
+
+
 class ReleaseRules(Rules):
     """How the corpus is cut."""
 
     FILE: ClassVar[str] = "release.toml"
     test_share: float
     calibration: Calibration
+    duplicates: Duplicates

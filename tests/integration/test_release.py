@@ -270,7 +270,7 @@ def test_a_trajectory_is_on_one_side_or_excluded_with_a_reason(
     else:
         assert not {row["task_id"] for row in sides["train"]} & {row["task_id"] for row in sides["test"]}
         assert not any(row["in_calibration_pool"] for rows in sides.values() for row in rows)
-        assert {row["reason"] for row in excluded} <= {"no_decision", "calibration_pool"}
+        assert {row["reason"] for row in excluded} <= {"no_decision", "calibration_pool", "near_duplicate_of_test"}
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -340,3 +340,23 @@ def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:
     assert {one.intended for one in made if not one.innocent} == kinds
     for pair in {one.pair for one in made}:
         assert sorted(one.innocent for one in made if one.pair == pair) == [False, True], pair
+
+
+def test_certificates_say_what_the_label_files_show(release: Path) -> None:
+    said = json.loads((release / "splits.json").read_text())
+    assert said["calibration_pool"]["size"] == len(lines(release / "calibration_pool.jsonl")) > 0
+    for cut, folder in {
+        "default_cut": "",
+        "paper_cut": "paper_cut",
+        **{f"hold_out/{m}": f"hold_out/{m}" for m in MODELS},
+    }.items():
+        found = said["cuts"][cut]
+        for side in ("train", "test"):
+            rows = lines(release / folder / f"silver_{side}_labels.jsonl")
+            assert found[side] == sum(row["label_status"] == "accepted" for row in rows)
+    assert said["cuts"]["default_cut"]["shared_tasks"] == said["cuts"]["default_cut"]["near_duplicates"] == 0
+    for model in MODELS:
+        test = lines(release / "hold_out" / model / "silver_test_labels.jsonl")
+        train = lines(release / "hold_out" / model / "silver_train_labels.jsonl")
+        assert {row["source_model"] for row in test} == {model}
+        assert model not in {row["source_model"] for row in train}

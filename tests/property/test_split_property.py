@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.records.release import LabelBasis
+from pipeline.records.release import Fingerprint, LabelBasis
+from pipeline.release.fingerprint import min_hash
 from pipeline.release.split import quotas, split
 from pipeline.rules.release import ReleaseRules
 from pipeline.tables import from_records
@@ -33,12 +34,19 @@ row = st.fixed_dictionaries(
 corpora = st.lists(row, max_size=40, unique_by=lambda one: (one["source_model"], one["trajectory_id"]))
 
 
+def unlike(row: dict[str, Any]) -> list[int]:
+    """The MinHash of a text that no other row has."""
+    return min_hash(" ".join([row["source_model"], row["trajectory_id"]] * 40), RULES.duplicates)
+
+
 def cut(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     """The split of these rows, by key."""
     assert COUNTS is not None
     zero = dict.fromkeys(COUNTS.model_fields, 0)
     whole = [{**BLANK, **one, "task_digest": f"task:{one['task_id']}", "event_type_counts": zero} for one in rows]
-    made = split.call(from_records(whole, LabelBasis).lazy(), RULES).collect().to_dicts()
+    prints = [{**one, "text_sha256": one["trajectory_id"], "minhash": unlike(one)} for one in rows]
+    made, _ = split.call(from_records(whole, LabelBasis).lazy(), from_records(prints, Fingerprint).lazy(), RULES)
+    made = made.collect().to_dicts()
     return {(one["source_model"], one["trajectory_id"]): one for one in made}
 
 

@@ -8,10 +8,11 @@ import polars as pl
 
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow
-from pipeline.release.publish import CUTS, SIDES
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES
 from pipeline.release.split import label_status
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Key, Line, read_lines
+from pipeline.release.validate.record import REVIEW
 from pipeline.release.validate.slim import Slim
 from pipeline.tables import schema
 
@@ -22,6 +23,13 @@ class Exclusion(Keyed):
     """A line of label_exclusions.jsonl."""
 
     reason: str
+
+
+class PoolRow(Keyed):
+    """A line of calibration_pool.jsonl."""
+
+    task_id: str | None
+    slice_label: str
 
 
 def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
@@ -44,6 +52,8 @@ def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> No
         check_whole(folder, found, records, findings)
         if cut == "default_cut":
             check_tasks(folder, tasks, findings)
+    check_hold_outs(root, records, findings)
+    check_pool(root, records, findings)
 
 
 def check_row(name: str, line: Line[LabelRow], records: dict[Key, Slim], cut: str, findings: Findings) -> None:
@@ -74,6 +84,27 @@ def check_whole(folder: str, found: Counter[Key], records: dict[Key, Slim], find
             findings.add("leak", where, f"{'/'.join(key)} stands {count} times in train, test and exclusions")
     for key in sorted(records.keys() - found.keys()):
         findings.add("labels", where, f"{'/'.join(key)} is in no label file and left out without a reason")
+
+
+def check_hold_outs(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
+    """Where a model is held out, its records and no others are on the test side."""
+    for model in sorted({key[0] for key in records}):
+        for side in SIDES:
+            name = f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl"
+            for line in read_lines(root, name, LabelRow, findings, unique=True):
+                check_row(name, line, records, HOLD_OUT, findings)
+                if (line.record.source_model == model) != (side == "test"):
+                    findings.add("leak", name, f"{'/'.join(line.key)} is on the wrong side", line.number)
+
+
+def check_pool(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
+    """The calibration pool holds oracle-passing accepted records, with the slice that the record says."""
+    for line in read_lines(root, POOL_FILE, PoolRow, findings, unique=True):
+        known, row = records.get(line.key), line.record
+        if known is None or known.tier == REVIEW or known.basis["oracle_outcome"] != "pass":
+            findings.add("labels", POOL_FILE, f"{line.key[1]} is no accepted record that passes", line.number)
+        elif (row.slice_label, row.task_id) != (known.basis["slice_label"], known.basis["task_id"]):
+            findings.add("labels", POOL_FILE, f"{line.key[1]}: slice or task is not the record's", line.number)
 
 
 def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> None:

@@ -1,0 +1,82 @@
+"""Label files of every cut, the calibration pool, reasons of what is left out, and the certificates (splits.json)."""
+
+import json
+from typing import Any
+
+import polars as pl
+
+from pipeline.canonical import canonical_json
+from pipeline.records.release import LabelRow
+from pipeline.release.split import hold_out
+from pipeline.rules.release import ReleaseRules
+from pipeline.store import Building
+
+CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}
+SIDES = ("train", "test")
+POOL_FILE = "calibration_pool.jsonl"
+SPLITS_FILE = "splits.json"
+HOLD_OUT = "hold_out"
+
+
+def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building: Building) -> None:
+    """Label files of both cuts as JSONL and Parquet, hold-outs as JSONL; a reason row for each record left out."""
+    for cut, folder in CUTS.items():
+        for side in SIDES:
+            rows = labels(assignments.filter(pl.col(cut) == side))
+            name = f"{folder}silver_{side}_labels"
+            building.write(f"{name}.jsonl", as_lines(rows))
+            rows.write_parquet(building.path(f"{name}.parquet"), compression="zstd")
+        left_out = assignments.filter(pl.col(cut).is_null()).select(
+            "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
+        )
+        building.write(f"{folder}label_exclusions.jsonl", as_lines(left_out))
+    write_hold_outs(assignments, building)
+    building.write(POOL_FILE, as_lines(pool(assignments)))
+    building.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
+
+
+def labels(assignments: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a label row."""
+    return assignments.select(list(LabelRow.model_fields))
+
+
+def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
+    """hold_out/<model>/: every record of that model on the test side, those of the others on the train side."""
+    rows = assignments.to_dicts()
+    for model in sorted(assignments["source_model"].unique()):
+        side = pl.Series("side", [hold_out(row, model) for row in rows], dtype=pl.String)
+        for name in SIDES:
+            found = labels(assignments.filter(side == name))
+            building.write(f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl", as_lines(found))
+
+
+def pool(assignments: pl.DataFrame) -> pl.DataFrame:
+    """The calibration pool: keys and slices, no labels, so that it can be read blind."""
+    return assignments.filter("in_calibration_pool").select("source_model", "trajectory_id", "task_id", "slice_label")
+
+
+def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:
+    """How the corpus was cut: rules in force, size of the pool by slice and model, counts, reasons, certificates."""
+    found = {row["cut"]: json.loads(row["certificate"]) for row in certificates.iter_rows(named=True)}
+    for cut in CUTS:
+        reasons = assignments.filter(pl.col(cut).is_null())[cut.replace("cut", "reason")].value_counts(sort=True)
+        found[cut]["left_out"] = dict(reasons.sort(reasons.columns[0]).iter_rows())
+    by = pool(assignments).group_by("slice_label", "source_model").len().sort("slice_label", "source_model")
+    return {
+        "rules": rules.model_dump(mode="json", by_alias=True),
+        "calibration_pool": {
+            "size": by["len"].sum(),
+            "by_slice_and_model": [f"{s} {m}: {n}" for s, m, n in by.iter_rows()],
+        },
+        "cuts": found,
+    }
+
+
+def as_lines(rows: pl.DataFrame) -> bytes:
+    """JSONL."""
+    return b"".join(canonical_json(row).encode() + b"\n" for row in rows.iter_rows(named=True))
+
+
+def as_json(value: Any) -> bytes:
+    """Indented JSON with sorted keys."""
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).encode() + b"\n"
