@@ -67,7 +67,11 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
     labels = {f"silver_{side}_labels.{kind}" for side in ("train", "test") for kind in ("jsonl", "parquet")}
     cut = labels | {"label_exclusions.jsonl"}
     top = {path.name for path in release.iterdir()}
-    assert top == cut | {"fulltax_prod_v1", "paper_cut", "prompts", "dataset_summary.json"} | {
+    folders = {"fulltax_prod_v1", "hold_out", "paper_cut", "prompts"}
+    assert top == cut | folders | {
+        "calibration_pool.jsonl",
+        "dataset_summary.json",
+        "splits.json",
         "README.md",
         "taxonomy.toml",
         "CHECKSUMS.sha256",
