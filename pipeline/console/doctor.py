@@ -19,7 +19,8 @@ from pipeline.tables import empty
 
 def print_settings(settings: Settings, console: Console) -> None:
     """Every setting, its value and where it came from."""
-    rows = [[name, getattr(settings, name), settings.origin[name]] for name in settings.origin]
+    values = settings.asking.model_dump() | vars(settings)
+    rows = [[name, values[name], origin] for name, origin in settings.origin.items()]
     console.print(table("Settings in force", ["setting", "value", "from"], rows))
 
 
