@@ -113,6 +113,8 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
         report.print_coverage(console, done)
         assert done.tables is not None
         console.print(f"\n{leave(folder, coverage_of(done.tables.run, done.tables.__getitem__))}")
+    if verb == "packet":
+        console.print(report.packet_line(done))
     if verb == "release":
         console.print(report.outcome_line(done))
         console.print()

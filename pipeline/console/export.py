@@ -17,7 +17,7 @@ from pipeline.records.base import TRAJECTORY_KEY, Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.fulltax import Annotation, DecisionA, DecisionB1, DecisionB2, DecisionC
 from pipeline.records.oracle import Coverage, EventDescriptor, Fused
-from pipeline.records.packet import Packet
+from pipeline.records.packet import Packet, PacketCut
 from pipeline.records.release import LabelAssignment, Master
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.session import FileOutcome, Step, TraceSummaryRow, Trajectory, UserTurn
@@ -35,6 +35,7 @@ TABLES: dict[str, type[Record]] = {
     "slice": Risk,
     "onset": Onset,
     "packet": Packet,
+    "packet-cuts": PacketCut,
     "stage-a": DecisionA,
     "stage-b1": DecisionB1,
     "stage-b2": DecisionB2,

@@ -7,7 +7,9 @@ from rich.console import Console
 
 from pipeline.console.terminal import safe, table
 from pipeline.console.work import Done
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import Coverage
+from pipeline.records.packet import PacketCut, PacketIndex
 from pipeline.records.release import SummaryCount
 from pipeline.release.publish import RULES_NOTICE, summary
 
@@ -135,6 +137,18 @@ COVERED = {  # column of Coverage -> its title in the terminal's table; the repo
     "duplicate_rows": "duplicates",
     "ambiguous_basenames": "ambiguous",
 }
+
+
+def packet_line(done: Done) -> str:
+    """How long packets are, and how many had to be shortened."""
+    assert done.tables is not None
+    rows = done.tables[PacketIndex].select("estimated_tokens", "fits").collect()
+    short = done.tables[PacketCut].select(TRAJECTORY_KEY).unique().collect().height
+    return (
+        f"packets: {rows.height}, the longest about {rows['estimated_tokens'].max() or 0} tokens of steps and user turns; "
+        f"{short} shortened to the budget, {(~rows['fits']).sum()} too long even so; `openclawbench export packet-cuts` "
+        "lists what was left out"
+    )
 
 
 def print_coverage(console: Console, done: Done) -> None:

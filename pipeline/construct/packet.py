@@ -1,18 +1,23 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
-from typing import get_args
+from dataclasses import dataclass, field
+from typing import Any, get_args
 
 import polars as pl
 
 from pipeline.canonical import canonical_json, sha256_text
+from pipeline.construct.compact import compact, estimated
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.packet import (
     AnnotationSchemaTarget,
+    Evidence,
     Evidences,
     EvidenceStep,
     Packet,
+    PacketCut,
+    PacketCuts,
     PacketIndex,
     PacketIndexes,
     Packets,
@@ -38,26 +43,23 @@ def packet(
     risks: Risks,
     onsets: Onsets,
     rules: PacketRules,
-) -> tuple[Packets, Evidences, PacketIndexes]:
-    """One packet and one evidence record a trajectory, and the packet's digest. Never a label; no oracle on a step.
+) -> tuple[Packets, Evidences, PacketIndexes, PacketCuts]:
+    """One packet and one evidence record a trajectory, the packet's digest and size, and what was cut out of it.
 
-    Where the text of all steps passes rules.max_characters, every text field of the packet is cut to the first cap at
-    which it fits, with a marker between its beginning and its end, and `compacted` is set. Evidence keeps the whole
-    text: quotes are checked against what happened, not against what was shown.
+    A packet holds the fields of T16 and T23; never a label, and no oracle on a step. Where steps and user turns pass
+    rules.max_tokens (an estimate), texts are shortened round by round until they fit, and `compacted` is set. Evidence
+    keeps the whole text: quotes are checked against what happened, not against what was shown.
     """
     full = steps.join(aligned.select(*STEP_KEY, *DESCRIPTORS, "auto_flags"), on=STEP_KEY, maintain_order="left")
-    caps = field_caps(full, rules)
-    nested = nest(full, "steps").join(nest(shorten(full, caps, rules), "packet_steps"), on=TRAJECTORY_KEY, how="left")
+    bearing = full.filter(rules.bears_evidence).group_by(TRAJECTORY_KEY).agg(bearing="step_id")
     base = (
         trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
-        .join(caps, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .join(nested, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        .join(nest(full), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(turns(user_turns), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(event_counts(aligned), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .with_columns(
-            compacted=pl.col("cap").is_not_null(),
+            compacted=pl.lit(False),
             steps=pl.col("steps").fill_null([]),
-            packet_steps=pl.col("packet_steps").fill_null([]),
             user_turns=pl.col("user_turns").fill_null([]),
             event_type_counts=pl.struct([pl.col(name).fill_null(0) for name in get_args(EventType)]),
         )
@@ -67,78 +69,76 @@ def packet(
         .join(risks, on=TRAJECTORY_KEY, maintain_order="left")
         .join(onsets.select(*TRAJECTORY_KEY, "onset_candidates"), on=TRAJECTORY_KEY, maintain_order="left")
     )
-    shared = ["num_steps", "truncated", "order_ambiguous", "compacted", "event_type_counts", "user_turns"]
-    evidence = base.select(*TRAJECTORY_KEY, *shared, "steps")
     packets = (
-        base.drop("steps")
-        .rename({"packet_steps": "steps"})
-        .join(context, on=TRAJECTORY_KEY, maintain_order="left")
+        base.join(context, on=TRAJECTORY_KEY, maintain_order="left")
         .with_columns(annotation_schema_target=schema_target())
         .select(list(Packet.model_fields))
         .collect()
     )
-    done = conform(packets, Packet)
-    return done.lazy(), evidence, index(done, rules).lazy()
+    whole = conform(packets, Packet)
+    fitted = fit(whole, {tuple(key): set(ids) for *key, ids in bearing.collect().iter_rows()}, rules)
+    short = from_records(fitted.short, Packet)
+    flags = short.lazy().select(*TRAJECTORY_KEY, short=pl.lit(True))
+    evidence = (
+        whole.lazy()
+        .join(flags, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        .with_columns(compacted=pl.col("short").fill_null(False))
+        .select(list(Evidence.model_fields))
+    )
+    return replaced(whole, short), evidence, from_records(fitted.index, PacketIndex).lazy(), fitted.cut_table()
 
 
-def index(packets: pl.DataFrame, rules: PacketRules) -> pl.DataFrame:
-    """Digest of each packet's canonical JSON: what a judge was asked about."""
-    rows = [
-        {
-            "source_model": row["source_model"],
-            "trajectory_id": row["trajectory_id"],
-            "packet_sha256": sha256_text(canonical_json(row)),
-            "to_judge": row["num_steps"] > 0 and (rules.unmatched == "exclude" or row["oracle_outcome"] is not None),
-        }
-        for row in packets.iter_rows(named=True)
-    ]
-    return from_records(rows, PacketIndex)
+@dataclass
+class Fitted:
+    """What fitting packets to the budget comes to: rows of Packet (the compacted ones), PacketIndex and PacketCut."""
+
+    short: list[dict[str, Any]] = field(default_factory=list)
+    index: list[dict[str, Any]] = field(default_factory=list)
+    cuts: list[dict[str, Any]] = field(default_factory=list)
+
+    def cut_table(self) -> pl.LazyFrame:
+        """The cuts as a table."""
+        return from_records(self.cuts, PacketCut).lazy()
 
 
-def nest(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
+def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: PacketRules) -> Fitted:
+    """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
+    tokens, and where it is too long the shortened packet. `bearing`: ids of a trajectory's steps that bear evidence."""
+    found = Fitted()
+    for row in packets.iter_rows(named=True):
+        key = {name: row[name] for name in TRAJECTORY_KEY}
+        tokens, fits = estimated(row["steps"], row["user_turns"], rules), True
+        shown = row
+        if tokens > rules.max_tokens:
+            made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
+            tokens, fits = made.tokens, made.fits
+            shown = {**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True}
+            found.short.append(shown)
+            found.cuts += [{**key, **cut} for cut in made.cuts]
+        known = row["oracle_outcome"] is not None or rules.unmatched == "exclude"
+        digest = sha256_text(canonical_json(shown))
+        asked = {"packet_sha256": digest, "to_judge": row["num_steps"] > 0 and known}
+        found.index.append({**key, **asked, "estimated_tokens": tokens, "fits": fits})
+    return found
+
+
+def replaced(packets: pl.DataFrame, short: pl.DataFrame) -> pl.LazyFrame:
+    """The packets in their order, the shortened ones in the place of the whole."""
+    if not short.height:
+        return packets.lazy()
+    order = packets.lazy().select(TRAJECTORY_KEY)
+    rest = packets.lazy().join(short.lazy(), on=TRAJECTORY_KEY, how="anti", maintain_order="left")
+    both = pl.concat([rest, short.lazy()])
+    return order.join(both, on=TRAJECTORY_KEY, maintain_order="left").select(list(Packet.model_fields))
+
+
+def nest(steps: pl.LazyFrame) -> pl.LazyFrame:
     """Steps as one list of EvidenceStep structs a trajectory, in the order of step_id."""
     fields = list(EvidenceStep.model_fields)
     return (
         steps.sort(STEP_KEY, maintain_order=True)
         .group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(pl.struct(fields).alias(name))
-    )
-
-
-def field_caps(steps: pl.LazyFrame, rules: PacketRules) -> pl.LazyFrame:
-    """The cap a trajectory's fields are cut to, null where its packet fits whole; columns: key, cap."""
-
-    def total(cap: int | None) -> pl.Expr:
-        lengths = [pl.col(name).str.len_chars().cast(pl.Int64).fill_null(0) for name in rules.fields]
-        return pl.sum_horizontal([one if cap is None else one.clip(upper_bound=cap) for one in lengths]).sum()
-
-    totals = {f"total_{cap}": total(cap) for cap in rules.field_caps}
-    choice = pl.lit(rules.field_caps[-1], pl.Int64)
-    for cap in reversed(rules.field_caps[:-1]):
-        choice = pl.when(pl.col(f"total_{cap}") <= rules.max_characters).then(pl.lit(cap, pl.Int64)).otherwise(choice)
-    return (
-        steps.group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(whole=total(None), **totals)
-        .select(*TRAJECTORY_KEY, cap=pl.when(pl.col("whole") > rules.max_characters).then(choice))
-    )
-
-
-def shorten(steps: pl.LazyFrame, caps: pl.LazyFrame, rules: PacketRules) -> pl.LazyFrame:
-    """Steps with every text field cut to its trajectory's cap, beginning and end kept."""
-    before, after = rules.marker.split("{left}")
-    cap = pl.col("cap")
-    head = (cap * rules.head_share).floor().cast(pl.Int64)
-
-    def cut(name: str) -> pl.Expr:
-        text = pl.col(name)
-        length = text.str.len_chars().cast(pl.Int64)
-        short = pl.concat_str(
-            text.str.head(head), pl.lit(before), length - cap, pl.lit(after), text.str.tail(cap - head)
-        )
-        return pl.when(length > cap).then(short).otherwise(text).alias(name)
-
-    return steps.join(caps, on=TRAJECTORY_KEY, how="left", maintain_order="left").with_columns(
-        [cut(name) for name in rules.fields]
+        .agg(steps=pl.struct(fields))
     )
 
 

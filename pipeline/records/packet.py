@@ -1,7 +1,7 @@
 """Two records of the same trajectory: Packet (T16, what an LLM judge reads) and Evidence (the same without oracle and
 risk). Rules judge, checks, repairs and merge decisions take Evidence, so no oracle or risk can reach a label."""
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import polars as pl
 
@@ -116,8 +116,23 @@ class PacketIndex(Keyed):
 
     packet_sha256: str
     to_judge: bool  # it has steps, and the policy for trajectories without an outcome does not keep it back
+    estimated_tokens: int  # of its steps and user turns, as rules/packet.toml counts
+    fits: bool  # false: over the budget even after the last round of shortening
+
+
+class PacketCut(Keyed):
+    """One text of a packet that was shortened. Evidence, against which quotes are checked, has it whole."""
+
+    REASONS: ClassVar[list[str]] = ["rule_id"]
+    place: str  # step | user_turn
+    number: int  # step_id, or the user turn's number
+    field: str
+    characters: int  # of the whole text, in code points
+    left_out: int
+    rule_id: str  # the round that decided how much is shown
 
 
 PacketIndexes = Annotated[pl.LazyFrame, PacketIndex]
+PacketCuts = Annotated[pl.LazyFrame, PacketCut]
 Packets = Annotated[pl.LazyFrame, Packet]
 Evidences = Annotated[pl.LazyFrame, Evidence]

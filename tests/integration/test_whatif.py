@@ -20,7 +20,7 @@ EDITS = {
     "align.toml": ('tool = "exec"', 'tool = "shell"'),
     "risk.toml": ("weight = 2.2", "weight = 9.9"),
     "onset.toml": ("top_k = 3", "top_k = 1"),
-    "packet.toml": ("field_caps = [16000, ", "field_caps = ["),
+    "packet.toml": ("max_tokens = 80000", "max_tokens = 300"),
 }
 STEP_COLUMNS = ["event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"]
 KEY = ["source_model", "trajectory_id"]
@@ -67,6 +67,8 @@ def really_moved(before: Path, after: Path) -> dict[str, int]:
         count(name, old, new, onsets[0].select(KEY))
     packets = [frame(data, "packet_index", KEY) for data in (before, after)]
     count("packet", packets[0]["packet_sha256"], packets[1]["packet_sha256"], packets[0].select(KEY))
+    short = [frame(data, "packet", KEY)["compacted"] for data in (before, after)]
+    count("compacted", short[0], short[1], packets[0].select(KEY))
     return found
 
 
@@ -96,8 +98,8 @@ def test_whatif_says_what_a_run_with_these_rules_comes_to(name: str, base: Path,
     assert ended.status == 0, ended.err
     found = {one["what"]: one["trajectories"] for one in said.json["changes"]}
     wanted = really_moved(base, other)
-    assert {what: count for what, count in found.items() if not what.startswith(("rule of", "compacted"))} == wanted
-    assert wanted or name == "packet.toml"  # nothing in the example is long enough to be compacted
+    assert {what: count for what, count in found.items() if not what.startswith("rule of")} == wanted
+    assert wanted
     for one in said.json["changes"]:
         check_entry(one)
 

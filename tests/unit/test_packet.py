@@ -1,0 +1,141 @@
+"""Packets: the fields of T16, the budget in the stage, what the rule file refuses."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from aligned_steps import aligned
+
+from pipeline.canonical import canonical_json, sha256_text
+from pipeline.construct.onset import onset
+from pipeline.construct.packet import packet
+from pipeline.construct.slice import slice
+from pipeline.errors import BrokenRules
+from pipeline.records.oracle import Fused
+from pipeline.records.packet import Evidence, Packet
+from pipeline.records.session import Step, Trajectory, UserTurn
+from pipeline.rules.base import rule_path
+from pipeline.rules.onset import OnsetRules
+from pipeline.rules.packet import PacketRules
+from pipeline.rules.risk import RiskRules
+from pipeline.tables import from_records
+
+T16 = "trajectory_id subset oracle_outcome risk_bucket risk_score slice_label onset_candidates event_type_counts steps"
+OTHERS = "source_model risk_signals num_steps user_turns annotation_schema_target compacted"  # T23, C.6, own
+LONG = "".join(f"line {number} of a long output\n" for number in range(4000))
+
+
+def made(
+    steps: list[dict[str, Any]], user: str = "Do it.", outcome: str | None = "pass", budget: int = 2000
+) -> list[pl.DataFrame]:
+    """The stage's four tables for one trajectory; `steps` give text and descriptor of each step."""
+    key = {"source_model": "m", "trajectory_id": "t"}
+    flags = {"truncated": False, "order_ambiguous": False, "partial": False, "orphan": False}
+    rows = [
+        key | {"step_id": number, "user_turn": 1, "action_kind": "tool_call", "thinking": None, **flags} | step
+        for number, step in enumerate(steps, 1)
+    ]
+    described = aligned(
+        {"t": [{name: step[name] for name in ("event_type", "auto_flags") if name in step} for step in steps]}
+    )
+    fused = from_records([key | {"subset": "simple", "oracle_outcome": outcome}], Fused).lazy()
+    risks, step_risks = slice(fused, described, RiskRules.load())
+    tables = packet(
+        from_records([key | flags | {"num_steps": len(steps)}], Trajectory).lazy(),
+        from_records(rows, Step).lazy(),
+        from_records([key | {"user_turn": 1, "kinds": ["user"], "text": user, "raw_text": user}], UserTurn).lazy(),
+        described,
+        fused,
+        risks,
+        onset(risks, described, step_risks, OnsetRules.load()),
+        PacketRules.load().model_copy(update={"max_tokens": budget}),
+    )
+    return [table.collect() for table in tables]
+
+
+def test_a_packet_has_the_fields_of_t16_and_never_a_label() -> None:
+    fields = set(Packet.model_fields)
+    assert set(f"{T16} {OTHERS}".split()) <= fields
+    assert not [name for name in fields if "anomal" in name or name in ("severity", "recoverability", "quality_tier")]
+    assert fields - set(Evidence.model_fields) >= {
+        "oracle_outcome",
+        "risk_score",
+        "risk_bucket",
+        "slice_label",
+        "onset_candidates",
+    }
+
+
+def test_a_packet_that_fits_is_whole() -> None:
+    packets, evidence, index, cuts = made([{"reflection_text": "short"}])
+    assert (packets["compacted"][0], evidence["compacted"][0], cuts.height) == (False, False, 0)
+    assert packets["steps"][0][0]["reflection_text"] == "short"
+    assert index["fits"][0] and 0 < index["estimated_tokens"][0] <= 2000
+    assert index["packet_sha256"][0] == sha256_text(canonical_json(packets.to_dicts()[0]))
+
+
+def test_a_packet_that_does_not_fit_is_shortened_where_no_evidence_is() -> None:
+    steps = [
+        {"reflection_text": LONG},
+        {"reflection_text": LONG[:2500], "event_type": "read", "auto_flags": ["uncertainty"]},
+    ]
+    packets, evidence, index, cuts = made(steps)
+    first, second = packets["steps"][0]
+    assert packets["compacted"][0] and evidence["compacted"][0] and index["fits"][0]
+    assert second["reflection_text"] == LONG[:2500]
+    assert first["reflection_text"].startswith("line 0 of a long output\n")
+    assert first["reflection_text"].endswith("line 3999 of a long output\n")
+    assert f"[… {len(LONG) - 2000} characters left out …]" in first["reflection_text"]
+    assert evidence["steps"][0][0]["reflection_text"] == LONG
+    assert cuts.drop("source_model", "trajectory_id").to_dicts() == [
+        {
+            "place": "step",
+            "number": 1,
+            "field": "reflection_text",
+            "characters": len(LONG),
+            "left_out": len(LONG) - 2000,
+            "rule_id": "packet.other_feedback_2000",
+        }
+    ]
+    assert index["packet_sha256"][0] == sha256_text(canonical_json(packets.to_dicts()[0]))
+
+
+def test_user_turns_are_shortened_before_evidence() -> None:
+    packets, _, _, cuts = made([{"reflection_text": LONG[:1500], "auto_flags": ["hedge"]}], user=LONG)
+    assert cuts["place"].to_list() == ["user_turn"]
+    assert "characters left out" in packets["user_turns"][0][0]["text"]
+    assert packets["steps"][0][0]["reflection_text"] == LONG[:1500]
+
+
+def test_what_is_too_long_even_so_is_said() -> None:
+    packets, _, index, _ = made([{"reflection_text": LONG}] * 40, budget=100)
+    assert [step["step_id"] for step in packets["steps"][0]] == list(range(1, 41))
+    assert not index["fits"][0]
+
+
+def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
+    steps = [{"reflection_text": LONG}, {"reflection_text": LONG, "auto_flags": ["hedge"]}]
+    (_, *passed), (_, *failed), (_, *unknown) = (made(steps, outcome=one) for one in ("pass", "fail", None))
+    for evidence, index, cuts in (failed, unknown):
+        assert evidence.equals(passed[0])
+        assert index.drop("packet_sha256").equals(passed[1].drop("packet_sha256"))
+        assert cuts.equals(passed[2])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ('steps = "other"', 'steps = "bearing"', "round: every round of `other` steps must stand before those of"),
+        ('"reflection_text"]', '"reflexion"]', r'round\.0: in "other_feedback_8000": reflexion: no such text'),
+        ("{left}", "some", r'marker: must hold "\{left\}"'),
+        ("side_effect OR", "sideffect OR", "bearing: .* names sideffect"),
+        ("max_tokens = 80000", "max_tokens = 0", "max_tokens: .*greater than 0"),
+    ],
+)
+def test_a_broken_rule_file_is_refused(before: str, after: str, says: str) -> None:
+    text = rule_path("packet.toml").read_text(encoding="utf-8")
+    assert before in text
+    with pytest.raises(BrokenRules, match=rf"^packet\.toml: {says}.*Correct the file"):
+        PacketRules.checked(tomllib.loads(text.replace(before, after, 1)), Path("packet.toml"))
