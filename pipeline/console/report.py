@@ -144,10 +144,11 @@ def packet_line(done: Done) -> str:
     assert done.tables is not None
     rows = done.tables[PacketIndex].select("estimated_tokens", "fits").collect()
     short = done.tables[PacketCut].select(TRAJECTORY_KEY).unique().collect().height
+    longest = max(rows["estimated_tokens"], default=0)
+    too_long = rows["fits"].len() - rows["fits"].sum()
     return (
-        f"packets: {rows.height}, the longest about {rows['estimated_tokens'].max() or 0} tokens of steps and user turns; "
-        f"{short} shortened to the budget, {(~rows['fits']).sum()} too long even so; `openclawbench export packet-cuts` "
-        "lists what was left out"
+        f"packets: {rows.height}, the longest about {longest} tokens of steps and user turns; {short} shortened, "
+        f"{too_long} too long even so; `openclawbench export packet-cuts` lists what was left out"
     )
 
 
