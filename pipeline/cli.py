@@ -18,6 +18,7 @@ from pipeline.console import export as export_
 from pipeline.console import report, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
+from pipeline.console.explain_cli import explain
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
 from pipeline.console.report_cli import app as report_group
@@ -329,6 +330,7 @@ def doctor(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
+app.command()(explain)
 app.command()(whatif)
 
 

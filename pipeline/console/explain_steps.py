@@ -1,0 +1,142 @@
+"""Explain, sections of a step: each descriptor and flag with its rule and the text that made the rule hold."""
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pipeline.console.explain_rules import rule, settings
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.flags import FlagRules
+
+if TYPE_CHECKING:
+    from pipeline.console.explain import Known
+
+Row = dict[str, Any]
+
+
+def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
+    """A value, the rule that gave it, and the marked texts: {field, start, end} in code points, end exclusive."""
+    return {"value": value, "rule": rule(rule_id).model_dump() if rule_id else None, "marked": marks or []}
+
+
+def event(known: "Known", step: Row) -> Row:
+    """event_type: the description's, and where alignment gave another, both."""
+    naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
+    found = given(step["event_type"], step["event_rule"], marked(step, "action_text", naming))
+    if step["event_type"] != step["previous_event_type"]:
+        found |= {
+            "before_alignment": step["previous_event_type"],
+            "alignment": given(step["event_type"], step["alignment_rule"]),
+        }
+    return found
+
+
+def parts(known: "Known", step: Row) -> list[Row]:
+    """The parts of a shell command, each with its rule; the first of the step's category names the step."""
+    return [one | {"rule": rule(one["rule_id"]).model_dump()} for one in step["command_parts"] or []]
+
+
+def alignment(known: "Known", step: Row) -> Row:
+    """The tool's name as written and as aligned."""
+    names = {name: step[name] for name in ("tool_name_raw", "tool_name", "alignment_case")}
+    return names | {"rules": [rule(one).model_dump() for one in (step["alignment_rule"] or "").split()]}
+
+
+def status(known: "Known", step: Row) -> Row:
+    """tool_status, and the words of the result in which its rule found it."""
+    marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
+    return given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+
+
+def status_words(step: Row) -> str | None:
+    """The text that a failure rule finds in a result; null for rules that read the result's details."""
+    rules = DescribeRules.load()
+    patterns = {one.id: one.pattern for one in rules.failures} | {one.id: one.pattern for one in rules.clears}
+    patterns[rules.status.exit_rule] = patterns[rules.status.clear_rule] = rules.status.exit_tail
+    pattern = patterns.get(step["status_rule"])
+    text = step["reflection_text"]
+    if pattern is None or text is None:
+        return None
+    found = pl.Series([text]).str.extract(pattern, 0)[0]
+    return str(found).strip() if found else None
+
+
+def side_effect(known: "Known", step: Row) -> Row:
+    """Whether something outside was changed."""
+    return given(step["side_effect"], step["side_effect_rule"])
+
+
+def targets(known: "Known", step: Row) -> list[Row]:
+    """What was changed, as the call names it."""
+    return [
+        {"field": name, **given(step[name], step["event_rule"], marked(step, "action_text", step[name]))}
+        for name in ("artifact_target", "state_write_target")
+        if step[name] is not None
+    ]
+
+
+def flags(known: "Known", step: Row) -> list[Row]:
+    """Each firing of each flag. One without a place in a text names the descriptor that it was read from, and the
+    other steps that it rests on."""
+    found = []
+    for one in step["flag_evidence"]:
+        marks = [{name: one[name] for name in ("field", "start", "end")}] if one["start"] is not None else []
+        firing = given(one["flag"], one["rule_id"], texts(step, marks))
+        if not marks:
+            firing["read_from"] = {"field": one["field"], "value": short(step.get(one["field"]))}
+        if because := rests_on(known, step, one["flag"]):
+            firing["because_of"] = because
+        found.append(firing)
+    return found
+
+
+def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
+    """The steps elsewhere that a flag follows from: those of the same message that say they are unsure; the failed
+    call that was made again."""
+    if flag == "write_under_uncertainty":
+        same = [one for one in known.steps.values() if one["message_index"] == step["message_index"]]
+        return [
+            {"step_id": one["step_id"], "flag": "uncertainty", "marked": texts(one, [spot])}
+            for one in same
+            for spot in one["flag_evidence"]
+            if spot["flag"] == "uncertainty"
+        ]
+    if flag == "retry_of_failed":
+        call = ("tool_name", "arguments")
+        failures = FlagRules.load().error_statuses
+        return [
+            {"step_id": one["step_id"], "tool_status": one["tool_status"]}
+            for one in known.steps.values()
+            if one["message_index"] < step["message_index"]
+            and one["tool_status"] in failures
+            and [one[name] for name in call] == [step[name] for name in call]
+        ]
+    return []
+
+
+def marked(step: Row, field: str, words: str | None) -> list[Row]:
+    """Where words stand in a field; nothing where they are not found as they are."""
+    text = step[field]
+    start = text.find(words) if words and text else -1
+    return texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
+
+
+def texts(step: Row, spots: list[Row]) -> list[Row]:
+    """The spots with the text that they mark, and what stands before and after it."""
+    around = settings().context
+    return [
+        {
+            "field": spot["field"],
+            "start": spot["start"],
+            "end": spot["end"],
+            "before": step[spot["field"]][max(0, spot["start"] - around) : spot["start"]],
+            "text": step[spot["field"]][spot["start"] : spot["end"]],
+            "after": step[spot["field"]][spot["end"] : spot["end"] + around],
+        }
+        for spot in spots
+    ]
+
+
+def short(value: Any) -> Any:
+    """A value that it makes sense to print beside a rule."""
+    return value if not isinstance(value, str) or len(value) <= 200 else f"{value[:200]}…"
