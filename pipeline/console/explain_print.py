@@ -140,8 +140,12 @@ def said(value: Any) -> str:
     if isinstance(value, list) and value:
         return listed(map(said, value))
     if isinstance(value, dict):
+        if {"start_step", "end_step", "label"} <= value.keys():
+            return f"{value['start_step']}-{value['end_step']} {value['label']}"
         return " ".join(map(said, value.values()))
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value or "-")
+    return (
+        {True: "true", False: "false"}[value] if isinstance(value, bool) else str("-" if value in (None, []) else value)
+    )
 
 
 TRAJECTORY: dict[str, Callable[[Any, Console], None]] = {
@@ -184,6 +188,9 @@ def print_step(step: Row, console: Console) -> None:
     print_alignment(step["alignment"], console)
     if step["tool_status"]["value"]:
         valued(console, "tool_status", step["tool_status"])
+        for name, value in step["tool_status"].get("read_from", {}).items():
+            if value is not None:
+                line(console, f"{name.replace('_', ' ')}: {said(value)}", 6)
         if step["tool_status"]["resolved_by_step"]:
             line(console, f"how it ended stands in step {step['tool_status']['resolved_by_step']}", 6)
     valued(console, "side_effect", step["side_effect"])

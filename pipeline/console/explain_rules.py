@@ -52,7 +52,7 @@ def catalogue() -> dict[str, RuleText]:
         lines = rule_path(file).read_text(encoding="utf-8").splitlines()
         for bare, entry in entries(read_rules(file)):
             rule_id = prefix + bare
-            words = settings().says.get(rule_id) or entry_in_words(entry)
+            words = "; ".join(filter(None, [settings().says.get(rule_id), entry_in_words(entry)]))
             place = f"{shown_path(file)}:{line_of(bare, lines)}"
             found.setdefault(rule_id, RuleText(rule_id=rule_id, place=place, says=words or None))
     return found

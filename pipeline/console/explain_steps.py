@@ -22,7 +22,9 @@ def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Ro
 def event(known: "Known", step: Row) -> Row:
     """event_type: the description's, and where alignment gave another, both."""
     naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
-    found = given(step["event_type"], step["event_rule"], marked(step, "action_text", naming))
+    of_state = step["event_rule"] in {one.id for one in DescribeRules.load().state_files}
+    words = step["state_write_target"] if of_state else naming
+    found = given(step["event_type"], step["event_rule"], marked(step, "action_text", words))
     if step["event_type"] != step["previous_event_type"]:
         found |= {
             "before_alignment": step["previous_event_type"],
@@ -45,7 +47,10 @@ def alignment(known: "Known", step: Row) -> Row:
 def status(known: "Known", step: Row) -> Row:
     """tool_status, and the words of the result in which its rule found it."""
     marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
-    return given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    found = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    if not marks and step["has_result"]:
+        found["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
+    return found
 
 
 def status_words(step: Row) -> str | None:

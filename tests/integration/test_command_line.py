@@ -114,6 +114,8 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
             "ambiguous_id": ["show", "2026.", *on],
             "nasty_show": ["show", nasty_id, "--full", "--data", nasty],
             "nasty_status": ["status", "--data", nasty],
+            "nasty_explain": ["explain", nasty_id, "1", "--data", nasty],
+            "nasty_explain_all": ["explain", nasty_id, "--data", nasty],
             "export": ["export", "merge", *on],
             "export_normalize": ["export", "normalize", *on],
             "export_parquet": ["export", "merge", *on, "--format", "parquet", "-o", out / "merge.parquet"],
@@ -212,7 +214,9 @@ def test_show_prints_steps_label_and_marked_evidence(calls: dict[str, Ended]) ->
     assert re.search(r"^ +judge +rules", shown, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["nasty_show", "nasty_status", "trace", "show", "status"])
+@pytest.mark.parametrize(
+    "name", ["nasty_show", "nasty_status", "nasty_explain", "nasty_explain_all", "trace", "show", "status"]
+)
 def test_control_characters_never_reach_a_terminal_raw(calls: dict[str, Ended], name: str) -> None:
     ended = calls[name]
     assert ended.status == 0

@@ -1,0 +1,121 @@
+"""`explain`: every value of the tables with a rule that the files have, and texts that stand where they are said to."""
+
+import json
+import math
+from typing import Any
+
+import polars as pl
+import pytest
+from child import call
+from conftest import Ran
+
+from pipeline.console.explain import explain
+from pipeline.console.find import known
+from pipeline.console.settings import settings
+from pipeline.console.work import current
+from pipeline.store import DataFolder
+
+pytestmark = pytest.mark.slow
+
+WITHOUT_PLACE = {"risk.subset_prior", "onset.top_k_risky_steps"}
+Row = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def explained(example: Ran) -> list[Row]:
+    """Every trajectory of the example, explained."""
+    folder = DataFolder(example.data)
+    run = current(folder, settings(folder))
+    return [explain(run, key, None) for key in known(run)]
+
+
+@pytest.fixture(scope="module")
+def steps(example: Ran) -> dict[tuple[str, str, int], Row]:
+    """Key -> step and descriptor, as the tables have them."""
+    tables = [pl.read_parquet(example.data / "work" / name / "*.parquet") for name in ("step", "aligned_descriptor")]
+    rows: dict[tuple[str, str, int], Row] = {}
+    for table in tables:
+        for row in table.to_dicts():
+            rows.setdefault((row["source_model"], row["trajectory_id"], row["step_id"]), {}).update(row)
+    return rows
+
+
+def rules_in(value: Any) -> list[Row]:
+    """Every rule at any depth."""
+    if isinstance(value, dict):
+        own = [value] if {"rule_id", "place", "says"} == value.keys() else []
+        return own + [one for inner in value.values() for one in rules_in(inner)]
+    return [one for inner in value for one in rules_in(inner)] if isinstance(value, list) else []
+
+
+def marks_in(value: Any) -> list[Row]:
+    """Every marked text at any depth, but for those of other steps."""
+    if isinstance(value, dict):
+        own = [value] if {"field", "start", "end", "text"} <= value.keys() else []
+        return own + [one for name, inner in value.items() if name != "because_of" for one in marks_in(inner)]
+    return [one for inner in value for one in marks_in(inner)] if isinstance(value, list) else []
+
+
+def test_every_rule_is_found_in_its_file_and_says_something(explained: list[Row]) -> None:
+    for one in explained:
+        for rule in rules_in(one):
+            assert rule["says"], rule
+            assert rule["place"] or rule["rule_id"] in WITHOUT_PLACE, rule
+
+
+def test_every_value_is_that_of_the_tables_and_every_text_stands_where_it_is_said_to(
+    explained: list[Row], steps: dict[tuple[str, str, int], Row]
+) -> None:
+    seen = 0
+    for one in explained:
+        for step in one["steps"]:
+            row = steps[one["source_model"], one["trajectory_id"], step["step_id"]]
+            for name in ("event_type", "tool_status", "side_effect"):
+                assert step[name]["value"] == row[name]
+            assert list(dict.fromkeys(flag["value"] for flag in step["flags"])) == row["auto_flags"]
+            assert [flag["rule"]["rule_id"] for flag in step["flags"]] == [e["rule_id"] for e in row["flag_evidence"]]
+            for mark in marks_in(step):
+                text = row[mark["field"]]
+                assert text[mark["start"] : mark["end"]] == mark["text"] != ""
+                assert mark["before"] + mark["text"] + mark["after"] in text
+                seen += 1
+    assert seen > 100
+
+
+def test_the_sums_add_up(explained: list[Row]) -> None:
+    for one in explained:
+        risk = one["risk"]
+        assert math.isclose(sum(part["contribution"] for part in risk["signals"]), risk["risk_score_raw"], abs_tol=1e-6)
+        for part in risk["signals"]:
+            assert math.isclose(part["count"] * part["weight"], part["contribution"], abs_tol=1e-6)
+            assert not part["steps"] or len(part["steps"]) == part["count"]
+        for step in one["steps"]:
+            weights = sum(part["weight"] for part in step["risk"]["signals"])
+            assert math.isclose(weights, step["risk"]["step_risk"], abs_tol=1e-6)
+
+
+def test_a_write_under_uncertainty_names_the_words_and_a_retry_the_failure(explained: list[Row]) -> None:
+    resting = [flag for one in explained for step in one["steps"] for flag in step["flags"] if "because_of" in flag]
+    unsure = [flag for flag in resting if flag["value"] == "write_under_uncertainty"]
+    assert unsure
+    for flag in unsure:
+        assert any(mark["text"] for one in flag["because_of"] for mark in one["marked"])
+    for flag in resting:
+        if flag["value"] == "retry_of_failed":
+            assert {one["tool_status"] for one in flag["because_of"]} <= {"error", "timeout", "not_found", "denied"}
+
+
+def test_the_command_prints_what_it_knows(example: Ran) -> None:
+    wanted = "2026.6.11-ambiguous-write"
+    whole, step, machine = (
+        call("explain", *more, "--data", example.data) for more in ([wanted], [wanted, "2"], [wanted, "2", "--json"])
+    )
+    assert (whole.status, step.status, machine.status) == (0, 0, 0)
+    for said in ("raw 8.1; 37.9029 = 100 * (1 - exp(-8.1 / 17))", "step 2: earliest_side_effect_step", "tier high"):
+        assert said in whole.text
+    for said in ("»it is not clear«", "flag write_under_uncertainty", "risk.toml:", "onset candidate earliest_"):
+        assert said in step.text
+    (found,) = machine.json["steps"]
+    assert found["step_id"] == 2
+    assert json.dumps(machine.json)
+    assert "has no step 9; it has 3." in call("explain", wanted, "9", "--data", example.data).err

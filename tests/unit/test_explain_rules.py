@@ -1,0 +1,41 @@
+"""What explain says of a rule: every id of the evidence layer has a place in a file and words."""
+
+import pytest
+
+from pipeline.console.explain_rules import catalogue, rule, settings
+from pipeline.reports.fired import known_ids
+from pipeline.reports.settings import EvidenceReportRules
+from pipeline.rules.base import rule_path
+
+IDS = [
+    (spec.file, spec.prefix + one if not one.startswith(spec.prefix) else one)
+    for spec in EvidenceReportRules.load().rule_files
+    if spec.file in settings().files
+    for one in known_ids(spec)
+]
+
+
+@pytest.mark.parametrize("file", list(settings().files))
+def test_every_rule_has_a_place_and_words(file: str) -> None:
+    prefix = settings().files[file]
+    known = [prefix + one.removeprefix(prefix) for where, one in IDS if where == file]
+    assert known or file == "packet.toml"
+    lines = rule_path(file).read_text(encoding="utf-8").splitlines()
+    for rule_id in known:
+        found = rule(rule_id)
+        assert found.says, rule_id
+        if found.place is not None:
+            name, _, line = found.place.rpartition(":")
+            assert name == file
+            assert rule_id.removeprefix(prefix) in lines[int(line) - 1]
+    assert sum(rule(one).place is None for one in known) <= 2  # subset_prior, top_k_risky_steps
+
+
+def test_words_of_the_settings_belong_to_rules_that_there_are() -> None:
+    elsewhere = {"risk.subset_prior", "onset.top_k_risky_steps"}
+    assert set(settings().says) <= set(catalogue()) | elsewhere
+
+
+def test_a_rule_that_nobody_knows_is_shown_as_it_is() -> None:
+    found = rule("rule.of.nobody")
+    assert (found.rule_id, found.place, found.says) == ("rule.of.nobody", None, None)
