@@ -75,8 +75,16 @@ class Known:
         return {name: table.filter(pl.sql_expr(when))["step_id"].min() for name, when in named.items()}  # type: ignore[misc]
 
     @cached_property
-    def cuts(self) -> list[Row]:
-        return self.rows(PacketCut)
+    def step_risk(self) -> dict[int, float]:
+        return {row["step_id"]: row["step_risk"] for row in self.rows(StepRisk)}
+
+    @cached_property
+    def candidates(self) -> list[Row]:
+        return onset(self)
+
+    @cached_property
+    def shortened(self) -> Row:
+        return compaction(self)
 
     @cached_property
     def annotation(self) -> Row | None:
@@ -131,7 +139,7 @@ def compaction(known: Known) -> Row:
     cuts = [
         {name: one[name] for name in one if name not in ("source_model", "trajectory_id")}
         | {"rule": rule(one["rule_id"]).model_dump()}
-        for one in known.cuts
+        for one in known.rows(PacketCut)
     ]
     sizes = {name: index[name] for name in ("packet_sha256", "estimated_tokens", "fits")}
     return {**sizes, "budget_tokens": PacketRules.load().max_tokens, "compacted": bool(cuts), "cuts": cuts}
@@ -152,10 +160,9 @@ TRAJECTORY: dict[str, Callable[[Known], Any]] = {
 def step_risk(known: Known, step: Row) -> Row:
     """The signals that a step counts under, and its weight."""
     weights = {one.name: one.weight for one in known.risk_rules.signals}
-    score = next(row["step_risk"] for row in known.rows(StepRisk) if row["step_id"] == step["step_id"])
     counted = [name for name, steps in known.signal_steps.items() if step["step_id"] in steps]
     return {
-        "step_risk": score,
+        "step_risk": known.step_risk[step["step_id"]],
         "signals": [
             {"signal": one, "weight": weights[one], "rule": rule(f"risk.{one}").model_dump()} for one in counted
         ],
@@ -164,12 +171,12 @@ def step_risk(known: Known, step: Row) -> Row:
 
 def step_onset(known: Known, step: Row) -> list[Row]:
     """The candidates that a step is."""
-    return [one for one in onset(known) if one["step_id"] == step["step_id"]]
+    return [one for one in known.candidates if one["step_id"] == step["step_id"]]
 
 
 def step_cuts(known: Known, step: Row) -> list[Row]:
     """What the packet does not show of a step."""
-    return [one for one in compaction(known)["cuts"] if one["place"] == "step" and one["number"] == step["step_id"]]
+    return [one for one in known.shortened["cuts"] if one["place"] == "step" and one["number"] == step["step_id"]]
 
 
 STEP: dict[str, Callable[[Known, Row], Any]] = {

@@ -1,5 +1,6 @@
 """Explain, sections of a step: each descriptor and flag with its rule and the text that made the rule hold."""
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 
+@cache
+def describe_rules() -> DescribeRules:
+    return DescribeRules.load()
+
+
+@cache
+def flag_rules() -> FlagRules:
+    return FlagRules.load()
+
+
 def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
     """A value, the rule that gave it, and the marked texts: {field, start, end} in code points, end exclusive."""
     return {"value": value, "rule": rule(rule_id).model_dump() if rule_id else None, "marked": marks or []}
@@ -22,7 +33,7 @@ def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Ro
 def event(known: "Known", step: Row) -> Row:
     """event_type: the description's, and where alignment gave another, both."""
     naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
-    of_state = step["event_rule"] in {one.id for one in DescribeRules.load().state_files}
+    of_state = step["event_rule"] in {one.id for one in describe_rules().state_files}
     words = step["state_write_target"] if of_state else naming
     found = given(step["event_type"], step["event_rule"], marked(step, "action_text", words))
     if step["event_type"] != step["previous_event_type"]:
@@ -55,7 +66,7 @@ def status(known: "Known", step: Row) -> Row:
 
 def status_words(step: Row) -> str | None:
     """The text that a failure rule finds in a result; null for rules that read the result's details."""
-    rules = DescribeRules.load()
+    rules = describe_rules()
     patterns = {one.id: one.pattern for one in rules.failures} | {one.id: one.pattern for one in rules.clears}
     patterns[rules.status.exit_rule] = patterns[rules.status.clear_rule] = rules.status.exit_tail
     pattern = patterns.get(step["status_rule"])
@@ -108,7 +119,7 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
         ]
     if flag == "retry_of_failed":
         call = ("tool_name", "arguments")
-        failures = FlagRules.load().error_statuses
+        failures = flag_rules().error_statuses
         return [
             {"step_id": one["step_id"], "tool_status": one["tool_status"]}
             for one in known.steps.values()
