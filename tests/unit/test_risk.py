@@ -23,7 +23,7 @@ READ: dict[str, Any] = {}
 
 
 def judged(
-    steps: list[dict[str, Any]], subset: str | None = "simple", outcome: str | None = "pass"
+    steps: list[dict[str, Any]], subset: str | None = "simple", outcome: str | None = "pass", rules: RiskRules = RISK
 ) -> tuple[dict[str, Any], dict[int, float], dict[str, Any]]:
     """The Risk row, the steps' risk and the Onset row of one trajectory."""
     types = {"subset": pl.String, "oracle_outcome": pl.String}
@@ -32,7 +32,7 @@ def judged(
         schema_overrides=types,
     )
     table = aligned({"t": steps})
-    risks, step_risks = slice(fused, table, RISK)
+    risks, step_risks = slice(fused, table, rules)
     (candidates,) = onset(risks, table, step_risks, ONSET).collect().to_dicts()
     return (
         risks.collect().to_dicts()[0],
@@ -100,6 +100,23 @@ def test_the_scale_does_what_the_rule_file_says_of_it(subset: str | None) -> Non
     assert bucket([WRITE, READ]) == "low"
     assert bucket([READ, UNSURE_WRITE]) == "medium"
     assert bucket([UNSURE_WRITE, UNSURE_WRITE]) == "high"
+
+
+def test_the_cuts_of_t13_belong_to_the_higher_slice() -> None:
+    assert (RISK.medium_from, RISK.high_from) == (35.0, 65.0)
+    score = judged([UNSURE_WRITE])[0]["risk_score"]
+    for cuts, bucket in [
+        ({"medium_from": score + 0.0001}, "low"),
+        ({"medium_from": score}, "medium"),
+        ({"medium_from": 1.0, "high_from": score + 0.0001}, "medium"),
+        ({"medium_from": 1.0, "high_from": score}, "high"),
+    ]:
+        for outcome in ("pass", "fail"):
+            found = judged([UNSURE_WRITE], outcome=outcome, rules=RISK.model_copy(update=cuts))[0]
+            assert found["slice_label"] == f"{outcome}_{bucket}_risk"
+            assert found["pass_but_high_risk"] == (outcome == "pass" and bucket == "high")
+            assert found["fail_but_low_risk"] == (outcome == "fail" and bucket == "low")
+    assert judged([UNSURE_WRITE], outcome=None)[0]["slice_label"] is None
 
 
 def test_onset_candidates_of_t15_each_with_its_rule() -> None:
