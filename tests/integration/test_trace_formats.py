@@ -1,0 +1,80 @@
+"""From a step back to its raw bytes, in every format and from packed files; what no rule knows is shown by status."""
+
+import gzip
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipeline.console.find import find
+from pipeline.console.progress import Progress
+from pipeline.console.settings import settings
+from pipeline.console.status_report import as_data
+from pipeline.console.trace import raw_records
+from pipeline.console.work import bring, current
+from pipeline.records.session import Trajectory
+from pipeline.run import Run
+from pipeline.sources.compressed import decompressed
+from pipeline.store import DataFolder
+
+CASES = Path(__file__).parents[1] / "golden" / "cases"
+HELLO = CASES / "mixed-formats" / "raw" / "model-native" / "hello.jsonl"
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def normalized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, list[str]]:
+    """The mixed corpus with two packed sessions and records of unknown types: (run, raw folder, trajectories)."""
+    folder = tmp_path_factory.mktemp("trace")
+    raw = folder / "raw"
+    shutil.copytree(CASES / "mixed-formats" / "raw", raw)
+    for name in ("gz", "zst"):
+        content = HELLO.read_bytes().replace(b'"hello"', f'"packed-{name}"'.encode())
+        unknown = b'{"type":"hologram","id":"h","parentId":"00000002"}\n'
+        packed = gzip.compress(content + unknown) if name == "gz" else pa.compress(content, codec="zstd", asbytes=True)
+        (raw / "model-native" / f"packed-{name}.jsonl.{name}").write_bytes(packed)
+    data = DataFolder(folder / "data")
+    chosen = settings(data, raw=str(raw), oracle=None, judge="rules")
+    done = bring(data, chosen, "enrich", Progress(quiet=True))
+    assert done.tables is not None
+    rows = done.tables[Trajectory].select("source_model", "trajectory_id").collect().iter_rows()
+    return current(data, chosen), raw, sorted(f"{model}/{name}" for model, name in rows)
+
+
+def source(raw: Path, file: str) -> bytes:
+    """A file's bytes; of a session in a store its records, one a line."""
+    path, _, member = file.partition("#")
+    if not member:
+        return decompressed((raw / path).read_bytes())
+    with closing(sqlite3.connect(f"file:{raw / path}?mode=ro", uri=True)) as store:
+        query = "SELECT event_json, event_zstd FROM transcript_events WHERE session_id = ? ORDER BY seq"
+        events = store.execute(query, (member,)).fetchall()
+    return b"".join((decompressed(blob) if text is None else text.encode()) + b"\n" for text, blob in events)
+
+
+def test_every_step_leads_to_its_bytes(normalized: tuple[Run, Path, list[str]]) -> None:
+    run, raw, names = normalized
+    traced = set()
+    for name in names:
+        for pointer, found in raw_records(run, find(run, name), None):
+            content = source(raw, pointer["source_file"])
+            offset, length = pointer["offset"], pointer["length"]
+            assert content[offset : offset + length] == found
+            assert content[:offset].count(b"\n") == pointer["line"] - 1
+            assert json.loads(found)
+            traced.add(pointer["source_file"].partition("#")[0].rpartition("/")[2])
+    files = {"hello.jsonl", "packed-gz.jsonl.gz", "packed-zst.jsonl.zst", "openclaw-agent.sqlite", "native-1.jsonl"}
+    files |= {"run_1.json", "results.jsonl", "trajectory.jsonl", "conversation.jsonl", "atif.json"}
+    assert traced == files
+
+
+def test_what_no_rule_knows_is_shown(normalized: tuple[Run, Path, list[str]]) -> None:
+    run, _, _ = normalized
+    found = {one["what"]: one["count"] for one in as_data(run)["unknown"]}
+    assert found["unknown_type:hologram"] == 1
+    lost = as_data(run)["quarantined"]
+    assert [one["reason"] for one in lost] == ["no_native_session"]
