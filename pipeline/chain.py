@@ -95,6 +95,7 @@ class Worker:
             if self.debug:
                 raise
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        del frames  # the bytes of a very long session are not needed while its tables are written
         for record, table in done:
             data.write_part(record, chain.shard, link.key, table)
         return None

@@ -34,6 +34,7 @@ class RawEntry(msgspec.Struct, frozen=True):
     base_offset: int
     length: int | None  # bytes of a line member; null: to the end
     size: int
+    stamp: Stamp | None  # of a file that is one session, as it was before it was digested
     sha256: str | None
     session_id: str | None
     identity: str
@@ -116,8 +117,12 @@ def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
         status = entry.stat()
     except OSError:
         return None
-    if not stat.S_ISREG(status.st_mode):
-        return None
+    return stamp_of_status(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamp_of_status(status: os.stat_result) -> Stamp:
+    """Size, times and inode of a file. Whatever writes to it changes one of them (the second time is the system's own,
+    which no program sets); two writes within one tick of the system's clock to the same length would not show."""
     return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
 
 
@@ -174,7 +179,7 @@ class Looker:
         inside = members(content, first)
         if inside is None:
             context = self.context(name, first, used)
-            yield self.entry(name, stamp[0], content=content, first=first, context=context)
+            yield self.entry(name, stamp[0], content=content, first=first, context=context, stamp=stamp)
         for one in inside or []:
             part = content[one.offset : one.offset + one.length]
             place = {"member": one.name, "base_line": one.line, "base_offset": one.offset, "length": one.length}
@@ -207,6 +212,7 @@ class Looker:
         context: dict[str, Any] | None = None,
         place: dict[str, Any] | None = None,
         error: str | None = None,
+        stamp: Stamp | None = None,
     ) -> RawEntry:
         """One row of the scan."""
         where = {"member": None, "base_line": 1, "base_offset": 0, "length": None} | (place or {})
@@ -217,6 +223,7 @@ class Looker:
             path=name,
             **where,
             size=size,
+            stamp=stamp,
             sha256=None if content is None else hashlib.sha256(content).hexdigest(),
             session_id=first.session_id if first and known else None,
             identity=first.identity if first and known else f"path:{name}",
@@ -280,13 +287,16 @@ def entry_content(raw: Path, path: str, member: str | None, base_offset: int, le
     """The bytes of one entry again. OSError, ValueError or BrokenStore where they can't be had."""
     if member is not None and length is None:
         return member_content(raw / path, member)
-    content = whole_content(raw / path)
+    content, _ = whole_content(raw / path)
     return content if length is None else content[base_offset : base_offset + length]
 
 
-def whole_content(path: Path) -> bytes:
-    """A file's bytes again, decompressed. OSError or ValueError where they can't be had."""
-    return decompressed(path.read_bytes())
+def whole_content(path: Path) -> tuple[bytes, Stamp]:
+    """A file's bytes again, decompressed, and its stamp after they were read. OSError or ValueError where they can't
+    be had."""
+    with path.open("rb", buffering=0) as file:
+        content = decompressed(file.readall())
+        return content, stamp_of_status(os.fstat(file.fileno()))
 
 
 def entries_key(entries: list[RawEntry]) -> str:

@@ -19,6 +19,7 @@ from pipeline.tables import schema
 
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
+ROWS_AT_ONCE = 16_384  # of a part, encoded and compressed together: bounds the memory that this takes
 
 
 def write_atomic(path: Path, chunks: Iterable[bytes]) -> None:
@@ -98,7 +99,7 @@ class DataFolder:
         temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
         try:
             with temporary.open("wb") as file:
-                frame.write_parquet(file, compression="zstd", compression_level=1)
+                frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

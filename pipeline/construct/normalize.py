@@ -29,9 +29,10 @@ from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_pl
 from pipeline.sources.registry import FirstRecord, read_first
 from pipeline.sources.session import MalformedSession, ParsedSession
 from pipeline.stage import stage
-from pipeline.tables import from_records
+from pipeline.tables import bytes_of, from_records
 
 RUN_ZEROS = {"provider_errors": 0, "unexecuted_calls": 0, "empty_replies": 0, "silent_replies": 0, "end": "completed"}
+HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is looked for
 HINTS = {
     "broken_json": "Repair or remove the line; a step may be lost with it.",
     "unexpected_shape": "Repair or remove the line; a step may be lost with it.",
@@ -74,11 +75,17 @@ def normalize(
     kept = [one for one in sessions if one.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "step": [], "turn": [], "outcome": []}
+    steps: list[pl.DataFrame] = []
     for one in kept:
         add_rows(rows, one, tasks)
+        if one.session is not None and one.session.packed_steps is not None:
+            key = [pl.lit(value).alias(name) for name, value in key_of(one).items()]
+            steps += [from_records(rows["step"], Step), one.session.packed_steps.with_columns(key)]
+            rows["step"] = []
+    steps.append(from_records(rows["step"], Step))
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        from_records(rows["step"], Step).lazy(),
+        pl.concat(steps).lazy(),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(one) for one in read], FileOutcome).lazy(),
@@ -86,19 +93,21 @@ def normalize(
 
 
 def rows_of(files: pl.LazyFrame) -> Iterator[dict[str, Any]]:
-    """The rows one after the other, so that the bytes of only one session at a time are copied out of the table."""
+    """The rows one after the other, so that the bytes of only one large session at a time are copied out."""
     table = files.collect()
-    contents = table["content"]
-    for index, row in enumerate(table.drop("content").iter_rows(named=True)):
-        cell = contents[index]
-        yield {**row, "content": None if cell is None else cell[0]}
+    for row, content in zip(table.drop("content").iter_rows(named=True), bytes_of(table["content"]), strict=True):
+        yield row | {"content": content}
 
 
 def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     """Read one file as far as it goes."""
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
     one = ReadFile(*place)
-    content: bytes | None = row["content"]
+    content: bytes | memoryview | None = row["content"]
+    if isinstance(content, memoryview):
+        if read_long(one, content, row, rules):
+            return one
+        content = bytes(content)
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, f"{one.path}: {row['error']}. Make it readable and run again.")
     named_session = ".jsonl" in one.path.rsplit("/", 1)[-1]
@@ -119,6 +128,22 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     return parse(one, content, first, context, rules)
 
 
+def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:
+    """Read a very long session where its source has a way that takes little memory; false where it is to be read as
+    any other."""
+    head = bytes(content[:HEAD_BYTES])
+    first = read_first(head)
+    parse_long = getattr(first.source, "parse_long", None)
+    if parse_long is None or b"\n" not in head or one.source_model == "" or rules.sidecar(first.value):
+        return False
+    context = json.loads(row["context"]) if row["context"] else {}
+    session = parse_long(content, context, rules)
+    if session is None:
+        return False
+    keep(one, session, first, context)
+    return True
+
+
 def parse(
     one: ReadFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules
 ) -> ReadFile:
@@ -136,6 +161,12 @@ def parse(
     except RecursionError:
         sentence = f"{one.path}: a value in it is nested too deeply to be read. Repair or remove the line."
         return refuse(one, "nested_too_deeply", None, sentence, content)
+    keep(one, session, first, context)
+    return one
+
+
+def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dict[str, Any]) -> None:
+    """Note the session that a file holds."""
     session.identity = first.identity
     one.session = session
     one.parent = context.get("parent_trajectory_id")
@@ -143,7 +174,6 @@ def parse(
         one.aliases.add(context[NATIVE_NAME])
     one.records_in = session.records_in
     one.disposition = "trajectory"
-    return one
 
 
 def refuse(one: ReadFile, reason: str, line: int | None, message: str, content: bytes | None = None) -> ReadFile:
@@ -245,7 +275,7 @@ def add_rows(
     session = one.session
     assert session is not None
     task = task_of(one, tasks)
-    key = {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
+    key = key_of(one)
     for row in (*session.steps, *session.user_turns):
         row.update(key)
     rows["step"] += session.steps
@@ -265,7 +295,7 @@ def add_rows(
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
-            "num_steps": len(session.steps),
+            "num_steps": len(session.steps) if session.packed_steps is None else session.packed_steps.height,
             "truncated": session.truncated,
             "order_ambiguous": session.order_ambiguous,
             "several_sessions": session.several_sessions,
@@ -283,6 +313,11 @@ def add_rows(
             "source_sha256": one.sha256,
         }
     )
+
+
+def key_of(one: ReadFile) -> dict[str, str | None]:
+    """The key of every row of a trajectory."""
+    return {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
 
 
 def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:

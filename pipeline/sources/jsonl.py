@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,6 +14,7 @@ BOM = b"\xef\xbb\xbf"
 SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?")
 LOW_SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 SURROGATE_ESCAPE = re.compile(rb"\\u[dD]")  # any at all: a quick look before the careful one
+NEWLINE = re.compile(rb"\n")
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 DECODER = json.JSONDecoder()
 BLANKS = " \t\r\n"
@@ -53,18 +55,15 @@ class UnexpectedShape(ValueError):
     """JSON, but not the shape that this format's records have."""
 
 
-def pieces(content: bytes) -> Iterator[tuple[int, int, bytes]]:
+def pieces(content: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
     """(line number, offset, bytes) of each non-blank line. Only b"\\n" ends a line: texts hold U+2028 and the like."""
-    offset = len(BOM) if content.startswith(BOM) else 0
-    number, size = 0, len(content)
-    while offset < size:
-        number += 1
-        end = content.find(b"\n", offset)
-        stop = size if end < 0 else end
-        data = content[offset:stop]
-        if data.strip():
+    offset = len(BOM) if content[: len(BOM)] == BOM else 0
+    ends = chain((match.start() for match in NEWLINE.finditer(content, offset)), [len(content)])
+    for number, end in enumerate(ends, start=1):
+        data = bytes(content[offset:end])
+        if data and not data.isspace():
             yield number, offset, data
-        offset = stop + 1
+        offset = end + 1
 
 
 def escape_surrogates(data: bytes) -> bytes:
@@ -92,7 +91,7 @@ def escape_invalid_bytes(data: bytes) -> bytes:
     return ESCAPED_BYTE.sub(lambda m: f"\\\\x{ord(m[0]) - 0xDC00:02x}", text).encode("utf-8")
 
 
-def read_lines(content: bytes, decode: Callable[[bytes], Any]) -> RawFile:
+def read_lines(content: bytes | memoryview, decode: Callable[[bytes], Any]) -> RawFile:
     """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is none).
 
     Two objects on one line are two records; a broken last line is a torn one (the writer was killed); a broken line
@@ -123,9 +122,9 @@ def read_lines(content: bytes, decode: Callable[[bytes], Any]) -> RawFile:
     return raw
 
 
-def is_last(content: bytes, end: int) -> bool:
+def is_last(content: bytes | memoryview, end: int) -> bool:
     """True where nothing but blanks follows a line that ends here."""
-    return not content[end:].strip()
+    return not bytes(content[end:]).strip()
 
 
 def is_utf8(content: bytes) -> bool:

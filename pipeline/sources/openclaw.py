@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -9,13 +10,15 @@ import msgspec
 from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
-from pipeline.sources.jsonl import Fault, RawLine, read_lines
+from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines
 from pipeline.sources.names import NATIVE_NAME, basename
 from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
-from pipeline.sources.openclaw_records import Line, Message, decode_line, iso_time
+from pipeline.sources.openclaw_records import Line, Message, Outline, decode_line, decode_outline, iso_time
 from pipeline.sources.openclaw_steps import StepBuilder
+from pipeline.sources.packed import Packed
 from pipeline.sources.run_artifact_context import companions_of, for_session
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
+from pipeline.sources.spans import Spans, Unread
 from pipeline.sources.summary import run_summary
 from pipeline.sources.tree import Branch, Node, active_branch, is_chain
 
@@ -79,29 +82,59 @@ class OpenClaw:
         raw = read_lines(content, decode_line)
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
-        lines = raw.lines
-        header: Line = lines[0].value
-        session = ParsedSession(
-            source_format="openclaw_sqlite" if context.get("store") else self.name,
-            session_id=header.id if isinstance(header.id, str) else None,
-            session_version=None if header.version is None else str(header.version),
-            truncated=raw.torn,
-            warnings=list(raw.warnings),
-            context=context.get("index", {}),
-            outcome=context.get("outcome"),
-            records_in=len(lines) + raw.torn,
-            record_digests=RecordDigests(content, lines),
-        )
-        body = [row for row in lines[1:] if row.value.type != "session"]
-        session.record_counts["metadata:session"] = len(lines) - len(body)
-        if raw.torn:
-            session.record_counts["torn_last_line"] = 1
+        session, body = begun(raw, content, context)
         branch = branch_of(body)
         note_branch(session, body, branch)
-        build(session, body, branch, rules)
-        session.several_sessions = seems_several(lines)
+        build(session, [body[index] for index in branch.active], rules)
+        session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
         session.head_drop = dropped_head(session, context)
         return session
+
+    def parse_long(self, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession | None:
+        """A very long session in little more memory than its steps take as columns; null where something is wrong
+        with it and it has to be read as any other.
+
+        Read twice: the outlines of all records give the active branch; then each record is decoded by itself.
+        """
+        raw = read_lines(content, decode_outline)
+        if raw.fatal is not None:
+            return None
+        session, body = begun(raw, content, context)
+        spans = Spans(content, body, decode_line)
+        try:
+            nodes = (node_of(row.value, Unread(spans, index, content_of)) for index, row in enumerate(body))
+            branch = branch_of(body, nodes)
+            note_branch(session, body, branch)
+            del raw, body
+            build(session, spans.rows(branch.active), rules, Packed())
+            session.abandoned_steps = abandoned_steps(spans.rows(branch.abandoned), rules)
+        except (ValueError, RecursionError):
+            return None
+        session.head_drop = dropped_head(session, context)
+        return session
+
+
+def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) -> tuple[ParsedSession, list[RawLine]]:
+    """A session with what its header and the kinds of its records say, and the records that are no header."""
+    lines = raw.lines
+    header = lines[0].value
+    session = ParsedSession(
+        source_format="openclaw_sqlite" if context.get("store") else OpenClaw.name,
+        session_id=header.id if isinstance(header.id, str) else None,
+        session_version=None if header.version is None else str(header.version),
+        truncated=raw.torn,
+        several_sessions=seems_several(lines),
+        warnings=list(raw.warnings),
+        context=context.get("index", {}),
+        outcome=context.get("outcome"),
+        records_in=len(lines) + raw.torn,
+        record_digests=RecordDigests(content, lines),
+    )
+    body = [row for row in lines[1:] if row.value.type != "session"]
+    session.record_counts["metadata:session"] = len(lines) - len(body)
+    if raw.torn:
+        session.record_counts["torn_last_line"] = 1
+    return session, body
 
 
 def record_digests(content: bytes, lines: list[RawLine]) -> list[bytes]:
@@ -117,19 +150,22 @@ def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
     return all(first_prompt.strip() not in turn["raw_text"] for turn in session.user_turns)
 
 
-def branch_of(body: list[RawLine]) -> Branch:
-    """The active branch of a session's records."""
+def branch_of(body: list[RawLine], nodes: Iterable[Node] | None = None) -> Branch:
+    """The active branch of a session's records. `nodes`: what the tree needs of them, if that is not to be read off."""
     if is_chain([row.value.id for row in body], [row.value.parentId for row in body]):
         return Branch(active=list(range(len(body))))
-    return active_branch([node_of(row.value) for row in body])
+    return active_branch(list(nodes or (node_of(row.value, content_of(row.value)) for row in body)))
 
 
-def node_of(line: Line) -> Node:
-    """What the tree needs of a record; `content` leaves out the times, so that a repeated write is a duplicate."""
-    message = line.message
-    content = (line.type, line.customType, said(message) if message else line.data)
+def node_of(line: Line | Outline, content: Any) -> Node:
+    """What the tree needs of a record."""
     parent = None if line.parentId is msgspec.UNSET else line.parentId
     return Node(hashable(line.id), hashable(parent), line.parentId is not msgspec.UNSET, content)
+
+
+def content_of(line: Line) -> tuple[Any, ...]:
+    """What a record says, without its times, so that a repeated write is a duplicate."""
+    return (line.type, line.customType, said(line.message) if line.message else line.data)
 
 
 def said(message: Message) -> tuple[Any, ...]:
@@ -155,23 +191,28 @@ def note_branch(session: ParsedSession, body: list[RawLine], branch: Branch) -> 
         session.warnings.append(Fault("missing_parent", line, f"line {line}: its parent is not in the file"))
 
 
-def build(session: ParsedSession, body: list[RawLine], branch: Branch, rules: NormalizeRules) -> None:
-    """Fill steps, user turns, abandoned steps, counts and the run summary."""
+def build(
+    session: ParsedSession, active: Iterable[RawLine], rules: NormalizeRules, packed: Packed | None = None
+) -> None:
+    """Fill steps, user turns, counts and the run summary from the records of the active branch."""
     builder = StepBuilder(rules)
-    active = [body[index] for index in branch.active]
-    times = [iso_time(row.value.timestamp) for row in active]
-    for row, time in zip(active, times, strict=True):
+    times = []
+    for row in active:
+        if time := iso_time(row.value.timestamp):
+            times.append(time)
         take(builder, row, time)
+        if packed is not None:
+            packed.take_over(builder.steps, row.length, rules)
     builder.finish()
     link_background(builder.steps, builder.user_turns, rules)
-    session.steps = builder.steps
+    session.order_ambiguous = any(step["order_ambiguous"] for step in builder.steps)
+    session.run = run_summary(builder, times)
+    session.steps = builder.steps if packed is None else []
+    session.packed_steps = None if packed is None else packed.frame(builder.steps)
     session.user_turns = builder.user_turns
     session.models = list(builder.models)
-    session.order_ambiguous = any(step["order_ambiguous"] for step in builder.steps)
     session.escaped_fields = builder.escaped_fields
     session.record_counts.update(builder.counts)
-    session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
-    session.run = run_summary(builder, [time for time in times if time])
 
 
 def take(builder: StepBuilder, row: RawLine, time: str | None) -> None:
@@ -188,7 +229,7 @@ def take(builder: StepBuilder, row: RawLine, time: str | None) -> None:
         builder.counts[f"unknown_type:{line.type}"] += 1
 
 
-def abandoned_steps(rows: list[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:
+def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:
     """Calls that were executed on a branch left later, with their results: reachable, not dropped."""
     builder = StepBuilder(rules)
     for row in rows:

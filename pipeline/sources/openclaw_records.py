@@ -54,11 +54,23 @@ class Line(msgspec.Struct, gc=False):
     modelId: str | None = None
 
 
+class Outline(msgspec.Struct, gc=False):
+    """A record without its message: what says whether a session is a plain chain of records."""
+
+    type: str | None = None
+    id: Any = None
+    parentId: Any = msgspec.UNSET
+    version: Any = None
+    customType: str | None = None
+    data: Any = None
+
+
 # As OpenClaw writes times: valid but for a day beyond its month, and already in the form that is wanted.
 WRITTEN = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
 )
 LINE = msgspec.json.Decoder(Line)
+OUTLINE = msgspec.json.Decoder(Outline)
 
 
 def decode_line(data: bytes) -> Line:
@@ -67,6 +79,11 @@ def decode_line(data: bytes) -> Line:
         return LINE.decode(data)
     except msgspec.ValidationError as error:
         raise UnexpectedShape(f"a record of unexpected shape: {error}") from error
+
+
+def decode_outline(data: bytes) -> Outline:
+    """A record's outline; ValueError where the bytes are no JSON or no record."""
+    return OUTLINE.decode(data)
 
 
 def blocks_of(message: Message) -> list[Block]:

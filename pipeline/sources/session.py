@@ -1,11 +1,14 @@
 """What every source adapter returns: one session as steps, user turns and counts, before it has a trajectory id."""
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol, overload
+
+import polars as pl
 
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault, RawLine
@@ -14,12 +17,13 @@ from pipeline.sources.jsonl import Fault, RawLine
 class RecordDigests(Sequence[bytes]):
     """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need."""
 
-    def __init__(self, content: bytes, lines: list[RawLine]) -> None:
+    def __init__(self, content: bytes | memoryview, lines: list[RawLine]) -> None:
         self.content = content
-        self.spans = [(line.offset, line.offset + line.length) for line in lines]
+        self.offsets = array("q", (line.offset for line in lines))
+        self.lengths = array("q", (line.length for line in lines))
 
     def __len__(self) -> int:
-        return len(self.spans)
+        return len(self.offsets)
 
     @overload
     def __getitem__(self, index: int) -> bytes: ...
@@ -32,7 +36,8 @@ class RecordDigests(Sequence[bytes]):
 
     @cached_property
     def digests(self) -> list[bytes]:
-        return [blake2b(self.content[begin:end], digest_size=16).digest() for begin, end in self.spans]
+        places = zip(self.offsets, self.lengths, strict=True)
+        return [blake2b(self.content[at : at + length], digest_size=16).digest() for at, length in places]
 
 
 @dataclass
@@ -56,6 +61,7 @@ class ParsedSession:
     head_drop: bool = False
     escaped_fields: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
+    packed_steps: pl.DataFrame | None = None  # all steps of a very long session, as columns; `steps` is empty then
     user_turns: list[dict[str, Any]] = field(default_factory=list)
     abandoned_steps: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary

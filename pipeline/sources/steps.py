@@ -60,7 +60,7 @@ class StepRows:
         if silent is not None:
             self.noise["silent_replies"] += 1
         step: dict[str, Any] = {
-            "step_id": len(self.steps) + 1,
+            "step_id": self.steps[-1]["step_id"] + 1 if self.steps else 1,
             "user_turn": user_turn,
             "message_index": self.message_index if message_index is None else message_index,
             "action_kind": kind,

@@ -1,0 +1,73 @@
+"""Steps of a very long session, turned into columns while it is still being read: a fifth of the memory of rows."""
+
+from typing import Any
+
+import polars as pl
+
+from pipeline.records.session import Step
+from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.background import may_be_open
+from pipeline.tables import from_records
+
+Row = dict[str, Any]
+AT_ONCE = 4 << 20  # raw bytes after which the steps since then become columns
+LATER = ("resolved_by_step", "resolved_by_user_turn", "resolved_status")  # columns that a later record may still fill
+LOOKED_AT = ("step_id", "user_turn", "action_kind", "tool_name_raw", "has_result", "order_ambiguous", *LATER)
+TEXTS = ("arguments", "reflection_text", "result_details")
+
+
+class Packed:
+    """Takes rows over from a builder's list; leaves there those that are looked at once all are known.
+
+    These are: the last one, the first of each user turn, and what background commands are linked by. To number the
+    user turns, to link the commands and to say how the session ended, they are as good as all of them.
+    """
+
+    def __init__(self) -> None:
+        self.frames: list[pl.DataFrame] = []
+        self.left = 0  # rows at the head of the builder's list that are packed already
+        self.raw_bytes = 0
+
+    def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
+        """Pack the builder's steps if so many bytes have been read since the last time."""
+        self.raw_bytes += raw_bytes
+        if self.raw_bytes < AT_ONCE:
+            return
+        self.raw_bytes = 0
+        fresh = steps[self.left :]
+        self.frames.append(from_records(fresh, Step).shrink_to_fit())
+        steps[self.left :] = kept(steps, self.left, rules)
+        self.left = len(steps)
+
+    def frame(self, steps: list[Row]) -> pl.DataFrame:
+        """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
+        whole = pl.concat([*self.frames, from_records(steps[self.left :], Step)])
+        known = {step["step_id"]: step for step in steps}
+        filled = [
+            pl.Series(name, [known[one][name] if one in known else None for one in whole["step_id"]], whole[name].dtype)
+            for name in LATER
+        ]
+        return whole.with_columns(filled)
+
+
+def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
+    """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
+    found = []
+    for index in range(first, len(steps)):
+        step = steps[index]
+        if may_be_linked(step, rules):
+            found.append(step)
+        elif (
+            index in (0, len(steps) - 1)
+            or step["user_turn"] != steps[index - 1]["user_turn"]
+            or step["order_ambiguous"]
+        ):
+            found.append({name: step[name] for name in LOOKED_AT} | dict.fromkeys(TEXTS))
+    return found
+
+
+def may_be_linked(step: Row, rules: NormalizeRules) -> bool:
+    """True for a step that leaves a command running, or that may tell the end of one."""
+    details = step["result_details"]
+    polls = step["tool_name_raw"] in rules.background.process_tools
+    return polls or (details is not None and may_be_open(details, rules))
