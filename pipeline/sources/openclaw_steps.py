@@ -15,6 +15,7 @@ from pipeline.sources.steps import StepRows, pointer
 
 # Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
+USAGE = (("input", "input"), ("output", "output"), ("total", "totalTokens"))  # our name, the message's
 
 
 class Result(msgspec.Struct, gc=False):
@@ -101,14 +102,17 @@ class StepBuilder(StepRows):
             self.models[f"{message.provider}/{message.model}" if message.provider else message.model] = None
         self.last_stop = message.stopReason
         self.last_error = as_text(message.errorMessage)
-        usage = message.usage or {}
-        for ours, theirs in (("input", "input"), ("output", "output"), ("total", "totalTokens")):
-            if isinstance(usage.get(theirs), int):
-                self.usage[ours] += usage[theirs]
+        usage = message.usage
+        if not usage:
+            return
+        for ours, theirs in USAGE:
+            count = usage.get(theirs)
+            if isinstance(count, int):
+                self.usage[ours] = self.usage.get(ours, 0) + count  # += of a Counter takes three times as long
         cost = usage.get("cost")
         if isinstance(cost, dict) and isinstance(cost.get("total"), int | float):
             micro_usd = cost["total"] * 1e6  # a sum of integers is the same on every machine
-            self.usage["micro_usd"] += round(micro_usd) if isfinite(micro_usd) else 0
+            self.usage["micro_usd"] = self.usage.get("micro_usd", 0) + (round(micro_usd) if isfinite(micro_usd) else 0)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
@@ -208,6 +212,10 @@ class StepBuilder(StepRows):
 
 def paired(calls: list[Block], results: list[Result]) -> Pairing:
     """pair() of a message's calls and the results after it; most come back one by one in the order of the calls."""
+    if not calls and not results:
+        return Pairing()
+    if len(calls) == len(results) == 1 and calls[0].id and calls[0].id == results[0].message.toolCallId:
+        return Pairing({0: 0})
     ids = [call.id for call in calls]
     if ids == [one.message.toolCallId for one in results] and all(ids) and len(set(ids)) == len(ids):
         return Pairing({index: index for index in range(len(ids))})
