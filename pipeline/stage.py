@@ -4,6 +4,7 @@ import ast
 import hashlib
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -77,21 +78,37 @@ def stage(scope: Scope) -> Callable[[Callable[..., Any]], Stage]:
     return declare
 
 
+Parsed = tuple[str, list[tuple[str, str | None]]]
+PARSED: dict[str, Parsed] = {}  # digest of a module's bytes -> what parsing them gave; may be kept from run to run
+
+
 @cache
 def module_source(name: str) -> tuple[str, tuple[str, ...]]:
-    """AST dump of a project module (comments and layout do not count) and the project modules it imports."""
+    """Digest of a project module's AST (comments and layout do not count) and the project modules it imports."""
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return "", ()
-    tree = ast.parse(Path(spec.origin).read_bytes())
-    found: set[str] = set()
+    content = Path(spec.origin).read_bytes()
+    key = hashlib.sha256(sys.version.encode() + content).hexdigest()
+    if key not in PARSED:
+        PARSED[key] = parsed(content)
+    tree, imports = PARSED[key]
+    found = {module for module, _ in imports}
+    found.update(f"{module}.{one}" for module, one in imports if one is not None and is_module(module, one))
+    return tree, tuple(sorted(found))
+
+
+def parsed(content: bytes) -> Parsed:
+    """Digest of the AST of a module's bytes, and (module, name or null) of each import of this project in it."""
+    tree = ast.parse(content)
+    found: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            found += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names if is_module(node.module, alias.name))
-    return ast.dump(tree), tuple(sorted(one for one in found if one.split(".")[0] == PROJECT))
+            found += [(node.module, alias.name) for alias in node.names]
+    ours = [(module, name) for module, name in found if module.split(".")[0] == PROJECT]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
 
 
 def is_module(package: str, name: str) -> bool:

@@ -159,6 +159,11 @@ class DataFolder:
             raise WrongUse(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
         return False
 
+    @property
+    def code_file(self) -> Path:
+        """What parsing the program's modules gave, so that the next command need not parse them again."""
+        return self.work / "code.json"
+
     def manifest_file(self, stage: str) -> Path:
         return self.work / "manifests" / f"{stage}.json"
 

@@ -1,6 +1,7 @@
 """Bring a data folder up to date as far as a verb needs, and report what happened."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,8 @@ from pipeline.release.publish import publish
 from pipeline.rules.base import CHOSEN
 from pipeline.rules.packet import PacketRules
 from pipeline.run import Run, StageReport
-from pipeline.store import DataFolder, write_json
+from pipeline.stage import PARSED, Parsed
+from pipeline.store import DataFolder, read_json, write_json
 
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
 
@@ -64,7 +66,7 @@ class Tables:
 
 def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -> Done:
     """Run every stale stage up to the verb's; publish for `release`."""
-    with data.locked():
+    with data.locked(), remembered_code(data):
         judge = judge_of(data, settings, progress.asking) if verb in STAGED_JUDGE else None
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
@@ -85,6 +87,25 @@ def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:
     if settings.unmatched is not None:
         CHOSEN[PacketRules.FILE] = {"unmatched": settings.unmatched}
     return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
+
+
+@contextlib.contextmanager
+def remembered_code(data: DataFolder) -> Iterator[None]:
+    """The program's modules are parsed for their digests only where they have changed since the last run here."""
+    known = know_code(data)
+    yield
+    if known != PARSED:
+        write_json(data.code_file, PARSED)
+
+
+def know_code(data: DataFolder) -> dict[str, Parsed]:
+    """What the last run here knew of the program's modules."""
+    found = read_json(data.code_file)
+    known = {
+        key: (tree, [(module, name) for module, name in imports]) for key, (tree, imports) in (found or {}).items()
+    }
+    PARSED.update(known)
+    return known
 
 
 def engine(settings: Settings, chains: list[Chain]) -> Engine:
@@ -134,6 +155,7 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
 
 def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
+    know_code(data)
     run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings))
     run.plan(FLOW)
     return run

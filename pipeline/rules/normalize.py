@@ -30,6 +30,7 @@ class UserKindRule(Record):
 
     id: str
     kind: str
+    holds: str = ""
     pattern: str
     own_words: bool
 
@@ -38,6 +39,7 @@ class EnvelopeRule(Record):
     """Text around a user's words."""
 
     id: str
+    holds: str = ""
     pattern: str
 
 
@@ -99,8 +101,8 @@ class NormalizeRules(Rules):
         return [(re.compile(rule.pattern), rule) for rule in self.user_kinds]
 
     @cached_property
-    def envelope_patterns(self) -> list[re.Pattern[str]]:
-        return [re.compile(rule.pattern) for rule in self.envelopes]
+    def envelope_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(rule.pattern), rule.holds) for rule in self.envelopes]
 
     @cached_property
     def silent_patterns(self) -> list[tuple[re.Pattern[str], str]]:
@@ -160,7 +162,11 @@ class NormalizeRules(Rules):
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
         rest = re.sub(self.leading_notices, "", raw_text)
         texts = (raw_text,) if rest == raw_text else (raw_text, rest)
-        matched = [rule for pattern, rule in self.kind_patterns if any(pattern.search(one) for one in texts)]
+        matched = [
+            rule
+            for pattern, rule in self.kind_patterns
+            if rule.holds in raw_text and any(pattern.search(one) for one in texts)
+        ]
         kinds = list(dict.fromkeys(rule.kind for rule in matched))
         only_notices = kinds == ["system_notice"] and self.own_words(raw_text).strip() != ""
         if not kinds or only_notices:
@@ -169,6 +175,7 @@ class NormalizeRules(Rules):
 
     def own_words(self, raw_text: str) -> str:
         """The user's words without the envelope."""
-        for pattern in self.envelope_patterns:
-            raw_text = pattern.sub("", raw_text)
+        for pattern, holds in self.envelope_patterns:
+            if holds in raw_text:
+                raw_text = pattern.sub("", raw_text)
         return raw_text.strip()

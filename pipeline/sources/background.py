@@ -26,6 +26,8 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
     """
     known = rules.background
+    if not any(step["result_details"] and may_be_open(step["result_details"], rules) for step in steps):
+        return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
     unnoticed: dict[str, Row] = {}  # process or approval id -> step, of what no notice has ended
     turns = notices_before(user_turns, rules)

@@ -19,8 +19,8 @@ class RecordDigests(Sequence[bytes]):
 
     def __init__(self, content: bytes | memoryview, lines: list[RawLine]) -> None:
         self.content = content
-        self.offsets = array("q", (line.offset for line in lines))
-        self.lengths = array("q", (line.length for line in lines))
+        self.offsets = array("q", [line.offset for line in lines])
+        self.lengths = array("q", [line.length for line in lines])
 
     def __len__(self) -> int:
         return len(self.offsets)
