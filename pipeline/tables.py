@@ -5,11 +5,15 @@ from collections.abc import Iterator
 from functools import cache
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import polars as pl
-import pyarrow as pa
 from pydantic import BaseModel
+
+if (
+    TYPE_CHECKING
+):  # at run time where it is used: a command that redoes nothing does without it, for a quarter second less
+    import pyarrow as pa
 
 SCALARS: dict[Any, pl.DataType] = {
     str: pl.String(),
@@ -19,7 +23,6 @@ SCALARS: dict[Any, pl.DataType] = {
     bytes: pl.Binary(),
 }
 SMALL_BYTES, LARGE_BYTES = 1 << 20, 16 << 20
-BYTES_IN_LISTS = pa.large_list(pa.large_binary())
 
 
 def dtype(hint: Any) -> pl.DataType:
@@ -84,6 +87,8 @@ def cells(rows: list[dict[str, Any]], name: str) -> list[Any]:
 
 def column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
     """Values as a column of a type; where one is of another type, polars' row builder converts it or refuses it."""
+    import pyarrow as pa
+
     try:
         if isinstance(kind, pl.List | pl.Struct):  # arrow takes these in a tenth of polars' time
             return pl.Series(name, pa.array(values, arrow_type(kind)))
@@ -93,7 +98,7 @@ def column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
 
 
 @cache
-def arrow_type(kind: pl.DataType) -> pa.DataType:
+def arrow_type(kind: pl.DataType) -> "pa.DataType":
     """The arrow type of a polars type."""
     return pl.Series([], dtype=kind).to_arrow().type
 
@@ -104,17 +109,21 @@ def shared_bytes(name: str, values: list[bytes | None]) -> pl.Series:
     (Bytes outside a list would be: polars copies a lone value each time that a table of one row is passed on.) Small
     ones are copied together, which takes less time than telling arrow where each of them is.
     """
+    import pyarrow as pa
+
     chunks = [
         bytes_chunk([*several])
         for _, several in groupby(values, lambda value: id(value) if value and len(value) > SMALL_BYTES else None)
     ]
-    column = pl.from_arrow(pa.chunked_array(chunks, BYTES_IN_LISTS), rechunk=False)
+    column = pl.from_arrow(pa.chunked_array(chunks, pa.large_list(pa.large_binary())), rechunk=False)
     assert isinstance(column, pl.Series)
     return column.alias(name)
 
 
-def bytes_chunk(values: list[bytes | None]) -> pa.Array:
+def bytes_chunk(values: list[bytes | None]) -> "pa.Array":
     """Lists of one value; a single value stays in the memory in which it is."""
+    import pyarrow as pa
+
     known = [value for value in values if value is not None]
     ends = pa.array([0, *accumulate(map(len, known))], pa.int64()).buffers()[1]
     data = known[0] if len(known) == 1 else b"".join(known)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
@@ -69,6 +68,8 @@ def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Buildin
 
 def sorted_rows(path: Path) -> Iterator[tuple[str, str, list[str], str]]:
     """Rows of one shard in their order, a few in memory at a time."""
+    import pyarrow.parquet as pq  # only a release that is made anew needs it
+
     for batch in pq.ParquetFile(path).iter_batches(batch_size=BATCH):
         for row in batch.to_pylist():
             yield row["source_model"], row["trajectory_id"], row["files"], row["line"]

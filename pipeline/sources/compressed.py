@@ -1,7 +1,5 @@
 """Files as they lie on disk -> bytes: .gz and .zst inputs are read through, known by their magic, not their name."""
 
-import pyarrow as pa
-
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 
@@ -10,6 +8,8 @@ def decompressed(data: bytes) -> bytes:
     kind = next((name for magic, name in MAGIC.items() if data.startswith(magic)), None)
     if kind is None:
         return data
+    import pyarrow as pa  # takes a quarter of a second, which most commands can do without
+
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:
             return bytes(stream.read())
