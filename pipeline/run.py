@@ -93,7 +93,8 @@ class Run:
         if stages[0].judge and self.judge and chains and waits(stages[0], self.judge):
             self.ask_ahead(stages[0], chains, self.judge)
         engine = Serial() if waits(stages[0], self.judge) else self.choose(chains)
-        worker = Worker(self.data.root, self.judge, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        judge = self.judge if any(stage.judge for stage in stages) else None  # one with a ledger stays in this process
+        worker = Worker(self.data.root, judge, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
         for chain, result in engine.run(worker.carry_out, chains):
             for outcome in lost(chain, result) if isinstance(result, Lost) else result:

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from pipeline.engines.protocol import Engine
 from pipeline.engines.serial import Serial
 from pipeline.errors import StageFailed
 from pipeline.flow import FLOW
+from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.intake import take_in
 from pipeline.records.session import TraceSummaries, TraceSummaryRow, Trajectories
 from pipeline.run import Run, rounds
@@ -139,6 +141,23 @@ def test_a_shard_that_fails_is_named_and_the_others_are_done(engine: Engine, sma
     assert reports["normalize"].redone == reports["fussy"].stale == reports["fussy"].redone + 1
     assert len(list((data.work / "trace_summary_row").glob("*.parquet"))) == reports["fussy"].redone
     assert not data.manifest_file("fussy").exists()
+
+
+class Outside(RulesJudge):
+    """A judge outside the program, with something that no other process can have."""
+
+    embedded = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def test_a_judge_outside_the_program_stays_in_one_process(small: Ran, tmp_path: Path) -> None:
+    data = DataFolder(few_shards(tmp_path / "data", 7))
+    stages = FLOW[: [one.name for one in FLOW].index("ask_a") + 1]
+    run = Run(data, take_in(data, small.raw, None, save=True), Outside(), lambda _: Processes(2))
+    assert [report.failed for report in run.bring(stages, lambda *_: None)] == [{}] * len(stages)
 
 
 def test_shards_wait_for_each_other_only_where_the_whole_corpus_is_read() -> None:
