@@ -70,11 +70,13 @@ def structural(facts: pl.DataFrame, texts: pl.DataFrame, rules: FlagRules) -> li
 
 
 def retries(facts: pl.DataFrame, failed: pl.Expr) -> pl.DataFrame:
-    """Calls of a tool with the same arguments as a call that failed in an earlier message of the trajectory."""
+    """Calls of a tool with the same arguments whose last run, in an earlier message of the trajectory, had failed."""
     call = [*TRAJECTORY_KEY, "tool", "real_arguments"]
     known = facts.filter(pl.col("real_arguments").is_not_null() & pl.col("tool").is_not_null())
-    first = known.filter(failed).group_by(call, maintain_order=True).agg(failed_at=pl.col("message_index").min())
-    return known.join(first, on=call, maintain_order="left").filter(pl.col("message_index") > pl.col("failed_at"))
+    runs = known.group_by(*call, "message_index", maintain_order=True).agg(failed=failed.any())
+    before = runs.sort("message_index", maintain_order=True).with_columns(again=pl.col("failed").shift(1).over(call))
+    again = before.filter(pl.col("again").fill_null(False)).select(*call, "message_index")
+    return known.join(again, on=[*call, "message_index"], how="semi", maintain_order="left")
 
 
 def fired(steps: pl.DataFrame, flag: str, rule_id: str, field: str) -> pl.DataFrame:

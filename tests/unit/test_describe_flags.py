@@ -21,6 +21,11 @@ FIRES = [
     ("uncertainty", "I can't tell whether it worked."),
     ("uncertainty", "It is unclear what the user wants."),
     ("uncertainty", "我不确定用户的意思。"),
+    ("uncertainty", '"Friday" could mean the 8th or the 15th.'),
+    ("uncertainty", "Still not sure about it."),
+    ("hedge", "My best guess is the cache."),
+    ("capability_gap", "There is no network access here."),
+    ("capability_gap", "I could not log in."),
     ("hedge", "This is probably fixed."),
     ("hedge", "It seems to be a bug."),
     ("hedge", "That should work now."),
@@ -56,6 +61,11 @@ SILENT = [
     ("uncertainty", "The user is not sure about the date."),
     ("uncertainty", "I should not assume the port."),
     ("uncertainty", "I know the path."),
+    ("uncertainty", "Anna is still not sure."),
+    ("uncertainty", "The uncertainty of the measurement is 0.2."),
+    ("uncertainty", "Assuming you have docker, run make."),
+    ("uncertainty", "My assumption was right."),
+    ("hedge", "It looks like this:"),
     ("hedge", "Let me think about it."),
     ("hedge", "The list is done."),
     ("hedge", "Unlikely events are logged."),
@@ -153,6 +163,11 @@ MEMORY_WRITE = [
     (shell("echo x >> memory/a.md"), True),
     (call("memory_store", {"text": "x"}), True),
     (call("write", {"path": "MEMORY.md"}, "Tool write not found", {}, result_is_error=True), True),
+    (call("write", {"path": "/home/u/.openclaw/workspace-a/memory/topics/x.md"}), True),
+    (call("write", {"path": "/srv/bot/memory/2026-01-01-evening.md"}), True),
+    (shell("mv MEMORY.md old.md"), True),
+    (call("write", {"path": "docs/memory.md"}), False),
+    (call("write", {"path": "src/memory/cache.json"}), False),
     (call("read", {"path": "MEMORY.md"}), False),
     (shell("cat memory/a.md"), False),
     (call("write", {"path": "notes.md"}), False),
@@ -213,7 +228,7 @@ def test_retry_of_failed() -> None:
         call("process", {"command": "x"}),
     )
     flagged = ["retry_of_failed" in one["auto_flags"] for one in found]
-    assert flagged == [False, False, True, True, False, False]
+    assert flagged == [False, False, True, False, False, False]  # the run at place 2 went well
 
 
 def test_a_wrapped_retry_is_the_same_call() -> None:
