@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from pipeline.construct.shell_parse import Simple, read_shell
+from pipeline.construct.shell_plain import read_plain
 from pipeline.construct.shell_programs import inline, program_part, statement, statement_part
 from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.construct.shell_words import WordReader
@@ -128,6 +129,9 @@ class Shell:
             writes = program_part(text, self.rules.interpreters[0], self.table, self.rules)
             done = [writes] if writes.effect else []
             return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *done]
+        plain = read_plain(text)
+        if plain is not None:
+            return plain, []
         try:
             simples, broken = read_shell(text)
         except RecursionError:  # thousands of nested brackets: no command that anybody ran
