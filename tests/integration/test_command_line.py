@@ -99,7 +99,7 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
     return call_all(
         {
             "help": ["--help"],
-            "no_such_verb": ["audit"],
+            "no_such_verb": ["frobnicate"],
             "no_such_stage": ["run", *on, "--to", "nonsense"],
             "no_such_fulltax_stage": ["annotate", *on, "--stage", "d"],
             "no_such_judge": ["run", *on, "--judge", "oracle"],
@@ -130,7 +130,7 @@ def calls(small: Ran, nasty: Path, out: Path) -> dict[str, Ended]:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("no_such_verb", "No such command 'audit'"),
+        ("no_such_verb", "No such command 'frobnicate'"),
         ("no_such_stage", "error: --to nonsense: there is no such stage. Use one of: normalize, enrich, "),
         ("no_such_fulltax_stage", "error: --stage d: FullTax has no such stage. Use a, b1, b2 or c."),
         ("no_such_judge", "error: judge oracle: there is no such judge. Use one of: rules, openai."),
