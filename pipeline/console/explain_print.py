@@ -229,7 +229,9 @@ def print_alignment(found: Row, console: Console) -> None:
         return
     rules = " and ".join(map(in_words, found["rules"])) or "no rule"
     line(console, Text("tool_name ", style="dim") + Text(safe(str(found["tool_name"])), style="bold"))
-    line(console, f"written {found['tool_name_raw']}; {found['alignment_case']}, by {rules}", 6)
+    behind = found["previous_tool_name"] if found["previous_tool_name"] != found["tool_name_raw"] else None
+    written = f"written {found['tool_name_raw']}{f', meant {behind}' if behind else ''}"
+    line(console, f"{written}; {found['alignment_case']}, by {rules}", 6)
 
 
 def print_flag(found: Row, console: Console) -> None:
