@@ -35,20 +35,22 @@ class Processes:
         again, alone; the one at which a worker dies again is Lost, the others are not."""
         waiting = deque(tasks)
         while waiting:
-            for task in (yield from pooled(function, waiting, min(self.workers, len(waiting)))):
-                if (yield from pooled(function, deque([task]), 1)):
+            suspects = deque((yield from pooled(function, waiting, self.workers, AHEAD)))
+            while suspects:
+                for task in (yield from pooled(function, suspects, 1, 0)):
                     yield task, Lost(GONE)
 
 
 def pooled(
-    function: Callable[[Task], Result], waiting: deque[Task], workers: int
+    function: Callable[[Task], Result], waiting: deque[Task], workers: int, ahead: int
 ) -> Generator[tuple[Task, Result], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
     flying: dict[Future[Any], Task] = {}
     try:
+        workers = min(workers, len(waiting))
         with pool(function, workers) as executor:
             while waiting or flying:
-                while waiting and len(flying) < workers + AHEAD:
+                while waiting and len(flying) < workers + ahead:
                     with interrupts_held():
                         flying[executor.submit(carry_out, waiting[0])] = waiting[0]
                     waiting.popleft()

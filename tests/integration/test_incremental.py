@@ -14,7 +14,7 @@ from pipeline.flow import FLOW
 pytestmark = pytest.mark.slow
 
 # Stages that come before the first one that reads risk.toml, or beside it.
-BEFORE_RISK = {"normalize", "describe", "summary", "align", "fuse", "coverage"}
+BEFORE_RISK = {"normalize", "fingerprint", "describe", "summary", "align", "fuse", "coverage"}
 
 
 def stamps(data: Path) -> dict[str, int]:
@@ -92,7 +92,12 @@ def test_an_added_session_redoes_one_shard_and_removing_it_gives_the_former_rele
     ("name", "old", "new", "kept"),
     [
         ("risk.toml", r"(?m)^weight = 2\.2$", "weight = 9.9", BEFORE_RISK),
-        ("release.toml", r"(?m)^test_share = 0\.1", "test_share = 0.3", {s.name for s in FLOW} - {"split", "merge"}),
+        (
+            "release.toml",
+            r"(?m)^test_share = 0\.1",
+            "test_share = 0.3",
+            {s.name for s in FLOW} - {"split", "merge", "fingerprint"},
+        ),
     ],
 )
 def test_an_edited_rule_file_redoes_what_reads_it_and_what_depends_on_that(
