@@ -3,7 +3,7 @@
 import polars as pl
 
 from pipeline.records.base import STEP_KEY
-from pipeline.rules.flags import FlagRules
+from pipeline.rules.flags import FlagRules, TextRule
 
 EVIDENCE = {"flag": pl.String, "rule_id": pl.String, "field": pl.String, "start": pl.Int64, "end": pl.Int64}
 
@@ -17,9 +17,17 @@ def text_evidence(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
     nothing = pieces.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
     if pieces.is_empty():
         return nothing
-    taken_back = {flag: rules.unless(flag) for flag in {rule.flag for rule in rules.texts}}
-    found = [hits(pieces, rule.pattern, taken_back[rule.flag], rule.flag, rule.id) for rule in rules.texts]
+    flags = {rule.flag for rule in rules.texts}
+    open_to = {flag: not_taken_back(pieces, rules.unless(flag)) for flag in flags}
+    found = [hits(open_to[rule.flag], rule) for rule in rules.texts]
     return pl.concat([nothing, *found])
+
+
+def not_taken_back(pieces: pl.DataFrame, unless: list[str]) -> pl.DataFrame:
+    """The pieces in which nothing takes a flag back; one union, so that a pattern is compiled once a shard."""
+    if not unless:
+        return pieces
+    return pieces.filter(~pl.col("piece").str.contains("|".join(f"(?:{one})" for one in unless)))
 
 
 def own_pieces(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
@@ -45,18 +53,19 @@ def field_pieces(steps: pl.LazyFrame, name: str, anything: str, rules: FlagRules
     )
 
 
-def hits(pieces: pl.DataFrame, pattern: str, unless: list[str], flag: str, rule_id: str) -> pl.DataFrame:
+def hits(pieces: pl.DataFrame, rule: TextRule) -> pl.DataFrame:
     """Where one rule fires. Byte offsets of `find` are turned into code points."""
-    found = pieces.filter(pl.col("piece").str.contains(pattern))
-    if unless:
-        found = found.filter(~pl.any_horizontal(pl.col("piece").str.contains(one) for one in unless))
-    before = pl.col("piece").cast(pl.Binary).bin.slice(0, pl.col("piece").str.find(pattern)).cast(pl.String)
-    start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
+    found = pieces.with_columns(hit=pl.col("piece").str.extract(rule.pattern, 0)).filter(pl.col("hit").is_not_null())
+    if found.is_empty():
+        start = pl.col("offset")
+    else:
+        before = pl.col("piece").cast(pl.Binary).bin.slice(0, pl.col("piece").str.find(rule.pattern)).cast(pl.String)
+        start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
     return found.select(
         *STEP_KEY,
-        flag=pl.lit(flag),
-        rule_id=pl.lit(rule_id),
+        flag=pl.lit(rule.flag),
+        rule_id=pl.lit(rule.id),
         field="field",
         start=start,
-        end=start + pl.col("piece").str.extract(pattern, 0).str.len_chars().cast(pl.Int64),
+        end=start + pl.col("hit").str.len_chars().cast(pl.Int64),
     )
