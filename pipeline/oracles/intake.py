@@ -11,7 +11,7 @@ from pipeline.errors import UnreadableInput
 from pipeline.oracles.bfcl import Category, outcomes, read_categories
 from pipeline.oracles.files import OracleFiles
 from pipeline.oracles.jsonl import read_oracle
-from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, SessionNames, TaskSessions
+from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_TASK, SessionNames, TaskSessions
 from pipeline.rules.oracle import OracleRules
 
 Row = dict[str, Any]
@@ -36,8 +36,11 @@ def read_oracles(
     Raises UnreadableInput for a file that cannot be opened.
     """
     found = OracleInput(files=files.counts())
+    told = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
     for path in files.jsonl:
         read_jsonl(found, path, files.name(path), names, rules)
+    for row in found.rows:
+        check_task(found, row, told.get((row["source_model"], row["basename"])))
     categories = read_categories(files, models, rules)
     tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
     for category in categories:
@@ -62,6 +65,19 @@ def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, r
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
         found.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
+
+
+def check_task(found: OracleInput, row: Row, told: str | None) -> None:
+    """A row that names another task than the run manifest does for its session is joined with nothing: a fault."""
+    if told is None or row["task_id_canonical"] in (None, told):
+        return
+    row |= {"sessions_named": 0, "unjoined": OTHER_TASK}
+    file, _, line = row["row_id"].rpartition(":")
+    message = (
+        f"{file}: line {line}: names the task {row['task_id']} for the session {row['native_session_basename']}, but "
+        f"the run manifest says {told}. It is not used; correct the one that is wrong and run again."
+    )
+    found.faults.append({"reason": "oracle_other_task", "file": file, "line": int(line), "message": message})
 
 
 def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:

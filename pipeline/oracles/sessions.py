@@ -7,7 +7,7 @@ from typing import Any
 
 from pipeline.rules.oracle import OracleRules
 
-NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS = "no_manifest_row", "ambiguous_attempts"
+NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
 
 
 @dataclass(frozen=True)

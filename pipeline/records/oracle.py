@@ -47,7 +47,9 @@ class OracleRow(OracleRecord):
     basename: str | None  # the session basename that it names, as the sessions here are called; null: it names none
     sessions_named: int  # distinct sessions of this source model that it can mean; it joins only where it is one
     by_session_id: bool  # its session id decides, because it names no basename, or one that several sessions have
-    unjoined: str | None  # why it names no session: no_manifest_row | ambiguous_attempts; null where it names one
+    unjoined: (
+        str | None
+    )  # why it names no session: no_manifest_row | ambiguous_attempts | other_task; null where it does
 
 
 class OracleCategory(Record):

@@ -118,9 +118,7 @@ class Trajectory(Keyed):
     parent_trajectory_id: str | None
     session_id: str | None
     native_session_basename: str
-    aliases: list[
-        str
-    ]  # other basenames by which an outcome may mean it: of its copies, and the one where it was written
+    aliases: list[str]  # other basenames that mean it: of its copies, and the one where it was written
     subset: str | None
     task_id: str | None
     attempt: int | None

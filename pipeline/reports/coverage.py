@@ -30,7 +30,8 @@ COLUMNS = {
     "unmatched_sessions": "trajectories without an outcome record",
     "contradictions": "trajectories whose records contradict each other",
     "oracle_rows": "outcome records that were read",
-    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here",
+    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here, or name "
+    "another task than the run manifest does",
     "no_manifest_row": "of `unmatched_rows`, tasks for which the run manifest names no session",
     "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, of which nothing says which was scored",
     "ambiguous_basenames": "of `unmatched_rows`, those whose name several sessions have",

@@ -182,6 +182,16 @@ def test_without_a_manifest_nothing_is_joined_and_a_person_is_told(tmp_path: Pat
     assert (rows["oracle_rows"], rows["unmatched_rows"], rows["no_manifest_row"]) == (6, 6, 6)
 
 
+def test_the_manifest_may_lie_beside_the_tree(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    corpus.write_manifest()
+    (corpus.raw / "run_manifest.jsonl").rename(corpus.tree / "run_manifest.jsonl")
+    corpus.manifest.clear()
+    found = corpus.read()
+    assert (found.faults, found.intake.counts["run_manifest"]) == ([], 1)
+    assert found.verdicts() == {("scored", True): 5, ("scored", False): 1}
+
+
 def test_scores_without_results_give_failures_only(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.file("multiple", "result").unlink()

@@ -178,10 +178,19 @@ def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
     for task in ("t4", "t4", "t5"):
         corpus.manifest.append({"source_model": MODEL, "native_session_basename": "twice", "task_id": task})
     corpus.manifest.append({"source_model": MODEL, "native_session_basename": "nobody", "task_id": "t6"})
+    said = {"upper": "t1", "plain": "t2"}  # for plain another task than the manifest says
+    rows = [
+        {"source_model": MODEL, "native_session_basename": n, "task_id": t, "success": True} for n, t in said.items()
+    ]
+    (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
     found = corpus.bring()
+    assert {name: row["oracle_outcome"] for name, row in found.fused(MODEL).items() if row["oracle"]} == {
+        "Upper": "pass"
+    }
     tasks = {(row["task_id"], row["subset"]) for row in found.fused(MODEL).values()}
     assert tasks == {("t1", None), ("simple_7", "simple_python"), (None, None)}
-    assert found.faults == ["run_manifest_ambiguous", "run_manifest_several_tasks"]
+    assert found.faults == ["run_manifest_ambiguous", "run_manifest_several_tasks", "oracle_other_task"]
+    assert "rows.jsonl: line 2: names the task t2" in found.done.faults[2]["message"]
     assert "2 sessions are called m/twin" in found.done.faults[0]["message"]
     assert "run_manifest.jsonl:4" in found.done.faults[1]["message"]
     assert "run_manifest.jsonl:6" in found.done.faults[1]["message"]

@@ -17,7 +17,7 @@ from pipeline.fulltax.checks import check
 from pipeline.fulltax.repair import annotate
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.records.evidence import Descriptor
-from pipeline.records.oracle import Coverage, EventDescriptor, Fused, OracleRow
+from pipeline.records.oracle import Contradiction, Coverage, EventDescriptor, Fused, OracleRow
 from pipeline.records.packet import Evidence, Packet, PacketIndex
 from pipeline.records.release import Master
 from pipeline.records.risk import Onset, Risk, StepRisk
@@ -159,7 +159,7 @@ def test_evidence_has_no_field_of_oracle_risk_slice_or_onset_candidates() -> Non
     assert {"oracle_outcome", "risk_bucket", "risk_score", "slice_label", "risk_signals", "onset_candidates"} < left_out
 
 
-FORBIDDEN = (Packet, Fused, OracleRow, Risk, StepRisk, Onset, EventDescriptor, Coverage)
+FORBIDDEN = (Packet, Fused, OracleRow, Risk, StepRisk, Onset, EventDescriptor, Coverage, Contradiction)
 
 
 @pytest.mark.parametrize("stage", [s for s in FLOW if ".fulltax." in s.call.__module__], ids=lambda stage: stage.name)
