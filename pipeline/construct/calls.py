@@ -1,13 +1,10 @@
 """Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row a distinct call."""
 
-import json
-import re
-from collections.abc import Iterable
 from typing import Any
 
-import msgspec
 import polars as pl
 
+from pipeline.construct.arguments import CALL, clean, read_calls
 from pipeline.construct.shell import Meaning, Shell
 from pipeline.construct.shell_table import Part
 from pipeline.records.evidence import Descriptor
@@ -15,13 +12,6 @@ from pipeline.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from pipeline.rules.shell import ShellRules
 from pipeline.tables import column, schema
 
-DECODE = msgspec.json.Decoder().decode
-CALL = ["tool_name_raw", "arguments"]
-READ = ["action", "command", "program", "statement", "path", "url", "recipient", "subject"]
-ACTION, COMMAND = READ.index("action"), READ.index("command")
-READ_SCHEMA = pl.Schema(
-    [(name, pl.String()) for name in (*CALL, "tool", "inner", *READ)] + [("patch", pl.List(pl.String))]
-)
 DOING_SCHEMA = pl.Schema(
     {
         "event_type": pl.String(),
@@ -58,136 +48,6 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     said = meanings(done, shell_rules)
     joined = done.join(said, on=["kind", "said"], how="left", nulls_equal=True, maintain_order="left")
     return joined.select(*CALL, "tool", *decided(rules))
-
-
-def read_calls(distinct: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
-    """Real tool name and the arguments that rules look at; the only loop over distinct calls."""
-    reader = CallReader(rules)
-    rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
-    return pl.DataFrame(rows, schema=READ_SCHEMA, orient="row").with_columns(
-        look_up=pl.col("tool").str.to_lowercase(), action_low=pl.col("action").str.to_lowercase()
-    )
-
-
-class CallReader:
-    """Reads one call's JSON arguments."""
-
-    def __init__(self, rules: DescribeRules) -> None:
-        self.prefix = re.compile(rules.name_prefix)
-        self.patch_file = re.compile(rules.arguments.patch_file)
-        self.patch_fields = rules.arguments.patch
-        self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
-        self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
-        self.names: dict[str | None, tuple[str | None, str]] = {}
-        self.fields: dict[str, str] = {}
-        # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
-        self.columns: dict[str, list[tuple[int, int]]] = {}
-        for place, one in enumerate(READ):
-            for rank, name in enumerate(getattr(rules.arguments, one)):
-                self.columns.setdefault(self.plain_name(name), []).append((place, rank))
-
-    def read(self, raw: str | None, text: str | None) -> list[Any]:
-        """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
-        found = loads(text)
-        tool, low = self.bare(raw)
-        inner = None
-        wrapper = self.wrappers.get(low)
-        if wrapper:
-            name = first_text(found, wrapper.name_fields)
-            if name:
-                tool, low = self.bare(name)
-                wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
-                found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
-                inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
-        values = self.values(found)
-        if low in self.command_is_action:
-            values[ACTION], values[COMMAND] = values[COMMAND], None
-        return [raw, text, tool, inner, *values, self.patched(found)]
-
-    def values(self, found: dict[str, Any]) -> list[str | None]:
-        """The values of READ, each the first of its fields that holds text."""
-        values: list[str | None] = [None] * len(READ)
-        ranks = [len(self.columns)] * len(READ)
-        for name, value in found.items():
-            places = self.columns.get(self.plain_name(name))
-            text = text_of(value) if places else None
-            if text is not None and places:
-                for place, rank in places:
-                    if rank < ranks[place]:
-                        values[place], ranks[place] = text, rank
-        return values
-
-    def plain_name(self, name: str) -> str:
-        """A field's name in lower case, without what joins its words."""
-        known = self.fields.get(name)
-        if known is None:
-            known = self.fields[name] = name.replace("_", "").replace("-", "").lower()
-        return known
-
-    def bare(self, name: str | None) -> tuple[str | None, str]:
-        """A tool's name without blanks around it and a provider's prefix, and the same in lower case."""
-        known = self.names.get(name)
-        if known is None:
-            tool = self.prefix.sub("", name).strip() or None if name else None
-            known = self.names[name] = (tool, (tool or "").lower())
-        return known
-
-    def patched(self, found: dict[str, Any]) -> list[str]:
-        """Files named in a patch text."""
-        if not any(name in found for name in self.patch_fields):
-            return []
-        text = first_text(found, self.patch_fields) or ""
-        return [next(group for group in hit.groups() if group) for hit in self.patch_file.finditer(text)]
-
-
-def loads(text: str | None) -> dict[str, Any]:
-    """A JSON object, or nothing where the text is none."""
-    if not text:
-        return {}
-    try:
-        found = DECODE(text)
-    except msgspec.DecodeError:  # e.g. a lone surrogate, which the standard library reads
-        found = loads_slowly(text)
-    except RecursionError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def loads_slowly(text: str) -> Any:
-    """What the standard library reads in a JSON text; nothing where it is none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def first_text(found: dict[str, Any], names: Iterable[str]) -> str | None:
-    """The first of these fields that holds text."""
-    return next((text for name in names if (text := text_of(found.get(name))) is not None), None)
-
-
-def text_of(value: Any) -> str | None:
-    """A value that is text, a whole number, or a list of words (a command line)."""
-    if isinstance(value, str):
-        return clean(value) if value else None
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
-        return clean(argument_list(value))
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return None
-
-
-def argument_list(words: list[str]) -> str:
-    """One command line of an argument list: ["bash", "-lc", "ls | wc"] keeps its last word whole."""
-    quoted = [
-        "'" + word.replace("'", "'\\''") + "'" if re.search(r"[^A-Za-z0-9_./:=@%+-]", word) else word for word in words
-    ]
-    return " ".join(quoted)
-
-
-def clean(text: str) -> str:
-    """Text that UTF-8 can hold: a lone surrogate becomes a question mark."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:

@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from pipeline.construct.calls import CALL, calls
+from pipeline.construct.arguments import CALL
+from pipeline.construct.calls import calls
 from pipeline.construct.flags import flags
 from pipeline.construct.status import statuses
 from pipeline.records.base import STEP_KEY

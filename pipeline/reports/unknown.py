@@ -4,7 +4,7 @@ from collections import Counter
 
 import polars as pl
 
-from pipeline.construct.calls import READ_SCHEMA, CallReader
+from pipeline.construct.arguments import READ_SCHEMA, CallReader
 from pipeline.construct.shell import Shell
 from pipeline.construct.shell_parse import Simple
 from pipeline.construct.shell_table import CommandTable, Part
