@@ -71,7 +71,7 @@ def read_answer(
         except ValidationError as error:
             kinds = {one["type"] for one in error.errors()}
             reading.failure = KINDS.get(kinds.pop(), "schema") if len(kinds) == 1 else "schema"
-            reading.detail = faults_of(error)
+            reading.detail = faults_of(error, own_names(model))
             return reading
     if getattr(reading.answer, "trajectory_id", None) != trajectory_id:
         reading.answer, reading.failure = None, "wrong_trajectory"
@@ -79,10 +79,16 @@ def read_answer(
     return reading
 
 
-def faults_of(error: ValidationError) -> str:
-    """Where the answer differs from its schema, a place a line."""
-    faults = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+def faults_of(error: ValidationError, own: frozenset[str]) -> str:
+    """Where the answer differs from its schema, a place a line. A name that is none of the schema's is not repeated:
+    the answer may have it from the untrusted material, and this text stands outside the fences."""
+    faults = (f"{place(one['loc'], own)}: {one['msg']}" for one in error.errors())
     return "\n".join(" ".join(one.split()) for one in faults)[:LONGEST_DETAIL]
+
+
+def place(location: tuple[int | str, ...], own: frozenset[str]) -> str:
+    """Where a fault is, as names of fields and numbers of entries."""
+    return ".".join(str(one) if isinstance(one, int) or one in own else "(another field)" for one in location)
 
 
 def unfenced(text: str, repairs: list[Repair]) -> str:

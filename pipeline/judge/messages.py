@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from pipeline.canonical import canonical_json
 from pipeline.judge.fence import delimited
 from pipeline.judge.protocol import Question
 from pipeline.rules.asking import RequestRules
@@ -57,6 +58,12 @@ def messages_of(question: Question) -> list[Message]:
 
 
 def corrective(messages: list[Message], text: str | None, complaint: str, prompt: str) -> list[Message]:
-    """The same conversation with the answer that could not be used (null: none was whole) and what was wrong."""
-    former = [] if text is None else [{"role": "assistant", "content": text}]
-    return [*messages, *former, {"role": "user", "content": f"{prompt.rstrip()}\n\n{complaint}"}]
+    """The same question, asked once more: below it what was wrong with the answer that could not be used, and that
+    answer (null: none was whole) as a JSON string between fences, for it may repeat the untrusted material.
+
+    All of it stands in the last message: chat templates of some models refuse two messages of one role in a row.
+    """
+    *before, last = messages
+    former = [] if text is None else [delimited(canonical_json(text), "FORMER")]
+    content = "\n\n".join([last["content"], prompt.rstrip(), complaint, *former])
+    return [*before, {"role": last["role"], "content": content}]

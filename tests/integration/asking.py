@@ -42,9 +42,9 @@ class Endpoint:
 
 
 @contextmanager
-def endpoint_process() -> Iterator[Endpoint]:
+def endpoint_process(program: str = "endpoint.py") -> Iterator[Endpoint]:
     """An endpoint for as long as it is needed; it ends with whoever started it."""
-    command = [sys.executable, Path(__file__).with_name("endpoint.py")]
+    command = [sys.executable, Path(__file__).with_name(program)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as process:
         assert process.stdout is not None and process.stdin is not None
         yield Endpoint(int(process.stdout.readline()))

@@ -32,6 +32,7 @@ from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
+AGAIN = "\n\nYour answer to the task above could not be used"
 STAGE = re.compile(r"FullTax stage (A|B1|B2|C)\b")
 
 
@@ -134,7 +135,7 @@ class Endpoint:
 
     def completion(self, body: dict[str, Any], digest: str) -> dict[str, Any]:
         messages = body["messages"]
-        again = len(messages) > 2
+        again = AGAIN in messages[1]["content"]
         odd = None if again and not self.script.get("odd_again") else self.hit("odd", digest if not again else "", 0)
         if again and self.script.get("odd_again"):
             odd = next(iter(self.script["odd"]))
@@ -210,8 +211,8 @@ def application(endpoint: Endpoint) -> web.Application:
     return app
 
 
-async def main() -> None:
-    runner = web.AppRunner(application(Endpoint()), access_log=None, handle_signals=False)
+async def main(endpoint: Endpoint) -> None:
+    runner = web.AppRunner(application(endpoint), access_log=None, handle_signals=False)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0, backlog=4096)
     await site.start()
@@ -220,4 +221,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(main(Endpoint()))
