@@ -3,7 +3,7 @@
 import contextlib
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from pipeline.tables import conform, schema
 
 Shard = int | str
 Keys = dict[Shard, str]
+Judges = Mapping[int, Judge | None]  # annotation pass -> its judge
 ALL: Shard = "all"
 
 
@@ -55,7 +56,7 @@ class Worker:
     """Carries out chains. It is sent to where they run: plain data, and the rules as they were loaded for the keys."""
 
     root: Path  # data folder
-    judge: Judge | None
+    judges: Judges
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)  # stage -> parameter -> rules
     debug: bool = False  # let the exception of a stage function through, with its traceback
 
@@ -76,7 +77,7 @@ class Worker:
         """Run the stage function on one shard and write its parts; an error of the function becomes text."""
         stage, data = link.stage, DataFolder(self.root)
         frames = {name: load(data, chain, record, link.inputs[record]) for name, record in stage.reads.items()}
-        extra = {stage.judge: self.judge} if stage.judge else {}
+        extra = {stage.judge: self.judges.get(stage.annotation_pass)} if stage.judge else {}
         try:
             result = stage.call(**frames, **self.rules[stage.name], **extra)
             tables = result if isinstance(result, tuple) else (result,)

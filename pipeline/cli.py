@@ -15,7 +15,7 @@ from pipeline.bench.cli import app as bench
 from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import export as export_
-from pipeline.console import report, status_report
+from pipeline.console import report, second_pass, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.explain_cli import explain
@@ -71,12 +71,14 @@ def carry_out(
     verb: str, data: Path, json_out: bool, debug: bool, raw: Path | None, oracle: Path | None, **flags: Any
 ) -> Done:
     """Bring the folder up to the verb, print what happened, exit 1 where a person is needed."""
+    annotation_pass = flags.pop("annotation_pass", 1)
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        done = bring(folder, chosen, verb, progress)
+        done = bring(folder, chosen, verb, progress, annotation_pass)
     report.say(errors(), report.complaints(done))
+    report.say(errors(), second_pass.notes(chosen))
     report.say(errors(), [*report.notes(done), *report.warnings(done.files)])
     if json_out:
         print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
@@ -223,14 +225,19 @@ def annotate(
     workers: Workers = None,
     json_out: Json = False,
     debug: Debug = False,
+    pass_: second_pass.Pass = 1,
     asking: Asking = NOTHING,
 ) -> None:
-    """FullTax: stages A, B1, B2, C, checks and repairs."""
+    """FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge."""
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
-    how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
-    carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
+    if second_pass.ended(DataFolder(data), pass_, judge):
+        output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
+        return
+    how = {"unmatched": unmatched, "engine": engine, "workers": workers, "annotation_pass": pass_}
+    who = second_pass.judge_flags(pass_, judge, model)
+    carry_out(verb, data, json_out, debug, raw, oracle, **who, **how, **asking)
 
 
 add_judged_verb("merge", "One record a trajectory: label, context, provenance.")

@@ -15,8 +15,10 @@ from pipeline.fulltax.b2 import answer_b2, ask_b2, decide_b2
 from pipeline.fulltax.c import answer_c, ask_c, decide_c
 from pipeline.fulltax.merge import merge
 from pipeline.fulltax.repair import repair
+from pipeline.fulltax.second_pass import SECOND_PASS
 from pipeline.release.fingerprint import fingerprint
 from pipeline.release.render import render
+from pipeline.release.second_pass import reference, render_pass2
 from pipeline.release.split import split
 from pipeline.release.summarize import summarize
 from pipeline.stage import Stage
@@ -43,6 +45,12 @@ FLOW: list[Stage] = [
     render,  #    lines of the release files                                                    T37
 ]
 
+# Where a data folder has a second pass: SECOND_PASS (ask_a_pass2 … repair_pass2) reads the packets, these come last.
+BOTH_PASSES: list[Stage] = [
+    reference,  #    the second pass's label beside the first's
+    render_pass2,  # its answers as lines of the release files                                  T37
+]
+
 # The last stage that each verb of the command line brings up to date.
 VERBS: dict[str, Stage] = {
     "normalize": normalize,
@@ -61,6 +69,20 @@ VERBS: dict[str, Stage] = {
 }
 
 
-def up_to(verb: str) -> list[Stage]:
-    """The stages that a verb needs, in order. KeyError for a verb that is none."""
-    return FLOW[: FLOW.index(VERBS[verb]) + 1]
+def up_to(verb: str, second: bool = False) -> list[Stage]:
+    """The stages that a verb needs, in order; a release also those of the second pass where there is one. KeyError for
+    a verb that is none."""
+    stages = FLOW[: FLOW.index(VERBS[verb]) + 1]
+    return [*stages, *SECOND_PASS, *BOTH_PASSES] if second and stages[-1] is render else stages
+
+
+def second_up_to(verb: str) -> list[Stage]:
+    """The stages that a judged verb (stage-a to annotate) needs in the second pass, in order: those of the packets,
+    then its own. ValueError for another verb."""
+    names = [stage.name for stage in SECOND_PASS]
+    return [*up_to("packet"), *SECOND_PASS[: names.index(f"{VERBS[verb].name}_pass2") + 1]]
+
+
+def whole(second: bool) -> list[Stage]:
+    """Every stage of a data folder."""
+    return [*FLOW, *SECOND_PASS, *BOTH_PASSES] if second else FLOW

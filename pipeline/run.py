@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.chain import ALL, Chain, Keys, Link, Outcome, Shard, Worker, load
+from pipeline.chain import ALL, Chain, Judges, Keys, Link, Outcome, Shard, Worker, load
 from pipeline.engines.protocol import Engine, Lost
 from pipeline.engines.serial import Serial
 from pipeline.errors import StageFailed
@@ -49,11 +49,13 @@ class Run:
         intake: Intake,
         judge: Judge | None,
         choose: Callable[[list[Chain]], Engine] | None = None,
+        second: Judge | None = None,
     ) -> None:
-        """`choose` gives the engine for the shards that are stale; one process does them all without it."""
+        """`choose` gives the engine for the shards that are stale; one process does them all without it. `second` is
+        the judge of the second annotation pass."""
         self.data = data
         self.intake = intake
-        self.judge = judge
+        self.judges: Judges = {1: judge, 2: second}
         self.choose = choose or (lambda _: Serial())
         self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
         self.rules: dict[str, dict[str, Any]] = {}
@@ -62,7 +64,7 @@ class Run:
         """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
         other shard is as far as it can be."""
         reports = {report.stage: report for report in self.plan(stages)}
-        for together in rounds(stages, self.judge):
+        for together in rounds(stages, self.judges):
             self.bring_together(together, reports, progress)
             for stage in together:
                 yield self.conclude(stage, reports[stage.name])
@@ -90,11 +92,13 @@ class Run:
     ) -> None:
         """Take every shard through those of the stages for which it is stale."""
         chains = self.chains(stages)
-        if stages[0].judge and self.judge and chains and waits(stages[0], self.judge):
-            self.ask_ahead(stages[0], chains, self.judge)
-        engine = Serial() if waits(stages[0], self.judge) else self.choose(chains)
-        judge = self.judge if any(stage.judge for stage in stages) else None  # one with a ledger stays in this process
-        worker = Worker(self.data.root, judge, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        judge = judge_for(stages[0], self.judges)
+        if judge and chains and waits(stages[0], self.judges):
+            self.ask_ahead(stages[0], chains, judge)
+        engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
+        # A judge with a ledger stays in this process.
+        judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
+        worker = Worker(self.data.root, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
         for chain, result in engine.run(worker.carry_out, chains):
             for outcome in lost(chain, result) if isinstance(result, Lost) else result:
@@ -148,11 +152,12 @@ class Run:
 
     def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
         """Key of every part that the stage owes."""
+        judge = judge_for(stage, self.judges)
         base = digest(
             stage.name,
             stage.code_digest(),
             *(rules[name].digest for name in sorted(rules)),
-            self.judge.digest if stage.judge and self.judge else "",
+            judge.digest if judge else "",
             *(str(schema(record)) for record in (*stage.reads.values(), *stage.writes)),
         )
         inputs = list(stage.reads.values())
@@ -172,12 +177,13 @@ class Run:
         if former and former.get("parts") == parts and not report.redone:
             return
         tables = {record: self.data.scan(record, keys) for record in stage.writes}
+        judge = judge_for(stage, self.judges)
         manifest = {
             "stage": stage.name,
             "scope": stage.scope,
             "code": stage.code_digest(),
             "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
-            "judge": self.judge.describe() if stage.judge and self.judge else None,
+            "judge": judge.describe() if judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
             "outputs": {record.__name__: {"rows": count(table)} for record, table in tables.items()},
             "reasons": {record.__name__: reasons(record, table) for record, table in tables.items()},
@@ -197,24 +203,30 @@ class Run:
         return {"digest": digest(*map(str, sorted(keys.items(), key=str))), "rows": rows}
 
 
-def rounds(stages: list[Stage], judge: Judge | None) -> Iterator[list[Stage]]:
+def rounds(stages: list[Stage], judges: Judges) -> Iterator[list[Stage]]:
     """Stages that shards go through without waiting for each other; and, each alone, those that wait for every shard.
     What reads the tables of one that waits comes after it."""
     depth: dict[type[Record], int] = {}
     found: dict[tuple[int, str], list[Stage]] = {}
     for stage in stages:
         at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
-        waiting = waits(stage, judge)
+        waiting = waits(stage, judges)
         found.setdefault((at, stage.name if waiting else ""), []).append(stage)
         depth |= dict.fromkeys(stage.writes, at + waiting)
     for _, together in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] != "")):
         yield together
 
 
-def waits(stage: Stage, judge: Judge | None) -> bool:
+def waits(stage: Stage, judges: Judges) -> bool:
     """True for a stage that is done here, after every shard: it reads the whole corpus, or asks a judge outside this
     program, whose limits and ledger are one process's to keep."""
-    return stage.scope == "corpus" or (stage.judge is not None and judge is not None and not judge.embedded)
+    judge = judge_for(stage, judges)
+    return stage.scope == "corpus" or (judge is not None and not judge.embedded)
+
+
+def judge_for(stage: Stage, judges: Judges) -> Judge | None:
+    """The judge whom a stage asks; null where it asks none."""
+    return judges.get(stage.annotation_pass) if stage.judge else None
 
 
 def lost(chain: Chain, why: Lost) -> list[Outcome]:

@@ -30,13 +30,15 @@ class Stage:
     judge: str | None  # parameter that takes the judge
     writes: tuple[type[Record], ...]
     call: Callable[..., Any]
+    annotation_pass: int = 1  # whose judge answers
+    home: str | None = None  # module that has the stage under its name; null: its function's
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*args, **kwargs)
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str, str]]:
         """Pickled by name: another process has the same program."""
-        return stage_named, (self.call.__module__, self.name)
+        return stage_named, (self.home or self.call.__module__, self.name)
 
     def code_digest(self) -> str:
         """Digest of the stage's module and, transitively, of every project module that it imports."""

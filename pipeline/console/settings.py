@@ -15,6 +15,8 @@ from pipeline.store import DataFolder
 
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
+REMEMBERED = ("raw", "oracle", "judge", "model", "second_judge", "second_model", "unmatched")
+NO_JUDGE = "none"  # ends a second pass
 UNMATCHED = ("exclude", "review", None)
 
 
@@ -32,6 +34,8 @@ class FileSettings(AskingSettings):
     oracle: str | None = None
     judge: str | None = None
     model: str | None = None
+    second_judge: str | None = None
+    second_model: str | None = None
     quarantine_limit: int | None = None
     engine: str | None = None
     workers: int | None = None
@@ -47,6 +51,8 @@ class Settings:
     oracle: Path | None
     judge: str
     model: str | None
+    second_judge: str | None  # null: there is no second pass
+    second_model: str | None
     quarantine_limit: int
     engine: str  # auto | serial | processes
     workers: int | None  # null: one for each processor
@@ -79,6 +85,8 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "oracle": str(default_oracle) if default_oracle.is_dir() else None,
         "judge": "rules",
         "model": None,
+        "second_judge": None,
+        "second_model": None,
         "quarantine_limit": 0,
         "engine": "auto",
         "workers": None,
@@ -90,7 +98,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "flag": flags,
         "environment": {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults},
         "file": in_file.model_dump(),
-        "last run": {name: layout.get(name) for name in ("raw", "oracle", "judge", "model", "unmatched")},
+        "last run": {name: layout.get(name) for name in REMEMBERED},
         "default": defaults,
     }
     found: dict[str, Any] = {}
@@ -109,6 +117,8 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
         judge=str(found["judge"]),
         model=found["model"],
+        second_judge=None if found["second_judge"] == NO_JUDGE else found["second_judge"],
+        second_model=found["second_model"],
         quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
         engine=found["engine"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),

@@ -8,7 +8,7 @@ from rich.console import Console
 from pipeline.console.find import has, rows_of
 from pipeline.console.report import accounting, print_accounting
 from pipeline.console.terminal import table
-from pipeline.flow import FLOW
+from pipeline.flow import whole
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow
 from pipeline.run import Run
@@ -18,7 +18,7 @@ from pipeline.store import read_json
 def stages(run: Run) -> list[dict[str, Any]]:
     """One row a stage: shards done and stale, rows of its tables as its last manifest has them."""
     rows = []
-    for report in run.plan(FLOW):
+    for report in run.plan(whole(run.judges[2] is not None)):
         manifest = read_json(run.data.manifest_file(report.stage)) or {}
         outputs = manifest.get("outputs", {})
         rows.append(

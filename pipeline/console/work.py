@@ -11,10 +11,12 @@ import polars as pl
 
 from pipeline.chain import Chain
 from pipeline.console.progress import Progress
+from pipeline.console.second_pass import refuse_stale
 from pipeline.console.settings import Settings
 from pipeline.engines.choice import engine_for
 from pipeline.engines.protocol import Engine
-from pipeline.flow import FLOW, up_to
+from pipeline.errors import WrongUse
+from pipeline.flow import second_up_to, up_to, whole
 from pipeline.intake import Intake, take_in
 from pipeline.judge.protocol import Judge
 from pipeline.judge.tally import Tally
@@ -64,16 +66,22 @@ class Tables:
         return self.run.data.scan(record, self.run.keys[record])
 
 
-def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress) -> Done:
-    """Run every stale stage up to the verb's; publish for `release`."""
+def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress, annotation_pass: int = 1) -> Done:
+    """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
+    a pass is asked over the network in that pass's own runs only."""
     with data.locked(), remembered_code(data):
-        judge = judge_of(data, settings, progress.asking) if verb in STAGED_JUDGE else None
+        report_to = {annotation_pass: progress.asking}
+        judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
+        second = second_judge_of(data, settings, report_to.get(2))
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
-        run = Run(data, intake, judge, partial(engine, settings))
+        run = Run(data, intake, judge, partial(engine, settings), second)
+        stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
+        if annotation_pass == 1:
+            refuse_stale(run, stages)
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
         reports = []
-        for report in run.bring(up_to(verb), progress.shard):
+        for report in run.bring(stages, progress.shard):
             progress.stage(report)
             reports.append(report)
         released = publish(data, run.keys) if verb == "release" else None
@@ -119,6 +127,17 @@ def judge_of(data: DataFolder, settings: Settings, report: Callable[[Tally], Non
     return make_judge(settings.judge, settings.model, data.ledger, settings.asking, report)
 
 
+def second_judge_of(
+    data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None
+) -> Judge | None:
+    """The judge of the second pass; null where there is none. WrongUse where one is to be asked and none is named."""
+    if settings.second_judge is None:
+        if report is not None:
+            raise WrongUse("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
+        return None
+    return make_judge(settings.second_judge, settings.second_model, data.ledger, settings.asking, report)
+
+
 def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
     """Fix the number of shards for good; note what the user named, for later calls, and never a default: a data
     folder that was moved or copied reads its own inputs."""
@@ -127,6 +146,8 @@ def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
         "oracle": None if settings.oracle is None else str(absolute(settings.oracle)),
         "judge": settings.judge,
         "model": settings.model,
+        "second_judge": settings.second_judge,
+        "second_model": settings.second_model,
         "unmatched": settings.unmatched,
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
@@ -156,6 +177,7 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
 def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
     know_code(data)
-    run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings))
-    run.plan(FLOW)
+    second = second_judge_of(data, settings)
+    run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings), second=second)
+    run.plan(whole(second is not None))
     return run

@@ -19,12 +19,11 @@ TIER_FILES = {
 MASTER_FILE = "master_table_all.jsonl"
 POSITIVES_FILE = "positives_structured_all.jsonl"
 STAGES = ("a", "b1", "b2", "c")
-PASS = 1  # annotation pass: part of the raw files' names
 
 
-def stage_raw_file(stage_name: str) -> str:
+def stage_raw_file(stage_name: str, annotation_pass: int = 1) -> str:
     """stage_<stage>_raw_pass<N>.jsonl."""
-    return f"stage_{stage_name}_raw_pass{PASS}.jsonl"
+    return f"stage_{stage_name}_raw_pass{annotation_pass}.jsonl"
 
 
 LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), POSITIVES_FILE, *map(stage_raw_file, STAGES)]
@@ -50,7 +49,7 @@ def record_lines(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**key, "files": [POSITIVES_FILE], "line": canonical_json(positive)}
 
 
-def raw_lines(name: str, decisions: pl.LazyFrame) -> Iterator[dict[str, Any]]:
+def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> Iterator[dict[str, Any]]:
     """Every answer of a stage, verbatim, beside what it came to."""
     for row in decisions.collect().iter_rows(named=True):
         line = {
@@ -64,4 +63,4 @@ def raw_lines(name: str, decisions: pl.LazyFrame) -> Iterator[dict[str, Any]]:
             "repairs": row["repairs"],
         }
         key = {"source_model": row["source_model"], "trajectory_id": row["trajectory_id"]}
-        yield {**key, "files": [stage_raw_file(name)], "line": canonical_json(line)}
+        yield {**key, "files": [stage_raw_file(name, annotation_pass)], "line": canonical_json(line)}
