@@ -16,6 +16,7 @@ from pipeline.records.packet import Evidence, Packet
 from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
 from pipeline.records.review import EventReview, EventSampleRow
 from pipeline.records.risk import Onset, Risk
+from pipeline.records.second_pass import ReferenceLabel
 from pipeline.records.session import FileOutcome, RunManifestRow, Step, Trajectory
 
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
@@ -32,6 +33,7 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "oracle_record": OracleRecord,
     "packet": Packet,
     "positive_structured": PositiveStructured,
+    "reference_label": ReferenceLabel,
     "risk": Risk,
     "run_manifest_row": RunManifestRow,
     "stage_a": StageA,

@@ -11,14 +11,17 @@ import polars as pl
 from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
+from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.render import LINE_FILES
+from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, Guide, write_second_pass
 from pipeline.rules.base import rule_path
 from pipeline.run import digest
 from pipeline.stage import code_digest
 from pipeline.store import Building, DataFolder, read_json, write_json
 
 ROOT = "fulltax_prod_v1"
+SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 BATCH = 64  # rows of a shard in memory at a time
 RULES_NOTICE = (
     "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
@@ -29,7 +32,8 @@ RULES_NOTICE = (
 
 def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     """Build the release folder; false where it already stands for these keys."""
-    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount)
+    second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
+    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
     key = digest(code_digest(__name__), *(str(sorted(keys[t].items(), key=str)) for t in tables), *notice_texts())
     manifest = data.manifest_file("publish")
     former = read_json(manifest) or {}
@@ -43,7 +47,12 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     write_labels(assignments, certificates, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
-    write_guides(building, judges)
+    guide = Guide()
+    if second:
+        references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect()
+        first = set(counts.filter(pl.col("group") == "judge_model")["name"])
+        guide = write_second_pass(references, assignments, first, building)
+    write_guides(building, judges, guide)
     building.close()
     sums = "".join(f"{digest_}  {path}\n" for digest_, path in building.checksums())
     building.write("CHECKSUMS.sha256", sums.encode())
@@ -54,12 +63,14 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
 
 def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Building) -> list[str]:
     """The per-model files, every one of T37 even where it is empty; returns the models."""
-    shards = [data.part(ReleaseLine, shard, key) for shard, key in keys[ReleaseLine].items()]
+    tables = [table for table in (ReleaseLine, ReleaseLinePass2) if table in keys]
+    shards = [data.part(table, shard, key) for table in tables for shard, key in keys[table].items()]
+    owed = [*LINE_FILES, *(RAW_FILES if ReleaseLinePass2 in tables else ())]
     models: set[str] = set()
     for model, _, names, line in heapq.merge(*map(sorted_rows, shards)):
         if model not in models:
             models.add(model)
-            for name in LINE_FILES:
+            for name in owed:
                 building.write(f"{ROOT}/{model}/{name}", b"")
         for name in names:
             building.append(f"{ROOT}/{model}/{name}", line.encode())
@@ -108,15 +119,23 @@ def rate(part: int, whole: int) -> float | None:
 def notice_texts() -> list[str]:
     """Texts beside the data, which make a release stale when they change."""
     prompts = [read_prompt(stage).sha256 for stage in STAGES + OWN]
-    return [rule_path("taxonomy.toml").read_text(encoding="utf-8"), *prompts, RULES_NOTICE, README]
+    return [
+        rule_path("taxonomy.toml").read_text(encoding="utf-8"),
+        *prompts,
+        RULES_NOTICE,
+        README,
+        SECOND_ROWS,
+        SECOND_NOTICE,
+    ]
 
 
-def write_guides(building: Building, judges: list[str]) -> None:
+def write_guides(building: Building, judges: list[str], second: Guide) -> None:
     """README, taxonomy guide and the prompts in force."""
     notice = f"**{RULES_NOTICE}**\n\n" if "rules" in judges else ""
-    building.write("README.md", README.format(notice=notice).encode())
+    text = README.format(notice=notice, second_rows=second.rows, second_notice=second.notice)
+    building.write("README.md", text.encode())
     building.write("taxonomy.toml", rule_path("taxonomy.toml").read_bytes())
-    for stage in STAGES if set(judges) <= {"rules"} else STAGES + OWN:
+    for stage in STAGES if {*judges, *second.judges} <= {"rules"} else STAGES + OWN:
         prompt = read_prompt(stage)
         path = prompts_folder() / stage / f"{prompt.version}.md"
         building.write(f"prompts/{stage}/{prompt.version}.md", path.read_bytes())

@@ -1,7 +1,7 @@
 """What a release holds of a second pass: its answers, its labels, and the records of which both passes are sure."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -18,15 +18,31 @@ from pipeline.records.second_pass import (
     ReleaseLinePass2,
     ReleaseLinesPass2,
 )
+from pipeline.release.labels import as_lines, labels
 from pipeline.release.render import STAGES, raw_lines, stage_raw_file
 from pipeline.stage import stage
+from pipeline.store import Building
 from pipeline.tables import from_records
 
+RULES = "rules"  # name of the embedded judge
 HIGH = "high_confidence_accepted"
 SECOND = 2
 RAW_FILES = [stage_raw_file(name, SECOND) for name in STAGES]
 REFERENCE_FILE = "reference_pass_labels.jsonl"
 BOTH_FILE = "both_high_confidence.jsonl"
+SECOND_ROWS = f"""\
+| `fulltax_prod_v1/<model>/stage_*_raw_pass2.jsonl` | every answer of the second pass's judge, verbatim |
+| `{REFERENCE_FILE}` | every trajectory's label by the second pass, and whether both passes are sure of the same |
+| `{BOTH_FILE}` | label rows of the records of which both passes are sure |
+"""
+SECOND_NOTICE = """\
+Second pass: every packet was judged once more, without sight of the first pass's answers, by {judges}. A record is in
+`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; join
+it by key with either cut. Labels everywhere else are the first pass's alone.{warning}
+
+"""
+SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
+RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it is no measure of reliability."
 
 
 def both_high_confidence(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
@@ -63,3 +79,32 @@ def render_pass2(
     rows = [row for name, decisions in tables for row in raw_lines(name, decisions, SECOND)]
     rows.sort(key=lambda row: (row["source_model"], row["trajectory_id"], row["files"], row["line"]))
     return from_records(rows, ReleaseLinePass2).lazy()
+
+
+class Guide(NamedTuple):
+    """What a release's README says of the second pass, and who judged it; blank where there is none."""
+
+    rows: str = ""
+    notice: str = ""
+    judges: frozenset[str] = frozenset()
+
+
+def write_second_pass(
+    references: pl.DataFrame, assignments: pl.DataFrame, first_models: set[str], building: Building
+) -> Guide:
+    """The second pass's labels, and label rows of the records of which both passes are sure; as in the label files,
+    partial trial records are left out. `first_models`: judge_model of the first pass's records."""
+    building.write(REFERENCE_FILE, as_lines(references))
+    sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
+    kept = assignments.filter(pl.col("paper_cut").is_not_null())
+    building.write(BOTH_FILE, as_lines(labels(kept.join(sure, on=TRAJECTORY_KEY, how="semi"))))
+    who = references.select("judge", "judge_model").drop_nulls("judge").unique().sort("judge", "judge_model").rows()
+    return Guide(SECOND_ROWS, notice(who, first_models), frozenset(name for name, _ in who))
+
+
+def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
+    """Who judged the second pass, and what that is worth."""
+    judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
+    warning = RULES_WARNING if RULES in {name for name, _ in who} else ""
+    warning += SAME_WARNING if first_models & {model for _, model in who} else ""
+    return SECOND_NOTICE.format(judges=judges or "nobody", both=BOTH_FILE, warning=warning)

@@ -1,0 +1,110 @@
+"""A second pass, where a release has one: its labels are its answers' and the files repeat what the passes say."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pipeline.records.release import LabelRow, StageRaw
+from pipeline.records.second_pass import ReferenceLabel
+from pipeline.release.labels import CUTS
+from pipeline.release.publish import ROOT
+from pipeline.release.render import STAGES, stage_raw_file
+from pipeline.release.second_pass import (
+    BOTH_FILE,
+    RAW_FILES,
+    REFERENCE_FILE,
+    SECOND,
+    both_high_confidence,
+)
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.labels import Exclusion, check_row
+from pipeline.release.validate.lines import Key, read_lines
+from pipeline.release.validate.slim import Slim
+
+Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label
+
+
+def check_second_pass(root: Path, models: list[str], records: dict[Key, Slim], findings: Findings) -> None:
+    """Nothing where no file of a second pass is there; where one is, all are owed."""
+    raw = [f"{ROOT}/{model}/{name}" for model in models for name in RAW_FILES]
+    if not any((root / name).exists() for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
+        return
+    answers: Answers = {stage: {} for stage in STAGES}
+    for model in models:
+        for stage in STAGES:
+            name = f"{ROOT}/{model}/{stage_raw_file(stage, SECOND)}"
+            answers[stage] |= check_answers(root, name, stage, records, findings)
+    references = check_references(root, records, answers, findings)
+    check_both(root, records, references, findings)
+
+
+def check_answers(
+    root: Path, name: str, stage: str, records: Mapping[Key, Slim], findings: Findings
+) -> dict[Key, str | None]:
+    """Each answer is of this stage and of a record; one answer a record decides."""
+    found: dict[Key, str | None] = {}
+    for line in read_lines(root, name, StageRaw, findings, unique=False):
+        row = line.record
+        if line.key not in records:
+            findings.add("second_pass", name, f"{line.key[1]} is not in the master table", line.number)
+        if row.stage != stage:
+            findings.add("second_pass", name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
+        if row.purpose != "label":
+            continue
+        if line.key in found:
+            findings.add("second_pass", name, f"{line.key[1]} is answered twice", line.number)
+        found[line.key] = row.parsed
+    return found
+
+
+def check_references(
+    root: Path, records: dict[Key, Slim], answers: Answers, findings: Findings
+) -> dict[Key, ReferenceLabel]:
+    """One row a record: the decision is stage B1's, and what both passes are sure of is computed again."""
+    found: dict[Key, ReferenceLabel] = {}
+    for line in read_lines(root, REFERENCE_FILE, ReferenceLabel, findings, unique=True):
+        found[line.key] = row = line.record
+        known = records.get(line.key)
+        if known is None:
+            findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]} is not in the master table", line.number)
+            continue
+        sure = both_high_confidence(known.basis, row.model_dump())
+        if row.both_high_confidence != sure:
+            message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}, the passes give {sure}"
+            findings.add("second_pass", REFERENCE_FILE, message, line.number)
+        if row.task_id != known.basis["task_id"]:
+            findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id is not the record's", line.number)
+        for name, said in decided(answers["b1"].get(line.key)).items():
+            if getattr(row, name) != said:
+                message = f"{line.key[1]}: {name} is {getattr(row, name)}, stage B1 said {said}"
+                findings.add("second_pass", REFERENCE_FILE, message, line.number)
+        if line.key not in answers["b1"] and row.is_anomalous:
+            message = f"{line.key[1]}: is anomalous, and stage B1 was not asked"
+            findings.add("second_pass", REFERENCE_FILE, message, line.number)
+    for key in sorted(records.keys() - found.keys()):
+        findings.add("second_pass", REFERENCE_FILE, f"{'/'.join(key)} is missing")
+    return found
+
+
+def decided(parsed: str | None) -> dict[str, Any]:
+    """Fields of a reference label that a parsed B1 answer fixes; none where there is no answer."""
+    if parsed is None:
+        return {}
+    answer = json.loads(parsed)
+    return {"is_anomalous": answer["trajectory_is_anomalous"], "anomaly_type_l2": answer["anomaly_type_l2"]}
+
+
+def check_both(root: Path, records: dict[Key, Slim], references: dict[Key, ReferenceLabel], findings: Findings) -> None:
+    """Label rows of the records of which both passes are sure, but for those left out of the label files."""
+    want = {key for key, row in references.items() if row.both_high_confidence and key in records}
+    left_out = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
+    want -= {line.key for line in left_out}
+    found: set[Key] = set()
+    for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
+        found.add(line.key)
+        check_row(BOTH_FILE, line, records, "both", findings)
+        if line.key not in want:
+            findings.add("second_pass", BOTH_FILE, f"{line.key[1]}: the passes are not both sure of it", line.number)
+    for key in sorted(want - found):
+        findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")
