@@ -1,6 +1,6 @@
 """`openclawbench report`: reports over the work tables, as files in work/reports/ and a headline on stdout."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,9 +9,11 @@ from rich.console import Console
 
 import pipeline.run
 from pipeline.console.find import rows_of
+from pipeline.console.second_pass import same_judge
 from pipeline.console.settings import settings
 from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import current
+from pipeline.errors import NotFound
 from pipeline.records.base import Record
 from pipeline.reports.section import Report, Section, Tables
 from pipeline.run import Run, digest
@@ -64,6 +66,47 @@ def coverage_headline(report: Report, console: Console) -> None:
     """Every count of the whole corpus."""
     section = next(section for section in report.sections if section.name == "coverage")
     console.print(table(section.title, ["what", "count"], facts(section)))
+
+
+@app.command()
+def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
+    from pipeline.reports.agreement import READS, agreement_report
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    chosen = settings(folder)
+    run = current(folder, chosen)
+    if run.judges[2] is None:
+        raise NotFound(f"{data}: has no second pass. Make one: openclawbench annotate --pass 2 --model OTHER.")
+    report = agreement_report(lambda record: rows_of(run, record), same_judge(chosen))
+    report.inputs.update(inputs(run, READS))
+    publish(folder, report, json_out, short("both_passes", "binary", "subtype", "onset", "disagreements"))
+
+
+@app.command()
+def triage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """What Stage A lets escape: the audit of its negatives, with intervals, an estimate for the corpus, and ids."""
+    from pipeline.reports.triage import READS, READS_PASS2, triage_report
+
+    pipeline.run.DEBUG = debug
+    folder = DataFolder(data)
+    run = current(folder, settings(folder))
+    second = run.judges[2] is not None
+    report = triage_report(lambda record: rows_of(run, record), second)
+    report.inputs.update(inputs(run, READS + (READS_PASS2 if second else [])))
+    publish(folder, report, json_out, short("escape_rate"))
+
+
+def short(*names: str) -> Callable[[Report, Console], None]:
+    """A headline of the facts of these sections."""
+
+    def show(report: Report, console: Console) -> None:
+        sections = {section.name: section for section in report.sections}
+        rows = [row for name in names for row in facts(sections[name])]
+        console.print(table(report.title, ["what", "value"], rows))
+
+    return show
 
 
 def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Loader of evidence.toml: how much a report shows, and where rule files say their ids."""
+"""Loaders of evidence.toml and agreement.toml: what a report shows, how it measures, where rule files say their ids."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -34,3 +34,17 @@ class EvidenceReportRules(Rules):
     high_share_warning: float
     categories: dict[str, str]
     rule_files: list[RuleFile] = Field(alias="rule_file")
+
+
+class AgreementRules(Rules):
+    """How agreement of two passes and escapes of the triage are measured."""
+
+    FILE: ClassVar[str] = "agreement.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    confidence: float = Field(gt=0, lt=1)
+    bootstrap_samples: int = Field(ge=100)
+    seed: int
+    onset_windows: list[int]
+    alpha_cells: int
+    disagreement_rows: int
+    escape_rows: int

@@ -7,6 +7,7 @@ It answers as the rules judge would, from the packet between the fences of the p
   odd            kind -> share of first answers that are none: not_json, fenced, truncated, refusal, empty, wrong_enum,
                  extra_fields, missing_fields, wrong_trajectory, emoji (valid, with half an emoji in it)
   odd_again      true: the answer to a corrective question is as odd as the first
+  blind          share of trajectories in which stage A finds no evidence of an anomaly, whatever is there
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
   headers        more headers of each answer
@@ -184,7 +185,11 @@ class Endpoint:
         if found is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
         evidence = Evidence.model_validate({name: blocks["PACKET"][name] for name in Evidence.model_fields})
-        return self.judge.answer(found[1].lower(), evidence, blocks.get("PREVIOUS") or {}).model_dump_json()
+        said = self.judge.answer(found[1].lower(), evidence, blocks.get("PREVIOUS") or {})
+        place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32
+        if found[1] == "A" and place < self.script.get("blind", 0.0):
+            said = said.model_copy(update={"route_label": "no_anomaly_evidence", "routing_confidence": "high"})
+        return said.model_dump_json()
 
 
 def problem(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:

@@ -1,0 +1,95 @@
+"""The agreement report: do two independent annotation passes say the same (paper section 4)?"""
+
+from pipeline.records.base import Record
+from pipeline.records.fulltax import Annotation
+from pipeline.records.risk import Risk
+from pipeline.records.second_pass import AnnotationPass2
+from pipeline.release.second_pass import both_high_confidence
+from pipeline.reports.agreement_lists import binary_confusion, disagreements, subtype_confusion, tiers
+from pipeline.reports.agreement_measured import binary, subtype
+from pipeline.reports.agreement_onset import onsets
+from pipeline.reports.agreement_pairs import HIGH, POPULATIONS, SCOPE, judges, of, pairs, scopes
+from pipeline.reports.counting import share
+from pipeline.reports.section import Report, Row, Section, Tables
+from pipeline.reports.settings import AgreementRules
+
+NAME = "agreement"
+READS: list[type[Record]] = [Annotation, AnnotationPass2, Risk]
+
+
+def agreement_report(tables: Tables, same_judge: bool) -> Report:
+    """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is stale."""
+    rules = AgreementRules.load()
+    rows = pairs(tables)
+    independent = "Both passes have THE SAME JUDGE: that they agree says nothing. " if same_judge else ""
+    return Report(
+        name=NAME,
+        title="Agreement of the two annotation passes",
+        about=f"{independent}Two judges on the same packets, neither of which saw the other's answers. Agreement says "
+        "how far a label depends on who is asked; it does not say that a label is true. Intervals are of "
+        f"{100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
+        "fixed seed for kappa.",
+        sections=[
+            covered(rows, judges(tables), same_judge),
+            binary(rows, rules),
+            subtype(rows, rules),
+            *onsets(rows, rules),
+            binary_confusion(rows),
+            subtype_confusion(rows),
+            tiers(rows),
+            disagreements(rows, rules),
+        ],
+        rules={rules.FILE: rules.digest},
+    )
+
+
+def covered(rows: list[Row], who: dict[str, str], same_judge: bool) -> Section:
+    """How many both passes have, and of how many both are sure."""
+    found = [coverage_row(scope, name, some) for scope, name, some in scopes(rows)]
+    total = found[0]
+    return Section(
+        name="both_passes",
+        title="What both passes have",
+        about="Trajectories by what became of them in both passes. `both_high_confidence` is the paper's supervised "
+        "pool: high_confidence_accepted in both, with the same is_anomalous and the same subtype.",
+        columns={
+            **SCOPE,
+            "trajectories": "trajectories with an annotation in each pass, those that nobody was asked about included",
+            "decided": POPULATIONS["decided"],
+            "accepted": POPULATIONS["accepted"],
+            "both_high_tier": "both passes have it as high_confidence_accepted, whatever they say",
+            "both_high_confidence": "of these, those for which they say the same",
+            "both_high_share": "`both_high_confidence` of `trajectories`",
+            "anomalous_share": "of `both_high_confidence`, those that are anomalous",
+        },
+        rows=found,
+        facts={
+            "first_judge": who["first"],
+            "second_judge": who["second"],
+            "same_judge": same_judge,
+            **{name: total[name] for name in ("trajectories", "decided", "accepted", "both_high_confidence")},
+            "both_high_share": total["both_high_share"],
+        },
+        definitions={
+            "first_judge": "Of the first pass, whose labels are released.",
+            "second_judge": "Of the second pass.",
+            "same_judge": "Agreement says nothing where it is.",
+            "both_high_share": "Of all trajectories (the paper retains 78 %).",
+        },
+    )
+
+
+def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
+    """Counts of one scope."""
+    high = [row for row in rows if row["first"]["quality_tier"] == row["second"]["quality_tier"] == HIGH]
+    both = [row for row in rows if both_high_confidence(row["first"], row["second"])]
+    return {
+        "scope": scope,
+        "name": name,
+        "trajectories": len(rows),
+        **{population: len(of(population, rows)) for population in POPULATIONS},
+        "both_high_tier": len(high),
+        "both_high_confidence": len(both),
+        "both_high_share": share(len(both), len(rows)),
+        "anomalous_share": share(sum(bool(row["first"]["is_anomalous"]) for row in both), len(both)),
+    }
