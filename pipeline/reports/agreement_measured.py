@@ -77,6 +77,9 @@ def section_of(name: str, title: str, about: str, rows: list[Row]) -> Section:
         rows=rows,
         facts={one: whole[one] for one in ("pairs", "agree_share", "kappa", "kappa_low", "kappa_high", "alpha")},
         definitions={"pairs": f"All source models; {POPULATIONS['decided']}."}
-        | {one: f"{MEASURED[one][0].upper()}{MEASURED[one][1:]}." for one in ("agree_share", "kappa", "alpha")},
+        | {
+            one: f"{MEASURED[one][0].upper()}{MEASURED[one][1:]}."
+            for one in ("agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
+        },
         plot=partial(agreement_plots.kappas, rows, title),
     )
