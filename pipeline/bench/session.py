@@ -9,6 +9,7 @@ import msgspec
 from pipeline.bench.shape import Model, Shape, Texts, Weighted, iso
 
 HOME = "/home/user/.openclaw/workspace"
+FEW = 12  # words that names of files come back with
 FIRST_MOMENT = 1_769_000_000_000  # epoch milliseconds: January 2026
 ENCODE = msgspec.json.Encoder().encode
 SHELL = ("exec", "bash")
@@ -25,7 +26,7 @@ class Corpus:
     choices: dict[str, Weighted] = field(init=False)
 
     def __post_init__(self) -> None:
-        names = ("tools", "envelopes", "provider_errors", "tool_errors", "subsets")
+        names = ("tools", "commands", "envelopes", "provider_errors", "tool_errors", "subsets")
         self.choices = {name: Weighted(getattr(self.shape, name)) for name in names}
 
 
@@ -226,7 +227,7 @@ class SessionMaker:
         length = self.corpus.shape.length.argument
         path = f"{HOME}/{self.random.choice(self.corpus.shape.words)}.md"
         if tool in SHELL:
-            return {"command": f"cd {HOME} && {self.text('log', (length[0] / 4, 1.0))}", "timeout": 30}
+            return {"command": self.command(length), "timeout": 30}
         if tool in ("write", "edit"):
             path = f"{HOME}/MEMORY.md" if self.chance(self.corpus.shape.result.memory_write) else path
             new = self.text("code", length)
@@ -234,6 +235,13 @@ class SessionMaker:
         if tool == "read":
             return {"path": path}
         return {"action": "open", "query": self.text("prose", (60.0, 0.5)), "url": "https://example.com/a"}
+
+    def command(self, length: tuple[float, float]) -> str:
+        """A shell command; the program of one that has it inline is as long as other arguments."""
+        words = self.corpus.shape.words
+        made = self.corpus.choices["commands"].pick(self.random).replace("{again}", self.random.choice(words[:FEW]))
+        made = made.replace("{word}", f"{self.random.choice(words)}{self.random.randrange(1000)}")
+        return made.replace("{code}", self.text("code", length)) if "{code}" in made else made
 
     def result(self, call: dict[str, Any]) -> None:
         """The result of a call, failed or not; a command left running gets its poll."""

@@ -100,6 +100,7 @@ class Shape(Part):
     length: Lengths
     model: list[Model]
     tools: dict[str, int]
+    commands: dict[str, int]
     envelopes: dict[str, int]
     provider_errors: dict[str, int]
     tool_errors: dict[str, int]
