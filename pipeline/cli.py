@@ -18,6 +18,7 @@ from pipeline.console import export as export_
 from pipeline.console import report, second_pass, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
+from pipeline.console.diff_cli import diff
 from pipeline.console.explain_cli import explain
 from pipeline.console.find import find, left_out
 from pipeline.console.progress import Progress
@@ -339,6 +340,7 @@ def doctor(
 
 app.command()(explain)
 app.command()(whatif)
+app.command("diff")(diff)
 
 
 def version(wanted: bool) -> None:

@@ -1,0 +1,1 @@
+"""What is different between two releases, and what made it so."""

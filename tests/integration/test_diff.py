@@ -1,0 +1,86 @@
+"""`openclawbench diff` on releases that the program made: other rules, another session, and the same again."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from child import EXAMPLE, ROOT, call, lines
+from conftest import Ran
+
+pytestmark = pytest.mark.slow
+
+MORE = "2026.2.1-sequential-tools"
+
+
+def again(small: Ran, folder: Path, env: dict[str, str] | None = None, more: str | None = None) -> Path:
+    """The release that a copy of the small run comes to with other rules or one more session."""
+    shutil.copytree(small.data, folder / "data")
+    shutil.copytree(small.raw, folder / "raw")
+    if more is not None:
+        shutil.copy2(EXAMPLE / "raw" / "scripted-a" / f"{more}.jsonl", folder / "raw" / "scripted-a")
+    where = ["--data", folder / "data", "--raw", folder / "raw", "--oracle", EXAMPLE / "oracle"]
+    ended = call("run", *where, env=env)
+    assert ended.status == 0, ended.err
+    return folder / "data" / "release"
+
+
+def compared(a: Path, b: Path, *more: str | Path) -> Any:
+    ended = call("diff", a, b, "--json", *more)
+    assert ended.status == 0, ended.err
+    return ended.json
+
+
+def master(release: Path) -> dict[str, dict[str, Any]]:
+    """Records by id, from the files themselves."""
+    rows = [row for path in release.rglob("master_table_all.jsonl") for row in lines(path)]
+    return {f"{row['source_model']}/{row['trajectory_id']}": row for row in rows}
+
+
+def test_a_release_and_its_copy(small: Ran, tmp_path: Path) -> None:
+    shutil.copytree(small.data / "release", tmp_path / "a copy")
+    found = compared(small.data / "release", tmp_path / "a copy")
+    assert found["identical"]
+    assert (found["records"]["same"], found["records"]["a"]) == (12, 12)
+    assert "identical: no file differs" in call("diff", small.data / "release", tmp_path / "a copy").text
+
+
+def test_other_weights_move_scores_and_slices_and_no_label(small: Ran, tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    text = (ROOT / "pipeline" / "rules" / "risk.toml").read_text()
+    (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 9.9"))
+    after = again(small, tmp_path, env={"OPENCLAWBENCH_RULES": str(rules)})
+    found = compared(small.data / "release", after, "--markdown", tmp_path / "diff.md", "--examples", "99")
+    old, new = master(small.data / "release"), master(after)
+    assert old.keys() == new.keys()
+    moved = {key for key in old if old[key]["risk_score_raw"] != new[key]["risk_score_raw"]}
+    assert moved
+    assert [(one["cause"], set(one["examples"])) for one in found["changed"]] == [("rule_version", moved)]
+    assert found["records"]["restamped"] == len(old) - len(moved)
+    assert not found["label_flips"]
+    assert not found["tier_moves"]
+    counts = {one["field"]: one["records"] for one in found["fields"]}
+    assert counts["provenance.rules_version"] == len(old)
+    assert counts["risk_score_raw"] == len(moved)
+    for name in ("risk_bucket", "slice_label"):
+        assert counts.get(name, 0) == sum(old[key][name] != new[key][name] for key in old)
+    assert "| `rule_version` |" in (tmp_path / "diff.md").read_text()
+
+
+def test_one_more_session_is_added_and_moves_nobody_in_the_default_cut(small: Ran, tmp_path: Path) -> None:
+    after = again(small, tmp_path, more=MORE)
+    found = compared(small.data / "release", after)
+    (added,) = found["added"]
+    assert (added["cause"], added["records"]) == ("raw_session", 1)
+    assert MORE in added["examples"][0]
+    assert found["records"]["same"] == 12
+    moves = [one for one in found["split_moves"]["default_cut"] if one["from"] is not None]
+    assert [one for one in moves if "calibration_pool" not in one["from"] + str(one["to"])] == []
+    assert compared(after, small.data / "release")["records"]["removed"] == 1
+
+
+def test_what_cannot_be_compared_is_refused(small: Ran, tmp_path: Path) -> None:
+    ended = call("diff", small.data / "release", tmp_path)
+    assert (ended.status, ended.text) == (2, "")
+    assert "so it is no release" in ended.err
