@@ -13,8 +13,10 @@ from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.release.labels import as_json, write_labels
+from pipeline.release.parquet import ParquetTables
 from pipeline.release.render import LINE_FILES
 from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, Guide, write_second_pass
+from pipeline.release.settings import PublishRules
 from pipeline.rules.base import rule_path
 from pipeline.run import digest
 from pipeline.stage import code_digest
@@ -34,14 +36,16 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     """Build the release folder; false where it already stands for these keys."""
     second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
     tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
-    key = digest(code_digest(__name__), *(str(sorted(keys[t].items(), key=str)) for t in tables), *notice_texts())
+    rules = PublishRules.load()
+    versions = (code_digest(__name__), rules.digest, *notice_texts())
+    key = digest(*versions, *(str(sorted(keys[t].items(), key=str)) for t in tables))
     manifest = data.manifest_file("publish")
     former = read_json(manifest) or {}
     if former.get("key") == key and data.release.is_dir():
         return False
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     building = Building(data)
-    models = write_lines(data, keys, building)
+    models = write_lines(data, keys, building, rules)
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
     certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
     write_labels(assignments, certificates, building)
@@ -61,19 +65,23 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     return True
 
 
-def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Building) -> list[str]:
-    """The per-model files, every one of T37 even where it is empty; returns the models."""
+def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Building, rules: PublishRules) -> list[str]:
+    """The per-model files, every one of T37 even where it is empty, and Parquet beside them; returns the models."""
     tables = [table for table in (ReleaseLine, ReleaseLinePass2) if table in keys]
     shards = [data.part(table, shard, key) for table in tables for shard, key in keys[table].items()]
     owed = [*LINE_FILES, *(RAW_FILES if ReleaseLinePass2 in tables else ())]
     models: set[str] = set()
+    typed = ParquetTables(building, rules.parquet)
     for model, _, names, line in heapq.merge(*map(sorted_rows, shards)):
         if model not in models:
             models.add(model)
+            typed.start(f"{ROOT}/{model}")
             for name in owed:
                 building.write(f"{ROOT}/{model}/{name}", b"")
         for name in names:
             building.append(f"{ROOT}/{model}/{name}", line.encode())
+            typed.append(f"{ROOT}/{model}/{name}", line.encode())
+    typed.close()
     return sorted(models)
 
 

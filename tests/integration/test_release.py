@@ -29,6 +29,7 @@ TIERS = {
 }
 MASTER, POSITIVES, SUMMARY = "master_table_all.jsonl", "positives_structured_all.jsonl", "dataset_summary_all.json"
 STAGE_FILES = {name: f"stage_{name}_raw_pass1.jsonl" for name in ("a", "b1", "b2", "c")}
+TYPED = {f"{name.removesuffix('.jsonl')}-00000-of-00001.parquet" for name in (MASTER, *TIERS.values(), POSITIVES)}
 T37 = {MASTER, *TIERS.values(), POSITIVES, SUMMARY, *STAGE_FILES.values()}
 CUTS = ["", "paper_cut"]
 REVIEW = "review_or_unresolved"
@@ -63,7 +64,7 @@ def accepted(row: dict[str, Any]) -> bool:
 def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> None:
     assert sorted(path.name for path in (release / "fulltax_prod_v1").iterdir()) == MODELS
     for model in MODELS:
-        assert {path.name for path in (release / "fulltax_prod_v1" / model).iterdir()} == T37
+        assert {path.name for path in (release / "fulltax_prod_v1" / model).iterdir()} == T37 | TYPED
     labels = {f"silver_{side}_labels.{kind}" for side in ("train", "test") for kind in ("jsonl", "parquet")}
     cut = labels | {"label_exclusions.jsonl"}
     top = {path.name for path in release.iterdir()}

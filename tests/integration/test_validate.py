@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from child import call
 from conftest import Ran
@@ -100,6 +102,19 @@ def parquet_differs(root: Path) -> None:
     pl.read_parquet(path).with_columns(scoreable=~pl.col("scoreable")).write_parquet(path)
 
 
+def typed_differs(root: Path) -> None:
+    path = root / MASTER.replace(".jsonl", "-00000-of-00001.parquet")
+    table = pq.read_table(path)
+    pq.write_table(table.slice(0, table.num_rows - 1), path)
+
+
+def typed_otherwise(root: Path) -> None:
+    path = root / MAIN.replace(".jsonl", "-00000-of-00001.parquet")
+    table = pq.read_table(path)
+    nulls = pa.nulls(table.num_rows)
+    pq.write_table(table.set_column(table.schema.get_field_index("severity"), "severity", nulls), path)
+
+
 def summary_lies(root: Path) -> None:
     path = root / "dataset_summary.json"
     said = json.loads(path.read_text())
@@ -185,6 +200,12 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a summary that lies": (summary_lies, "numbers"),
     "Parquet that differs": (parquet_differs, "parquet"),
     "Parquet that is none": (lambda root: (root / "silver_test_labels.parquet").write_bytes(b"PAR1"), "parquet"),
+    "a typed row that is missing": (typed_differs, "parquet"),
+    "a typed column of another type": (typed_otherwise, "parquet"),
+    "a typed file that is missing": (
+        lambda root: (root / MASTER.replace(".jsonl", "-00000-of-00001.parquet")).unlink(),
+        "file_missing",
+    ),
     "a file missing": (lambda root: (root / POSITIVES).unlink(), "file_missing"),
     "another answer than the record shows": (
         one(f"{A}/stage_a_raw_pass1.jsonl", any_row, lambda r: r.update(parsed='{"route_label":"review"}')),

@@ -9,6 +9,7 @@ from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import check_labels
 from pipeline.release.validate.lines import Key
 from pipeline.release.validate.numbers import check_numbers
+from pipeline.release.validate.parquet import check_parquet_tables
 from pipeline.release.validate.second_pass import check_second_pass
 from pipeline.release.validate.slim import Slim
 from pipeline.release.validate.tables import check_model
@@ -24,6 +25,7 @@ def validate(root: Path) -> Findings:
     records: dict[Key, Slim] = {}
     for model in models:
         records |= check_model(root, model, findings)
+        check_parquet_tables(root, model, findings)
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
     check_numbers(root, models, records, findings)

@@ -1,0 +1,165 @@
+"""Parquet beside JSONL: the same rows, typed and nested, in small row groups, a row group in memory at a time."""
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pipeline.records.base import Keyed
+from pipeline.records.release import Master, PositiveStructured
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, TIER_FILES
+from pipeline.release.settings import Parquet
+from pipeline.store import Building
+from pipeline.tables import schema
+
+if TYPE_CHECKING:  # at run time where it is used: a command that makes no release starts in less time
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+# JSONL files of a model that have Parquet beside them -> the record of a line
+TABLES: dict[str, type[Keyed]] = {
+    MASTER_FILE: Master,
+    **dict.fromkeys(TIER_FILES.values(), Master),
+    POSITIVES_FILE: PositiveStructured,
+}
+SCALARS = {pl.String: "string", pl.Int64: "int64", pl.Float64: "float64", pl.Boolean: "bool"}
+
+
+def shard_name(jsonl: str, shard: int, shards: int) -> str:
+    """<table>-00000-of-00001.parquet for <table>.jsonl, as the Hub names them."""
+    return f"{jsonl.removesuffix('.jsonl')}-{shard:05}-of-{shards:05}.parquet"
+
+
+@cache
+def arrow_schema(record: type[Keyed]) -> "pa.Schema":
+    """Columns and arrow types of a record's Parquet file; every column and every field may be null."""
+    import pyarrow as pa
+
+    return pa.schema([(name, arrow_type(kind)) for name, kind in schema(record).items()])
+
+
+def arrow_type(kind: pl.DataType) -> "pa.DataType":
+    """The arrow type of a record's polars type. KeyError for a type that no record has."""
+    import pyarrow as pa
+
+    if isinstance(kind, pl.List):
+        return pa.list_(arrow_type(of(kind.inner)))
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(field.name, arrow_type(of(field.dtype))) for field in kind.fields])
+    found: pa.DataType = pa.type_for_alias(SCALARS[type(kind)])
+    return found
+
+
+def of(kind: Any) -> pl.DataType:
+    """A polars type as an instance."""
+    return kind() if isinstance(kind, type) else kind
+
+
+class ParquetTable:
+    """One table being written, as one or more files."""
+
+    def __init__(self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
+        self.building, self.jsonl, self.sizes = building, jsonl, sizes
+        self.schema = arrow_schema(record)
+        self.lines: list[bytes] = []
+        self.pending = 0  # bytes of the lines of the row group to come
+        self.written = 0  # bytes of the lines in the file that is open
+        self.parts: list[Path] = []
+        self.writer = self.next_file()
+
+    def next_file(self) -> "pq.ParquetWriter":
+        """Open a further file, under a number alone: how many there will be is not known yet."""
+        import pyarrow.parquet as pq
+
+        self.written = 0
+        self.parts.append(self.building.path(f"{self.jsonl}.part-{len(self.parts)}"))
+        level = self.sizes.compression_level
+        return pq.ParquetWriter(
+            self.parts[-1], self.schema, compression="zstd", compression_level=level, write_page_index=True
+        )
+
+    def append(self, line: bytes) -> None:
+        """Add one row, given as the JSON text of its line."""
+        if self.lines and self.pending + len(line) > self.sizes.row_group_bytes:
+            self.flush()
+        self.lines.append(line)
+        self.pending += len(line)
+        if len(self.lines) == self.sizes.row_group_rows:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the rows at hand as a row group, into a further file where this one would grow too large."""
+        if not self.lines:
+            return
+        if self.written and self.written + self.pending > self.sizes.shard_bytes:
+            self.writer.close()
+            self.writer = self.next_file()
+        self.writer.write_table(table_of(self.lines, self.schema), row_group_size=len(self.lines))
+        self.written += self.pending
+        self.lines, self.pending = [], 0
+
+    def close(self) -> None:
+        """Finish, and give the files their names."""
+        self.flush()
+        self.writer.close()
+        for number, path in enumerate(self.parts):
+            path.rename(self.building.path(shard_name(self.jsonl, number, len(self.parts))))
+
+
+def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
+    """JSON lines as a table of these columns; a field that is no column is an error."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    text = b"\n".join(lines) + b"\n"
+    return json.read_json(
+        pa.BufferReader(text),
+        read_options=json.ReadOptions(use_threads=False, block_size=len(text)),
+        parse_options=json.ParseOptions(explicit_schema=columns, unexpected_field_behavior="error"),
+    )
+
+
+class ParquetTables:
+    """Every such table of a release."""
+
+    def __init__(self, building: Building, sizes: Parquet) -> None:
+        self.building, self.sizes = building, sizes
+        self.open: dict[str, ParquetTable] = {}
+
+    def start(self, folder: str) -> None:
+        """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
+        self.close()
+        for name, record in TABLES.items():
+            self.open[f"{folder}/{name}"] = ParquetTable(self.building, f"{folder}/{name}", record, self.sizes)
+
+    def append(self, name: str, line: bytes) -> None:
+        """Add a line of this JSONL file, where Parquet stands beside it."""
+        if name in self.open:
+            self.open[name].append(line)
+
+    def close(self) -> None:
+        """Finish the tables that are open."""
+        for table in self.open.values():
+            table.close()
+        self.open.clear()
+
+
+def shards_of(root: Path, jsonl: str) -> list[Path]:
+    """The Parquet files beside a JSONL file, in order."""
+    return sorted((root / jsonl).parent.glob(shard_pattern(Path(jsonl).name)))
+
+
+def shard_pattern(jsonl: str) -> str:
+    """What the names of the Parquet files beside a JSONL file look like."""
+    return f"{jsonl.removesuffix('.jsonl')}-*-of-*.parquet"
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a Parquet file as plain data, a row group in memory at a time."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):
+        yield from file.read_row_group(group).to_pylist()
