@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -48,8 +48,7 @@ def arrow_type(kind: pl.DataType) -> "pa.DataType":
         return pa.list_(arrow_type(of(kind.inner)))
     if isinstance(kind, pl.Struct):
         return pa.struct([(field.name, arrow_type(of(field.dtype))) for field in kind.fields])
-    found: pa.DataType = pa.type_for_alias(SCALARS[type(kind)])
-    return found
+    return cast("pa.DataType", pa.type_for_alias(SCALARS[type(kind)]))
 
 
 def of(kind: Any) -> pl.DataType:
