@@ -53,7 +53,7 @@ def arrow_type(kind: pl.DataType) -> "pa.DataType":
 
 def of(kind: Any) -> pl.DataType:
     """A polars type as an instance."""
-    return kind() if isinstance(kind, type) else kind
+    return cast("pl.DataType", kind() if isinstance(kind, type) else kind)
 
 
 class ParquetTable:
