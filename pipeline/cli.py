@@ -21,6 +21,7 @@ from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.diff_cli import diff
 from pipeline.console.explain_cli import explain
 from pipeline.console.find import find, left_out
+from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
 from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 app.add_typer(bench, name="bench")
 app.add_typer(report_group, name="report")
+app.add_typer(ledger_group, name="ledger")
 app.command("validate")(validate)
 app.add_typer(audit_group, name="audit")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]

@@ -75,3 +75,18 @@ def rules_judge(
         output().print(as_markdown(found), soft_wrap=True, markup=False)
     else:
         into.write_text(put_into(into.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+@app.command()
+def judge(
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Each measure so often; medians count.")] = 3,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for judge.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where ledgers lie while they are needed.")] = None,
+) -> None:
+    """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
+    from pipeline.bench import judge as judge_  # asks over the network: not before it is needed
+
+    found = judge_.run_benchmark(judge_.Job(rounds, scratch))
+    judge_.print_results(output(), found)
+    if out is not None:
+        write_json(out / "judge.json", json.loads(json.dumps(found)))

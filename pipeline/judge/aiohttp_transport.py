@@ -2,6 +2,8 @@
 
 import ssl
 from typing import Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -9,6 +11,15 @@ from pipeline import __version__
 from pipeline.judge.responses import checked
 from pipeline.judge.transport import Endpoint, Passing, Received
 from pipeline.rules.asking import AskingRules
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address. Looked up once: aiohttp itself would for every request."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc):
+        return None
+    found = getproxies()
+    return found.get(parts.scheme) or found.get("all")
 
 
 class AiohttpTransport:
@@ -29,7 +40,7 @@ class AiohttpTransport:
                 "User-Agent": f"openclawbench/{__version__}",
                 **self.endpoint.headers(),
             },
-            trust_env=True,
+            proxy=proxy_for(self.endpoint.base_url),
         )
         return self
 

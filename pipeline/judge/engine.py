@@ -1,7 +1,8 @@
 """The asking engine: questions in, every answer durable in the ledger before anything is made of it.
 
-A request holds its slot only while it is with the endpoint; the commit of its answer is waited for outside, and what
-follows from an answer (a corrective question, the note that the question is settled) comes after its commit.
+A request holds its slot only while it is with the endpoint: its intent is durable before it takes the slot, the commit
+of its answer is waited for after it has left it, and what follows from an answer (a corrective question, the note that
+the question is settled) comes after that.
 """
 
 import asyncio
@@ -18,7 +19,6 @@ from pipeline.judge.limits import RateLimits
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
 from pipeline.judge.protocol import Question
-from pipeline.judge.responses import parsed
 from pipeline.judge.retrying import Breaker, Patience
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Endpoint, Passing, Received, Refusal, Transport, shown
@@ -27,6 +27,7 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
+LEAST_READY = 4  # requests with a durable intent that wait for a slot: at least so many, else a quarter of the slots
 UNDER_WAY = 2  # questions under way for each slot: one with the endpoint, one being made or made durable
 
 
@@ -38,7 +39,8 @@ class Task:
     id: bytes  # under which it is settled
     first: ChatRequest
     complaint: Callable[[Stored], str | None]  # the outcome where an answer cannot be used, else null
-    second: Callable[[Stored, str], ChatRequest | None]  # null where asking again is no use
+    second: Callable[[Stored], ChatRequest | None]  # null where asking again is no use
+    is_new: bool  # no answer to the first request was there when the task was made
 
 
 class Halted(Exception):
@@ -67,6 +69,7 @@ class Engine:
         self.patience = Patience(rules.retry)
         self.breaker = Breaker(concurrency, rules.retry)
         self.slots = asyncio.Semaphore(concurrency)
+        self.ready = asyncio.Semaphore(concurrency + max(LEAST_READY, concurrency // 4))
         self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY)
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
@@ -99,7 +102,7 @@ class Engine:
         begun = group.create_task(self.carry_out(task))
         if self.way is None:
             remembered = self.ledger.accepts(shown(self.endpoint.base_url), task.first.model)
-            self.remembered = Way.from_dict(remembered) if remembered else None
+            self.remembered = Way.from_text(remembered) if remembered else None
             self.way = self.remembered or Way()
             if remembered is None:
                 await begun
@@ -124,24 +127,22 @@ class Engine:
 
     async def pursue(self, task: Task) -> None:
         """Ask; ask once more where the answer is none; note which answer stands."""
-        first = last = await self.answer(task, task.first, None)
+        kept = None if task.is_new else self.ledger.answer(task.first.key)
+        first = last = kept or await self.answer(task, task.first, None)
         complaint = task.complaint(first)
-        if complaint is not None and (second := task.second(first, complaint)) is not None:
+        if complaint is not None and (second := task.second(first)) is not None:
             self.tally.asked_again += 1
-            last = await self.answer(task, second, first.key)
+            last = self.ledger.answer(second.key) or await self.answer(task, second, first.key)
             complaint = task.complaint(last)
-        await self.ledger.settle(task.id, first.key, last.key, complaint or "read")
+        self.ledger.settle(task.id, first.key, last.key, complaint or "read")
         self.tally.done += 1
 
     async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
-        """The answer to a request: the ledger's, or the endpoint's once it is durable."""
-        kept = self.ledger.answer(request.key)
-        if kept is not None:
-            return kept
+        """The endpoint's answer to a request, once it is durable."""
         reserved = await self.budget.reserve(request.bytes)
         usd, tokens = 0.0, 0
         try:
-            async with self.slots:
+            async with self.ready:
                 stored, row = await self.call(task, request, corrects)
             usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
         finally:
@@ -150,7 +151,7 @@ class Engine:
         await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
         if self.way is not None and self.way != self.remembered:
             self.remembered = self.way
-            await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.as_dict())
+            await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.text)
         return stored
 
     def count(self, stored: Stored) -> None:
@@ -163,32 +164,34 @@ class Engine:
     # ------------------------------------------------------------------------------------------------------ one call
     async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
         """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out."""
-        started, attempts = time.monotonic(), [0]
-        self.tally.in_flight += 1
+        question, attempts = task.question, [0]
+        self.go_on()
+        await self.ledger.intend(request.key, question.stage, question.trajectory_id)
         try:
-            while True:
-                self.go_on()
-                assert self.way is not None
-                way = self.way
-                body = msgspec.json.encode(way.body(request, self.plain_prompt))
-                try:
-                    received = await self.send(task, request, body, attempts)
-                    finish = None
-                    break
-                except Refusal as refusal:
-                    finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
-                    if finish is not None or refusal.status == 413:
-                        finish = finish or "too_long"
-                        received = Received(refusal.body, refusal.headers)
-                        break
-                    await self.find_another_way(refusal, way, request)
-        except (Passing, Refusal, OpenClawBenchError, Halted):
+            async with self.slots:
+                started = time.monotonic()
+                received, finish, way = await self.sent(task, request, attempts)
+        except (Passing, OpenClawBenchError, Halted):
             await self.ledger.put((END_INTENT, (request.key,)))
             raise
-        finally:
-            self.tally.in_flight -= 1
         latency = time.monotonic() - started
         return self.row(task, request, corrects, received, finish, way, attempts[0], latency)
+
+    async def sent(self, task: Task, request: ChatRequest, attempts: list[int]) -> tuple[Received, str | None, Way]:
+        """What came back, the outcome where the endpoint refused this one question, and the way it was asked."""
+        while True:
+            assert self.way is not None
+            way = self.way
+            body = msgspec.json.encode(way.body(request, self.plain_prompt))
+            try:
+                return await self.send(task, request, body, attempts), None, way
+            except Refusal as refusal:
+                finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
+                if finish is None and refusal.status == 413:
+                    finish = "too_long"
+                if finish is not None:
+                    return Received(refusal.body, refusal.headers), finish, way
+                self.find_another_way(refusal, way, request)
 
     def go_on(self) -> None:
         """Raises Halted where the run is ending."""
@@ -204,10 +207,9 @@ class Engine:
 
         async def attempt() -> Received:
             self.go_on()
-            await self.limits.turn(tokens, self.nap)
-            if not attempts[0]:
-                await self.ledger.intend(request.key, task.question.stage, task.question.trajectory_id)
-            self.go_on()
+            if (seconds := self.limits.wait(tokens)) > 0.0:
+                await self.nap(seconds)
+                await self.limits.turn(tokens, self.nap)
             attempts[0] += 1
             try:
                 received = await self.transport.send(body)
@@ -240,7 +242,7 @@ class Engine:
             await asyncio.sleep(min(left, LONGEST_NAP_S))
             self.go_on()
 
-    async def find_another_way(self, refusal: Refusal, way: Way, request: ChatRequest) -> None:
+    def find_another_way(self, refusal: Refusal, way: Way, request: ChatRequest) -> None:
         """Leave out what the endpoint refuses, and remember it. Raises EndpointRefused where that is not what it is."""
         refused = self.rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
         other = way.without(refused) if refused else None
@@ -290,7 +292,7 @@ class Engine:
             attempts,
             round(latency, 4),
             now(),
-            msgspec.json.encode(way.as_dict()).decode(),
+            way.text,
             corrects,
         )
         return stored, row
@@ -303,11 +305,12 @@ def is_client_fault(refusal: Refusal) -> bool:
 
 def stored_answer(request: ChatRequest, received: Received, finish: str | None, price: Price) -> Stored:
     """An answer as it is kept: `finish` of a refused question, else what the answer says itself."""
-    if finish is not None:
+    found = received.parsed
+    if found is None or finish is not None:
+        assert finish is not None
         return Stored(request.key, finish, received.body, received.headers.get("x-request-id"), 0, 0, 0, 0.0)
-    found = parsed(received.body)
     usage = found.usage
     cost = price.of(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
     request_id = received.headers.get("x-request-id") or found.id
     tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-    return Stored(request.key, found.finish, received.body, request_id, *tokens, cost)
+    return Stored(request.key, found.finish, received.body, request_id, *tokens, cost, found.text)

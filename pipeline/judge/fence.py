@@ -5,12 +5,13 @@ import re
 from pipeline.canonical import sha256_text
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
-RAW_CONTROL = re.compile("[\x00-\x1f]")  # JSON text without layout holds none
-# Control characters and line ends that JSON lets stand in a string.
-CONTROL = "\x7f-\x9f\u2028\u2029"
-# Where a chat template's own tokens begin: a server that looks for them in messages must not find one in the material.
-TEMPLATE_TOKENS = r"<(?=[|\uff5c])|<(?=/?s>)|<(?=/?(?:start|end)_of_turn>)|\[(?=/?INST\])"
-WRITTEN_OUT = re.compile(f"[{CONTROL}]|{TEMPLATE_TOKENS}")
+RAW_CONTROL = [chr(code) for code in range(0x20)]  # JSON text without layout holds none
+# What is written out: control characters and line ends that JSON lets stand in a string, and the places where a chat
+# template's own tokens begin, so that a server that looks for them in messages finds none in the material. One pattern
+# each, for a pattern that begins with a plain character is found ten times as fast.
+CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
+ANGLE = re.compile(r"<(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>)")
+SQUARE = re.compile(r"\[(?=/?INST\])")
 
 
 def delimited(material_json: str, name: str = "PACKET") -> str:
@@ -24,11 +25,22 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a block")
-    if found := RAW_CONTROL.search(material_json):
-        raise ValueError(f"material is not JSON on one line: control character {found[0]!r} at {found.start()}")
+    if found := [one for one in RAW_CONTROL if one in material_json]:
+        place = material_json.index(found[0])
+        raise ValueError(f"material is not JSON on one line: control character {found[0]!r} at {place}")
     fence = fence_of(name, material_json)
-    inside = WRITTEN_OUT.sub(lambda match: f"\\u{ord(match[0]):04x}", material_json)
+    patterns = [ANGLE] if material_json.isascii() and "\x7f" not in material_json else [ANGLE, CONTROL]
+    if "INST]" in material_json:
+        patterns.append(SQUARE)
+    inside = material_json
+    for pattern in patterns:
+        inside = pattern.sub(written_out, inside)
     return f"BEGIN {name} {fence}\n{inside}\nEND {name} {fence}"
+
+
+def written_out(found: re.Match[str]) -> str:
+    r"""A character as JSON's \uXXXX."""
+    return f"\\u{ord(found[0]):04x}"
 
 
 def fence_of(name: str, material_json: str) -> str:

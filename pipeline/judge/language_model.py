@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -182,10 +182,11 @@ class LanguageModelJudge:
             open_rows = [row for row, id_ in zip(rows, ids, strict=True) if id_ not in known]
             made = part.questions(open_rows) if open_rows else iter(())
             while batch := [self.task(question) for question in islice(made, CHUNK)]:
-                yield batch
+                known = ledger.answered([task.first.key for task in batch])
+                yield [replace(task, is_new=task.first.key not in known) for task in batch] if known else batch
 
     def task(self, question: Question) -> Task:
-        """How a question is asked."""
+        """How a question is asked that has no answer yet."""
         messages = messages_of(question)
         ask = partial(self.request, question)
         return Task(
@@ -193,7 +194,8 @@ class LanguageModelJudge:
             id=self.question_id(question.request_sha256),
             first=ask(messages),
             complaint=lambda kept: self.outcome(question, kept),
-            second=lambda kept, _: self.second(question, messages, kept),
+            second=lambda kept: self.second(question, messages, kept),
+            is_new=True,
         )
 
     def request(self, question: Question, messages: list[dict[str, str]]) -> ChatRequest:
@@ -223,7 +225,9 @@ def reply_of(kept: Stored) -> Reply:
         prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
     )
     refused = kept.finish in ("too_long", "content_filter") and usage == NO_TOKENS
-    text = kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
+    text = kept.text
+    if text is None:
+        text = kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
     return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
 
 

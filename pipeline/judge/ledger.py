@@ -11,24 +11,37 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
-
-import msgspec
 
 from pipeline.errors import LedgerFailed
 from pipeline.judge.ledger_file import ANSWER, BALLAST, NAME, connect_to_read, failed, locked, open_for_writing
 from pipeline.rules.asking import Commit
 
-ADD_ANSWER = f"insert or ignore into answers({', '.join(ANSWER)}) values({', '.join('?' * len(ANSWER))})"
-END_INTENT = "delete from intents where key = ?"
-ADD_INTENT = "insert or replace into intents(key, stage, trajectory_id, sent_at, batch) values(?, ?, ?, ?, ?)"
-ADD_LOST = "insert into lost(key, stage, trajectory_id, reason, sent_at) values(?, ?, ?, ?, ?)"
-ADD_SETTLED = "insert or replace into settled(question, first, last, outcome) values(?, ?, ?, ?)"
-AT_ONCE = 500  # keys of one look-up
+AT_ONCE = 500  # keys of one look-up, rows of one statement
 
-Statement = tuple[str, tuple[Any, ...]]
+
+@dataclass(frozen=True)
+class Kind:
+    """A statement over any number of rows: `text` with the rows' places in it."""
+
+    text: str
+    columns: int
+
+    def over(self, rows: int) -> str:
+        """The statement for so many rows."""
+        return self.text.format(", ".join([f"({', '.join('?' * self.columns)})"] * rows))
+
+
+ADD_ANSWER = Kind(f"insert or ignore into answers({', '.join(ANSWER)}) values {{}}", len(ANSWER))
+ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at, batch) values {}", 5)
+END_INTENT = Kind("delete from intents where key in (values {})", 1)
+ADD_LOST = Kind("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
+ADD_SETTLED = Kind("insert or replace into settled(question, first, last, outcome) values {}", 4)
+ADD_ENDPOINT = Kind("insert or replace into endpoints(base_url, model, accepts) values {}", 3)
+Row = tuple[Kind, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
@@ -43,20 +56,20 @@ class Stored:
     cached_tokens: int
     completion_tokens: int
     cost_usd: float
+    text: str | None = None  # of the answer, where it was just received; not a column
 
 
 @dataclass
 class Waiting:
-    """Statements of one transaction that somebody waits for."""
+    """Rows that belong into one transaction, and who waits for it."""
 
-    statements: tuple[Statement, ...]
-    future: "asyncio.Future[None]"
+    rows: tuple[Row, ...]
+    future: "asyncio.Future[None] | None"
 
 
-def now() -> str:
-    """The time in UTC, to the millisecond. It stays in the ledger."""
-    seconds = time.time()
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{int(seconds * 1000) % 1000:03d}Z"
+def now() -> float:
+    """Seconds since 1970, to the millisecond. They stay in the ledger."""
+    return round(time.time(), 3)
 
 
 class Ledger:
@@ -90,16 +103,24 @@ class Ledger:
         self.reader.close()
         self.connection.close()
         self.held.close()
+        if self.broken is not None and error is None:
+            raise self.broken
 
     # ------------------------------------------------------------------------------------------------------- reading
     def settled(self, questions: list[bytes]) -> set[bytes]:
         """Which of these questions have their answer."""
+        return self.among("select question from settled where question in", questions)
+
+    def answered(self, keys: list[bytes]) -> set[bytes]:
+        """Which of these requests have an answer."""
+        return self.among("select key from answers where key in", keys)
+
+    def among(self, query: str, keys: list[bytes]) -> set[bytes]:
+        """The keys that a query finds. For another thread than the loop's."""
         found: set[bytes] = set()
-        for start in range(0, len(questions), AT_ONCE):
-            some = questions[start : start + AT_ONCE]
-            marks = ", ".join("?" * len(some))
-            query = f"select question from settled where question in ({marks})"
-            found.update(one for (one,) in self.scout.execute(query, some))
+        for start in range(0, len(keys), AT_ONCE):
+            some = keys[start : start + AT_ONCE]
+            found.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
         return found
 
     def answer(self, key: bytes) -> Stored | None:
@@ -114,34 +135,33 @@ class Ledger:
         usd, tokens = self.reader.execute(query).fetchone()
         return float(usd), int(tokens)
 
-    def accepts(self, base_url: str, model: str) -> dict[str, Any] | None:
+    def accepts(self, base_url: str, model: str) -> str | None:
         """What the endpoint was found to accept."""
         query = "select accepts from endpoints where base_url = ? and model = ?"
         row = self.reader.execute(query, (base_url, model)).fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+        return None if row is None else str(row[0])
 
     # ------------------------------------------------------------------------------------------------------- writing
-    def put(self, *statements: Statement) -> "asyncio.Future[None]":
-        """Add statements to the next commit; the future is done when they are durable."""
+    def put(self, *rows: Row) -> "asyncio.Future[None]":
+        """Add rows to the next commit; the future is done when they are durable."""
         future = asyncio.get_running_loop().create_future()
         if self.broken is not None:
             future.set_exception(self.broken)
         else:
-            self.waiting.put(Waiting(statements, future))
+            self.waiting.put(Waiting(rows, future))
         return future
 
     def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
         """Note that a call is about to be sent."""
         return self.put((ADD_INTENT, (key, stage, trajectory_id, now(), None)))
 
-    def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> "asyncio.Future[None]":
-        """Note which answer stands for a question."""
-        return self.put((ADD_SETTLED, (question, first, last, outcome)))
+    def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> None:
+        """Note which answer stands for a question. Nobody waits: it follows from answers that are durable."""
+        self.waiting.put(Waiting(((ADD_SETTLED, (question, first, last, outcome)),), None))
 
-    def remember(self, base_url: str, model: str, accepts: dict[str, Any]) -> "asyncio.Future[None]":
+    def remember(self, base_url: str, model: str, accepts: str) -> "asyncio.Future[None]":
         """Note what an endpoint accepts."""
-        query = "insert or replace into endpoints(base_url, model, accepts) values(?, ?, ?)"
-        return self.put((query, (base_url, model, msgspec.json.encode(accepts).decode())))
+        return self.put((ADD_ENDPOINT, (base_url, model, accepts)))
 
     def note_calls_in_flight(self) -> int:
         """What a former run left in flight may have been paid for: it is listed as lost. Batches go on."""
@@ -191,9 +211,10 @@ class Ledger:
         """Try the transaction; the error where it failed, and then nothing of it is there."""
         try:
             self.connection.execute("begin immediate")
-            for one in group:
-                for query, values in one.statements:
-                    self.connection.execute(query, values)
+            for kind, rows in by_kind(group).items():
+                for start in range(0, len(rows), AT_ONCE):
+                    some = rows[start : start + AT_ONCE]
+                    self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
             self.connection.execute("commit")
         except sqlite3.Error as error:
             if self.connection.in_transaction:
@@ -224,11 +245,22 @@ class Ledger:
         return True
 
 
+def by_kind(group: list[Waiting]) -> dict[Kind, list[tuple[Any, ...]]]:
+    """The rows of a group by their statement: one statement for all of them, because each lets the loop's thread in
+    and may wait long for its turn again."""
+    found: dict[Kind, list[tuple[Any, ...]]] = {}
+    for one in group:
+        for kind, row in one.rows:
+            found.setdefault(kind, []).append(row)
+    return found
+
+
 def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
     """The futures of a group by the loop that waits for them (there is one, but for tests)."""
     found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for one in group:
-        found.setdefault(one.future.get_loop(), []).append(one.future)
+        if one.future is not None:
+            found.setdefault(one.future.get_loop(), []).append(one.future)
     return found
 
 
@@ -245,6 +277,6 @@ def tell(futures: list["asyncio.Future[None]"], error: LedgerFailed | None) -> N
 
 def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
     """The answer to a request; null where there is none."""
-    names = ", ".join(Stored.__dataclass_fields__)
+    names = ", ".join(name for name in Stored.__dataclass_fields__ if name != "text")
     row = connection.execute(f"select {names} from answers where key = ?", (key,)).fetchone()
     return None if row is None else Stored(*row)

@@ -21,25 +21,27 @@ NAME = "ledger.sqlite"
 LOCK = ".lock"
 BALLAST = ".ballast"
 VERSION = 1
+PREPARED = 1000  # statements that are kept: one for each number of rows
 TABLES = """
 create table if not exists answers(
     key blob primary key, stage text not null, model text not null, trajectory_id text not null,
     packet_sha256 text not null, finish text not null, response blob not null, request_id text,
     prompt_tokens integer not null, cached_tokens integer not null, completion_tokens integer not null,
     cost_usd real not null, request_bytes integer not null, attempts integer not null, latency_s real not null,
-    answered_at text not null, way text not null, corrects blob);
+    answered_at real not null, way text not null, corrects blob);
 create index if not exists spent on answers(
     stage, model, finish, prompt_tokens, cached_tokens, completion_tokens, cost_usd, request_bytes);
 create table if not exists settled(
     question blob primary key, first blob not null, last blob not null, outcome text not null) without rowid;
 create table if not exists intents(
-    key blob primary key, stage text not null, trajectory_id text not null, sent_at text not null, batch text);
+    key blob primary key, stage text not null, trajectory_id text not null, sent_at real not null,
+    batch text) without rowid;
 create table if not exists lost(
-    key blob not null, stage text not null, trajectory_id text not null, reason text not null, sent_at text not null);
+    key blob not null, stage text not null, trajectory_id text not null, reason text not null, sent_at real not null);
 create table if not exists endpoints(
     base_url text not null, model text not null, accepts text not null, primary key(base_url, model)) without rowid;
 create table if not exists batches(
-    id text primary key, input_file text, requests integer not null, status text not null, created_at text not null);
+    id text primary key, input_file text, requests integer not null, status text not null, created_at real not null);
 """
 ANSWER = [
     "key",
@@ -67,7 +69,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
     """The ledger of a folder, made where there is none. The caller holds the lock. LedgerFailed where it can't be."""
     path = folder / NAME
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, cached_statements=PREPARED)
         connection.execute("pragma journal_mode=wal")
         connection.execute("pragma synchronous=full")
         connection.execute("pragma wal_autocheckpoint=4000")

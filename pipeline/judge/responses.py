@@ -3,14 +3,13 @@
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 import msgspec
 
 from pipeline.canonical import whole_characters
-from pipeline.judge.transport import Passing, Received, Refusal
+from pipeline.judge.transport import Parsed, Passing, Received, Refusal
 from pipeline.records.fulltax import Usage
 from pipeline.rules.asking import AskingRules
 
@@ -58,25 +57,13 @@ class Completion(msgspec.Struct):
 DECODER = msgspec.json.Decoder(Completion)
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter."""
-
-    text: str
-    finish: str
-    usage: Usage
-    id: str | None
-
-
 def checked(status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules) -> Received:
     """A 200 with an answer in it. Raises Passing for what may pass, Refusal for the rest."""
     if status == 200:
         try:
-            if decoded(body).choices:
-                return Received(body, headers)
-        except (ValueError, RecursionError) as error:
+            return Received(body, headers, parsed(body))
+        except (ValueError, LookupError, RecursionError) as error:
             raise Passing("broken_body", may_be_paid=True) from error
-        raise Passing("broken_body", may_be_paid=True)
     message = message_in(body)
     if rules.is_fatal(message) or not (status in rules.retry.statuses or status >= 500):
         raise Refusal(status, message, body, headers)
@@ -84,7 +71,7 @@ def checked(status: int, headers: Mapping[str, str], body: bytes, rules: AskingR
 
 
 def parsed(body: bytes) -> Parsed:
-    """Text, ending and usage of an answer that `checked` let through."""
+    """Text, ending and usage of an answer. ValueError or LookupError where it is none."""
     completion = decoded(body)
     choice, tokens = completion.choices[0], completion.usage or Tokens()
     details = tokens.prompt_tokens_details

@@ -6,6 +6,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from pipeline.errors import WrongUse
+from pipeline.records.fulltax import Usage
 from pipeline.rules.asking import AskingRules
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -28,11 +29,22 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
+class Parsed:
+    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter."""
+
+    text: str
+    finish: str
+    usage: Usage
+    id: str | None
+
+
+@dataclass(frozen=True)
 class Received:
     """A response of status 200, whole and verbatim. Header names are in lower case or the mapping ignores case."""
 
     body: bytes
     headers: Mapping[str, str]
+    parsed: "Parsed | None" = None  # null for the body of a refusal
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """How an endpoint has to be asked: what it accepts, found out with the first question and remembered in the ledger."""
 
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import msgspec
@@ -22,13 +23,14 @@ class Way:
     limit: str | None = LIMIT_NAMES[0]  # name of the parameter that bounds the answer
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_text(cls, text: str) -> Self:
         """As it was remembered."""
-        return cls(**values)
+        return cls(**msgspec.json.decode(text))
 
-    def as_dict(self) -> dict[str, Any]:
-        """To be remembered."""
-        return asdict(self)
+    @cached_property
+    def text(self) -> str:
+        """As JSON, to be remembered and kept beside each answer."""
+        return msgspec.json.encode(asdict(self)).decode()
 
     def without(self, refused: str) -> "Way | None":
         """What to try where an endpoint refuses this (an id of [[adaptation]]); null where nothing is left."""

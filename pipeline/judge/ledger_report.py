@@ -1,0 +1,119 @@
+"""What a ledger holds: counts, money, calls that may have been paid for without an answer; whether it is sound."""
+
+import sqlite3
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import LedgerFailed
+from pipeline.judge.ledger_file import NAME, failed, locked, open_for_writing, rows
+from pipeline.judge.responses import parsed
+
+REFUSED = ("too_long", "content_filter")  # outcomes whose response is an endpoint's error
+
+
+def stats(connection: sqlite3.Connection) -> dict[str, Any]:
+    """Answers by stage, model and ending; what stands for questions; calls without an answer, each of them listed."""
+    answers = rows(
+        connection,
+        "select stage, model, finish, count(*) as answers, sum(prompt_tokens) as prompt_tokens, sum(cached_tokens) as "
+        "cached_tokens, sum(completion_tokens) as completion_tokens, round(total(cost_usd), 6) as usd "
+        "from answers group by stage, model, finish order by stage, model, finish",
+    )
+    questions = rows(connection, "select outcome, count(*) as questions from settled group by outcome order by outcome")
+    lost = rows(
+        connection,
+        "select lower(hex(lost.key)) as key, lost.stage, lost.trajectory_id, reason, sent_at, answers.key is not null "
+        "as asked_again from lost left join answers using(key) order by sent_at, lost.key",
+    )
+    open_ = rows(
+        connection,
+        "select lower(hex(key)) as key, stage, trajectory_id, sent_at, batch from intents order by sent_at, key",
+    )
+    for one in (*lost, *open_):
+        one["sent_at"] = moment(one["sent_at"])
+    return {
+        "answers": answers,
+        "usd": round(sum(one["usd"] for one in answers), 6),
+        "questions": questions,
+        "corrective": connection.execute("select count(*) from answers where corrects is not null").fetchone()[0],
+        "attempts": connection.execute("select coalesce(sum(attempts), 0) from answers").fetchone()[0],
+        "maybe_paid_without_answer": lost,
+        "in_flight": open_,
+        "endpoints": rows(connection, "select base_url, model, accepts from endpoints order by base_url, model"),
+    }
+
+
+def moment(seconds: float) -> str:
+    """UTC, to the millisecond."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """What is wrong with a ledger, a sentence each; nothing where it is sound."""
+    try:
+        for (line,) in connection.execute("pragma integrity_check"):
+            if line != "ok":
+                yield f"SQLite: {line}"
+        missing = (
+            "select lower(hex(question)) from settled where first not in (select key from answers) "
+            "or last not in (select key from answers)"
+        )
+        for (question,) in connection.execute(missing):
+            yield f"question {question}: the answer that stands for it is missing"
+        columns = "lower(hex(key)), finish, response, prompt_tokens, completion_tokens"
+        for key, finish, response, prompt, completion in connection.execute(f"select {columns} from answers"):
+            if finish not in REFUSED and (why := differs(finish, response, prompt, completion)):
+                yield f"answer {key}: {why}"
+    except sqlite3.DatabaseError as error:
+        yield f"SQLite: {error}"
+
+
+def differs(finish: str, response: bytes, prompt: int, completion: int) -> str | None:
+    """How an answer's columns differ from its verbatim response; null where they don't."""
+    try:
+        found = parsed(response)
+    except (ValueError, LookupError) as error:
+        return f"the response cannot be read: {error}"
+    same = (found.finish, found.usage.prompt_tokens, found.usage.completion_tokens) == (finish, prompt, completion)
+    return None if same else "its columns differ from its response"
+
+
+def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Every answer as plain data, in the order of time, the response as text."""
+    cursor = connection.execute("select * from answers order by answered_at, key")
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        corrects = row["corrects"]
+        yield row | {
+            "key": row["key"].hex(),
+            "corrects": None if corrects is None else corrects.hex(),
+            "answered_at": moment(row["answered_at"]),
+            "response": row["response"].decode("utf-8", "backslashreplace"),
+        }
+
+
+def compact(folder: Path) -> tuple[int, int]:
+    """Give unused room back; no answer is removed. (Bytes before, bytes after.) BusyLedger, LedgerFailed."""
+    path = folder / NAME
+    with locked(folder):
+        before = size(folder)
+        connection = open_for_writing(folder)
+        try:
+            connection.execute("vacuum")
+            connection.execute("pragma wal_checkpoint(truncate)")
+        except sqlite3.Error as error:
+            raise failed(path, error) from error
+        finally:
+            connection.close()
+    return before, size(folder)
+
+
+def size(folder: Path) -> int:
+    """Bytes of the ledger and what belongs to it."""
+    try:
+        return sum(path.stat().st_size for path in folder.glob(f"{NAME}*"))
+    except OSError as error:
+        raise LedgerFailed(f"{folder}: cannot be read: {error.strerror}.") from error

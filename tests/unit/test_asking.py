@@ -1,0 +1,359 @@
+"""The parts of asking: limits, budget, retries, what a response means, what an endpoint accepts, keys of requests."""
+
+import asyncio
+import json
+import random
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+
+from pipeline.errors import BudgetReached, EndpointFailing, WrongUse
+from pipeline.judge.limits import Pace, RateLimits, duration
+from pipeline.judge.messages import chat_request, corrective, messages_of
+from pipeline.judge.money import Budget
+from pipeline.judge.protocol import Question
+from pipeline.judge.responses import checked, message_in, parsed, retry_after
+from pipeline.judge.retrying import Breaker, Patience
+from pipeline.judge.settings import AskingSettings
+from pipeline.judge.transport import Endpoint, Passing, Refusal, shown
+from pipeline.judge.way import Way
+from pipeline.judges import price_of
+from pipeline.rules.asking import AskingRules, RequestRules
+from pipeline.rules.prices import Price, PriceRules
+
+RULES = AskingRules.load()
+REQUEST = RequestRules.load()
+QUESTION = Question("a", '{"trajectory_id":"t"}', None, "stage_a", "a/v1", "Judge.", "t", "p" * 64, "q" * 64)
+SCHEMA = '{"type":"object"}'
+
+
+# ----------------------------------------------------------------------------------------------------------- requests
+def key_of(**changes: Any) -> bytes:
+    given = {
+        "model": "m",
+        "parameters": REQUEST,
+        "messages": messages_of(QUESTION),
+        "schema_id": "stage_a",
+        "schema": SCHEMA,
+        "packet_sha256": "p",
+    }
+    return chat_request(**(given | changes)).key
+
+
+def test_everything_that_is_meant_is_in_the_key() -> None:
+    others = [
+        key_of(model="n"),
+        key_of(parameters=REQUEST.model_copy(update={"temperature": 1.0})),
+        key_of(parameters=REQUEST.model_copy(update={"seed": 2})),
+        key_of(parameters=REQUEST.model_copy(update={"max_output_tokens": 1})),
+        key_of(messages=[*messages_of(QUESTION), {"role": "user", "content": "more"}]),
+        key_of(schema='{"type":"array"}'),
+        key_of(packet_sha256="q"),
+    ]
+    assert len({key_of(), *others}) == 8
+    assert key_of() == key_of(schema_id="another name of the same schema")
+
+
+def test_the_key_of_a_request_is_the_same_for_ever() -> None:
+    """Answers that were paid for are found under it: when this fails, a change has made every ledger worthless."""
+    fixed = RequestRules(version="1", temperature=0.0, seed=1, max_output_tokens=100)
+    found = chat_request("m", fixed, [{"role": "user", "content": "ä"}], "s", SCHEMA, "p").key
+    assert found.hex() == "524b0bf331369758715de2ca35046d8ed7481f5531bbf9030f7bf1853cf4f9da"
+
+
+def test_instructions_come_first_then_the_material_then_earlier_answers() -> None:
+    question = Question("b1", '{"x":1}', '{"a":null}', "stage_b1", "b1/v1", "Judge.")
+    system, user = messages_of(question)
+    assert system == {"role": "system", "content": "Judge."}
+    assert user["content"].index("BEGIN PACKET") < user["content"].index("BEGIN PREVIOUS")
+    again = corrective([system, user], None, "It was cut off.", "Once more.")
+    assert [one["role"] for one in again] == ["system", "user", "user"]
+    assert corrective([system, user], "{", "no JSON", "Once more.")[2] == {"role": "assistant", "content": "{"}
+
+
+def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
+    request = chat_request("m", REQUEST, messages_of(QUESTION), "stage_a", SCHEMA, "p")
+    way = Way()
+    body = way.body(request, "Schema:")
+    assert body["response_format"]["json_schema"]["strict"] is True
+    assert (body["temperature"], body["seed"], body["max_completion_tokens"]) == (0.0, 1, 8192)
+    objects = way.without("structured_output")
+    assert objects is not None and objects.body(request, "Schema:")["response_format"] == {"type": "json_object"}
+    text = objects.without("structured_output")
+    assert text is not None and text.without("structured_output") is None
+    plain = text.body(request, "Schema:")
+    assert "response_format" not in plain and plain["messages"][0]["content"].endswith(f"Schema:\n\n{SCHEMA}")
+    assert plain["messages"][1] == body["messages"][1]
+    for refused, name in (("temperature", "temperature"), ("seed", "seed")):
+        other = way.without(refused)
+        assert other is not None and name not in other.body(request, "") and other.without(refused) is None
+    limits = [way, way.without("max_completion_tokens")]
+    assert limits[1] is not None and limits[1].body(request, "")["max_tokens"] == 8192
+    last = limits[1].without("max_completion_tokens")
+    assert last is not None and last.limit is None and last.without("max_completion_tokens") is None
+    assert Way.from_text(last.text) == last
+
+
+@pytest.mark.parametrize(
+    ("message", "refused"),
+    [
+        ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature"),
+        ("Unrecognized request argument supplied: seed", "seed"),
+        ("This response_format type is unavailable now", "structured_output"),
+        ("Invalid schema for response_format 'stage_a'", "structured_output"),
+        ("Unsupported parameter: 'max_tokens' is not supported with this model.", "max_completion_tokens"),
+        ("messages must not be empty", None),
+    ],
+)
+def test_what_an_endpoint_refuses_is_known_by_its_words(message: str, refused: str | None) -> None:
+    assert RULES.adaptation_for(message) == refused
+
+
+# ---------------------------------------------------------------------------------------------------------- responses
+def completion(**message: Any) -> bytes:
+    finish = message.pop("finish_reason", "stop")
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+    return json.dumps({"id": "c", "choices": [{"message": message, "finish_reason": finish}], "usage": usage}).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "finish", "text"),
+    [
+        (completion(content="{}"), "complete", "{}"),
+        (completion(content="{", finish_reason="length"), "truncated", "{"),
+        (completion(content=None, refusal="no"), "refusal", "no"),
+        (completion(content=None), "empty", ""),
+        (completion(content=" \n"), "empty", " \n"),
+        (completion(content="", finish_reason="content_filter"), "content_filter", ""),
+        (completion(content=[{"type": "text", "text": "{"}, {"type": "text", "text": "}"}]), "complete", "{}"),
+        (completion(content="half \ud83d emoji"), "complete", "half \\ud83d emoji"),
+    ],
+)
+def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
+    found = checked(200, {}, body, RULES).parsed
+    assert found is not None and (found.finish, found.text) == (finish, text)
+    assert found == parsed(body)
+    assert found.usage.model_dump() == {"prompt_tokens": 10, "completion_tokens": 5, "cached_tokens": 4}
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'{"choices": []}', b'{"error": {}}', completion(content="{}")[:-3]]
+)
+def test_a_200_without_a_whole_answer_may_pass_and_may_be_paid(body: bytes) -> None:
+    with pytest.raises(Passing, match="broken_body") as raised:
+        checked(200, {}, body, RULES)
+    assert raised.value.may_be_paid
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+def test_what_is_tried_again(status: int) -> None:
+    with pytest.raises(Passing, match=f"status_{status}"):
+        checked(status, {}, b"", RULES)
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 413, 422])
+def test_what_is_not(status: int) -> None:
+    with pytest.raises(Refusal):
+        checked(status, {}, b"", RULES)
+
+
+def test_an_empty_account_is_no_passing_429() -> None:
+    body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
+    with pytest.raises(Refusal, match="insufficient_quota"):
+        checked(429, {"retry-after": "1"}, body, RULES)
+
+
+def test_retry_after_in_seconds_milliseconds_and_as_a_date() -> None:
+    assert retry_after({}) is None
+    assert retry_after({"retry-after": "7"}) == 7.0
+    assert retry_after({"retry-after-ms": "1500", "retry-after": "7"}) == 1.5
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+    assert 25.0 < (retry_after({"retry-after": later}) or 0.0) <= 30.0
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert retry_after({"retry-after": "soon"}) is None
+
+
+def test_words_of_an_endpoint_are_cut_and_on_one_line() -> None:
+    assert message_in(b'{"error": {"message": "a\\nb", "code": "c"}}') == "a b c"
+    assert message_in(b'{"detail": "d"}') == "d"
+    assert message_in(b"<html>\n<p>oh</p>") == "<html> <p>oh</p>"
+    assert len(message_in(b"x" * 10_000)) == 500
+
+
+# ------------------------------------------------------------------------------------------------------------- limits
+@pytest.mark.parametrize("per_minute", [10, 60, 500, 3000])
+def test_no_minute_holds_more_than_was_stated_however_requests_come(per_minute: int) -> None:
+    """Requests come as fast as they may, with pauses, and reach the endpoint up to a second late."""
+    pace, now, sent = Pace(per_minute, RULES.limits), 0.0, []
+    chance = random.Random(per_minute)
+    while now < 300.0:
+        if (wait := pace.wait(1, now)) > 0.0:
+            now += wait
+            continue
+        sent.append(now + chance.random())
+        if chance.random() < 2 / per_minute:
+            now += chance.random() * 20.0
+    sent.sort()
+    most = max(sum(1 for other in sent[i : i + per_minute + 2] if other < one + 60.0) for i, one in enumerate(sent))
+    assert per_minute * 0.7 < most <= per_minute
+
+
+def test_tokens_are_counted_as_estimated_and_corrected() -> None:
+    clock = [0.0]
+    limits = RateLimits(None, 6000, RULES.limits, 600.0, lambda: clock[0])
+    assert limits.wait(1000) == 0.0
+    assert limits.wait(1000) == pytest.approx(1000 * 62 / 6000 - 0.5)
+    limits.correct(1000, 500)
+    assert limits.wait(1000) == pytest.approx(500 * 62 / 6000 - 0.5)
+
+
+def test_headers_lower_a_limit_and_pause_when_nothing_remains() -> None:
+    clock = [0.0]
+    limits = RateLimits(600, None, RULES.limits, 600.0, lambda: clock[0])
+    limits.learn({"x-ratelimit-limit-requests": "60", "x-ratelimit-limit-tokens": "100000"})
+    assert limits.requests is not None and limits.requests.per_minute == 60
+    assert limits.tokens is not None and limits.tokens.per_minute == 100_000
+    limits.learn({"x-ratelimit-limit-requests": "6000", "x-ratelimit-remaining-requests": "3"})
+    assert limits.requests.per_minute == 60 and limits.wait(1) == 0.0
+    limits.learn({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "1m30s"})
+    assert limits.wait(1) == 90.0
+    limits.pause(10_000.0)
+    assert limits.wait(1) == 600.0
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("6m0s", 360.0), ("20ms", 0.02), ("1h2m3.5s", 3723.5), ("7", 7.0), ("", 0.0), ("soon", 0.0)]
+)
+def test_durations_of_rate_limit_headers(text: str, seconds: float) -> None:
+    assert duration(text) == pytest.approx(seconds)
+
+
+# -------------------------------------------------------------------------------------------------------------- money
+def test_a_budget_waits_for_what_is_in_flight_and_ends_when_nothing_is() -> None:
+    async def run() -> None:
+        price = Price(input=1.0, cached=0.1, output=2.0)
+        each = price.of(1001, 0, REQUEST.max_output_tokens)
+        budget = Budget(each * 2.5, None, price, (0.0, 0), RULES.estimate, REQUEST)
+        first, second = await budget.reserve(2000), await budget.reserve(2000)
+        third = asyncio.create_task(budget.reserve(2000))
+        await asyncio.sleep(0)
+        assert not third.done()
+        budget.settle(first, each * 0.1, 100)
+        budget.settle(await third, each, 10)
+        budget.settle(second, each, 10)
+        assert budget.spent_usd <= each * 2.5
+        with pytest.raises(BudgetReached, match=r"raise --budget-usd"):
+            await budget.reserve(2000)
+
+    asyncio.run(run())
+
+
+def test_tokens_have_a_budget_of_their_own_and_what_was_spent_before_counts() -> None:
+    async def run() -> None:
+        budget = Budget(None, 100_000, Price(0.0, 0.0, 0.0), (0.0, 95_000), RULES.estimate, REQUEST)
+        with pytest.raises(BudgetReached, match="95000 tokens"):
+            await budget.reserve(2000)
+
+    asyncio.run(run())
+
+
+def test_prices_are_found_by_the_longest_name_and_cached_tokens_are_cheaper() -> None:
+    prices = PriceRules.load()
+    assert prices.of("gpt-4o-mini-2024-07-18") == Price(0.15, 0.075, 0.6)
+    assert prices.of("unheard-of") is None
+    assert Price(1.0, 0.5, 2.0).of(1_000_000, 400_000, 500_000) == pytest.approx(0.6 + 0.2 + 1.0)
+
+
+def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
+    far, near = Endpoint("https://judge.invalid/v1", "k"), Endpoint("http://localhost:1/v1", None)
+    assert price_of("gpt-4o", AskingSettings(), far) == Price(2.5, 1.25, 10.0)
+    assert price_of("gpt-4o", AskingSettings(price_in=1.0), far) == Price(1.0, 1.0, 10.0)
+    assert price_of("x", AskingSettings(), near) == Price(0.0, 0.0, 0.0)
+    assert price_of("x", AskingSettings(price_in=1.0, price_out=2.0), far) == Price(1.0, 1.0, 2.0)
+    with pytest.raises(WrongUse, match="--price-in"):
+        price_of("x", AskingSettings(price_in=1.0), far)
+
+
+# ------------------------------------------------------------------------------------------------------------ retries
+def attempts_until(failures: list[Passing], **rules: Any) -> tuple[Any, list[float]]:
+    """What a request that fails so comes to, and how long was waited."""
+    left, naps = failures[1:], []
+
+    async def attempt() -> str:
+        if left:
+            raise left.pop(0)
+        return "answer"
+
+    async def sleep(seconds: float) -> None:
+        naps.append(seconds)
+
+    patience = Patience(RULES.retry.model_copy(update=rules))
+    try:
+        return asyncio.run(patience.again(failures[0], attempt, sleep)), naps
+    except Passing as last:
+        return last.reason, naps
+
+
+def test_failures_are_waited_out_with_jitter_and_retry_after_is_honoured() -> None:
+    random.seed(3)
+    found, naps = attempts_until([Passing("status_503"), Passing("timeout"), Passing("status_429", False, 20.0)])
+    assert found == "answer" and len(naps) == 3
+    assert naps[0] <= RULES.retry.first_wait_s and naps[1] <= 2 * RULES.retry.first_wait_s
+    assert 20.0 <= naps[2] <= 20.0 + RULES.retry.longest_wait_s
+
+
+def test_patience_ends_but_not_with_an_endpoint_that_is_busy() -> None:
+    assert attempts_until([Passing("timeout")] * 20, attempts=4)[0] == "timeout"
+    assert len(attempts_until([Passing("timeout")] * 20, attempts=4)[1]) == 3
+    assert attempts_until([Passing("status_429")] * 20, attempts=4)[0] == "answer"
+    assert attempts_until([Passing("status_429")] * 20, patience_s=-1.0)[0] == "status_429"
+
+
+def test_the_breaker_counts_failures_in_a_row() -> None:
+    breaker = Breaker(2, RULES.retry.model_copy(update={"breaker_least": 4, "breaker_per_slot": 1}))
+    for _ in range(10):
+        for _ in range(3):
+            breaker.failed(Passing("status_500"))
+        breaker.failed(Passing("status_429"))
+        breaker.answered()
+    for _ in range(3):
+        breaker.failed(Passing("status_500"))
+    with pytest.raises(EndpointFailing, match="4 times in a row"):
+        breaker.failed(Passing("timeout"))
+    with pytest.raises(EndpointFailing, match="wait 5000 s"):
+        Breaker(2, RULES.retry).failed(Passing("status_429", retry_after=5000.0))
+
+
+# ---------------------------------------------------------------------------------------------------------- addresses
+def test_who_asks_comes_from_the_environment_and_is_never_printed() -> None:
+    environment = {
+        "OPENAI_API_KEY": "sk-1",
+        "OPENAI_BASE_URL": "https://judge.invalid/v1/",
+        "OPENAI_ORG_ID": "org",
+        "OPENAI_PROJECT_ID": "proj",
+        "OPENAI_CUSTOM_HEADERS": "X-One: 1\nX-Two: 2:3",
+    }
+    found = Endpoint.from_environment(None, RULES, environment)
+    assert found.base_url == "https://judge.invalid/v1"
+    assert found.headers() == {
+        "Authorization": "Bearer sk-1",
+        "OpenAI-Organization": "org",
+        "OpenAI-Project": "proj",
+        "X-One": "1",
+        "X-Two": "2:3",
+    }
+    assert "sk-1" not in repr(found) and found.without_secrets("Bearer sk-1") == "Bearer [key]"
+    assert Endpoint.from_environment("http://localhost:1", RULES, environment).base_url == "http://localhost:1"
+    assert Endpoint.from_environment(None, RULES, {"OPENAI_API_KEY": "k"}).base_url == RULES.connection.default_base_url
+
+
+@pytest.mark.parametrize(
+    "url", ["judge.invalid/v1", "ftp://judge.invalid", "https://user:secret@judge.invalid/v1", "http://"]
+)
+def test_an_address_that_is_none_or_holds_a_password_is_refused_without_showing_it(url: str) -> None:
+    with pytest.raises(WrongUse) as raised:
+        Endpoint.from_environment(url, RULES, {"OPENAI_API_KEY": "k"})
+    assert "secret" not in str(raised.value)
+    assert shown("https://user:secret@judge.invalid:8/v1?key=secret") == "https://judge.invalid:8/v1"
