@@ -14,6 +14,7 @@ from pipeline import __version__
 from pipeline.bench.cli import app as bench
 from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
+from pipeline.console import dry_run as dry_run_
 from pipeline.console import export as export_
 from pipeline.console import report, second_pass, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
@@ -229,6 +230,7 @@ def annotate(
     json_out: Json = False,
     debug: Debug = False,
     pass_: second_pass.Pass = 1,
+    plan: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")] = False,
     asking: Asking = NOTHING,
 ) -> None:
     """FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge."""
@@ -238,9 +240,15 @@ def annotate(
     if second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
         return
-    how = {"unmatched": unmatched, "engine": engine, "workers": workers, "annotation_pass": pass_}
+    how = {"unmatched": unmatched, "engine": engine, "workers": workers}
     who = second_pass.judge_flags(pass_, judge, model)
-    carry_out(verb, data, json_out, debug, raw, oracle, **who, **how, **asking)
+    if plan:
+        pipeline.run.DEBUG = debug
+        inputs = {"raw": raw and str(raw), "oracle": oracle and str(oracle)}
+        chosen = settings(DataFolder(data), **inputs, **who, **how, **asking)
+        dry_run_.show(DataFolder(data), chosen, verb, json_out, pass_)
+        return
+    carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **asking)
 
 
 add_judged_verb("merge", "One record a trajectory: label, context, provenance.")

@@ -66,13 +66,24 @@ class Tables:
         return self.run.data.scan(record, self.run.keys[record])
 
 
-def bring(data: DataFolder, settings: Settings, verb: str, progress: Progress, annotation_pass: int = 1) -> Done:
+def bring(
+    data: DataFolder,
+    settings: Settings,
+    verb: str,
+    progress: Progress,
+    annotation_pass: int = 1,
+    instead: Callable[[Judge | None], Judge | None] = lambda judge: judge,
+) -> Done:
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
-    a pass is asked over the network in that pass's own runs only."""
+    a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
     with data.locked(), remembered_code(data):
         report_to = {annotation_pass: progress.asking}
         judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
         second = second_judge_of(data, settings, report_to.get(2))
+        if annotation_pass == 1:
+            judge = instead(judge)
+        else:
+            second = instead(second)
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
         run = Run(data, intake, judge, partial(engine, settings), second)

@@ -22,6 +22,15 @@ def proxy_for(url: str) -> str | None:
     return found.get(parts.scheme) or found.get("all")
 
 
+def failure_of(error: BaseException | None) -> Passing:
+    """Which failure an exception of aiohttp is."""
+    if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError | ssl.SSLError):
+        return Passing("no_connection")
+    if isinstance(error, TimeoutError):
+        return Passing("timeout", may_be_paid=True)
+    return Passing("connection_lost", may_be_paid=True)
+
+
 class AiohttpTransport:
     """POSTs bodies over one pool of connections. Redirects are not followed: a key goes nowhere else."""
 
@@ -52,10 +61,6 @@ class AiohttpTransport:
         try:
             async with self.session.post(self.url, data=body, allow_redirects=False) as response:
                 content = await response.read()
-        except (aiohttp.ConnectionTimeoutError, aiohttp.ClientConnectorError, ssl.SSLError) as error:
-            raise Passing("no_connection") from error
-        except TimeoutError as error:
-            raise Passing("timeout", may_be_paid=True) from error
-        except aiohttp.ClientError as error:
-            raise Passing("connection_lost", may_be_paid=True) from error
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise failure_of(error) from error
         return checked(response.status, response.headers, content, self.rules)

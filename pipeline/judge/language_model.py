@@ -105,6 +105,13 @@ class LanguageModelJudge:
             former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
         )
 
+    def has_answer(self, request_sha256: str) -> bool:
+        """True where the ledger has the answer that stands for a question."""
+        if not (self.ledger / NAME).exists():
+            return False
+        query = "select 1 from settled where question = ?"
+        return self.looked_up().execute(query, (self.question_id(request_sha256),)).fetchone() is not None
+
     def looked_up(self) -> sqlite3.Connection:
         """The ledger, to read."""
         if self.connection is None:

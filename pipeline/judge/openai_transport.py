@@ -4,8 +4,9 @@ from typing import Any, Self
 
 import msgspec
 
+from pipeline.judge.aiohttp_transport import failure_of
 from pipeline.judge.responses import checked
-from pipeline.judge.transport import Endpoint, Passing, Received
+from pipeline.judge.transport import Endpoint, Received
 from pipeline.rules.asking import AskingRules
 
 NO_KEY = "none"  # the client wants one even where a local server does not
@@ -42,11 +43,15 @@ class OpenaiTransport:
         values: dict[str, Any] = msgspec.json.decode(body)
         try:
             response = await self.client.chat.completions.with_raw_response.create(**values)
-        except self.openai.APITimeoutError as error:
-            raise Passing("timeout", may_be_paid=True) from error
         except self.openai.APIConnectionError as error:
-            unconnected = "Connect" in type(error.__cause__).__name__
-            raise Passing("no_connection" if unconnected else "connection_lost", not unconnected) from error
+            raise failure_of(innermost(error)) from error
         except self.openai.APIStatusError as error:
             return checked(error.status_code, error.response.headers, error.response.content, self.rules)
         return checked(response.status_code, response.headers, response.content, self.rules)
+
+
+def innermost(error: BaseException) -> BaseException:
+    """What an exception goes back to: the client takes a lost connection for a timeout."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error

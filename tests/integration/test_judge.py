@@ -1,5 +1,7 @@
 """A language model as judge, over HTTP to an endpoint in another process: faults, odd answers, refusals, limits."""
 
+import asyncio
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,6 +9,12 @@ from pathlib import Path
 import pytest
 from asking import KEY, Endpoint, arguments, endpoint_process, fresh, ledger, rules
 from child import Started, call, files, lines, manifest, small_raw, start, table
+
+from pipeline.judge.aiohttp_transport import AiohttpTransport
+from pipeline.judge.openai_transport import OpenaiTransport
+from pipeline.judge.transport import Endpoint as TransportEndpoint
+from pipeline.judge.transport import Passing, Refusal
+from pipeline.rules.asking import AskingRules
 
 pytestmark = pytest.mark.slow
 
@@ -313,3 +321,94 @@ def test_without_key_model_or_price_nothing_is_sent(endpoint: Endpoint, raw: Pat
     url = "https://user:secret@judge.invalid/v1"
     ended = call(*base, "--model", "gpt-4o", "--base-url", url, env={"OPENAI_API_KEY": KEY})
     assert ended.status == 2 and "secret" not in ended.err
+
+
+def test_a_dry_run_counts_estimates_and_sends_nothing(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data, env = fresh(tmp_path), rules(tmp_path)
+    endpoint.script()
+    dry = [*arguments(endpoint, data, raw, verb="annotate"), "--dry-run", "--json"]
+    ended = call(*dry, env=env)
+    assert ended.status == 0, ended.err
+    first, *later = ended.json["stages"]
+    assert (first["stage"], first["questions"], first["calls"], first["estimate"]) == ("a", 12, 12, False)
+    assert [(one["stage"], one["estimate"]) for one in later] == [("b1", True), ("b2", True), ("c", True)]
+    assert endpoint.log()["calls"] == 0 and not (data / "ledger").exists()
+    ((tokens,),) = ledger(undisturbed, "select sum(prompt_tokens) from answers where stage = 'a'")
+    assert 0.8 < first["prompt_tokens"] / tokens < 1.25
+    assert call(*arguments(endpoint, data, raw, "--stage", "a", verb="annotate"), env=env).status == 0
+    ended = call(*dry[:-1], env=env)
+    assert ended.status == 0 and "Nothing was sent" in ended.text and "\nb1 " in ended.text
+    sent = endpoint.log()["calls"]
+    shutil.copytree(undisturbed / "ledger", data / "ledger", dirs_exist_ok=True)
+    assert "nothing would be asked" in call(*dry[:-1], env=env).text
+    assert endpoint.log()["calls"] == sent
+    assert call("annotate", "--data", data, "--judge", "rules", "--dry-run").status == 2
+
+
+def test_ledger_commands(endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path) -> None:
+    found = call("ledger", "stats", "--data", undisturbed, "--json")
+    assert found.status == 0, found.err
+    assert found.json["usd"] > 0 and found.json["maybe_paid_without_answer"] == [] and found.json["in_flight"] == []
+    assert {one["stage"] for one in found.json["answers"]} >= {"a", "b1"}
+    assert "Answers" in call("ledger", "stats", "--data", undisturbed).text
+    verified = call("ledger", "verify", "--data", undisturbed)
+    assert verified.status == 0 and "nothing wrong" in verified.text
+    assert call("ledger", "export", "--data", undisturbed, "-o", tmp_path / "answers.jsonl").status == 0
+    exported = lines(tmp_path / "answers.jsonl")
+    assert len(exported) == sum(one["answers"] for one in found.json["answers"])
+    assert call("ledger", "compact", "--data", undisturbed).status == 0
+    assert call("ledger", "stats", "--data", tmp_path / "none").status == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        {},
+        *({"faults": {kind: 1.0}} for kind in FAULTS),
+        *({"refuse": {"status": status, "message": "no"}} for status in (400, 401, 403, 404, 413, 422)),
+        {"odd": {"emoji": 1.0}},
+        {"odd": {"refusal": 1.0}},
+    ],
+    ids=str,
+)
+def test_both_transports_send_the_same_and_say_the_same(
+    script: dict[str, object], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Call by call: path, headers of who asks, body; answer, failure or refusal, and whether it may be paid for."""
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "X-One: 1")
+    environment = {
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_ORG_ID": "org",
+        "OPENAI_PROJECT_ID": "proj",
+        "OPENAI_CUSTOM_HEADERS": "X-One: 1",
+    }
+    quick = AskingRules.load()
+    quick = quick.model_copy(update={"connection": quick.connection.model_copy(update={"answer_s": 1.0})})
+    who = TransportEndpoint.from_environment(f"{endpoint.url}/v1", quick, environment)
+    message = {"role": "user", "content": "ä \u2028 x"}
+    body = {"model": "m", "messages": [{"role": "system", "content": "FullTax stage A"}, message], "temperature": 0.0}
+    body |= {"seed": 1, "max_completion_tokens": 9, "response_format": {"type": "json_object"}}
+
+    async def sent(kind: type[AiohttpTransport] | type[OpenaiTransport]) -> object:
+        endpoint.script(**script, late_s=3.0)
+        async with kind(who, 2, quick) as transport:
+            try:
+                received = await transport.send(json.dumps(body).encode())
+            except Passing as failure:
+                return failure.reason, failure.may_be_paid, failure.retry_after
+            except Refusal as refusal:
+                return refusal.status, refusal.message, refusal.body
+            return received.body, received.parsed, received.headers["x-request-id"]
+
+    said, asked = [], []
+    for kind in (AiohttpTransport, OpenaiTransport):
+        said.append(asyncio.run(sent(kind)))
+        log = endpoint.log()
+        names = ("Authorization", "OpenAI-Organization", "OpenAI-Project", "X-One", "Content-Type", "Accept")
+        headers = {name.lower(): value for name, value in log["headers"][0].items()}
+        asked.append((log["bodies"], [headers.get(name.lower()) for name in names], len(log["times"])))
+    assert asked[0] == asked[1]
+    assert asked[0][0] == [body]
+    assert said[0] == said[1]

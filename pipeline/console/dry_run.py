@@ -1,0 +1,83 @@
+"""`annotate --dry-run`: calls, tokens and USD by stage, before anything is sent."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+
+from pipeline.console.progress import Progress
+from pipeline.console.settings import Settings
+from pipeline.console.terminal import output, table
+from pipeline.console.work import bring
+from pipeline.errors import WrongUse
+from pipeline.judge.language_model import LanguageModelJudge
+from pipeline.judge.plan import Averages, Planned, Planner, StagePlan, plan
+from pipeline.judge.protocol import Judge
+from pipeline.rules.prices import Price
+from pipeline.store import DataFolder
+
+
+def show(data: DataFolder, settings: Settings, verb: str, json_out: bool, annotation_pass: int) -> None:
+    """Plan and print."""
+    with Progress(quiet=json_out) as progress:
+        rows = dry_run(data, settings, verb, progress, annotation_pass)
+    if json_out:
+        print(json.dumps(as_data(rows), indent=1))
+    else:
+        print_plan(rows, output())
+
+
+def dry_run(
+    data: DataFolder, settings: Settings, verb: str, progress: Progress, annotation_pass: int
+) -> list[StagePlan]:
+    """What the verb would still ask; nothing where the ledger has every answer. Stages before the first question are
+    brought up to date, for they say what is asked; nothing is sent, and the judge is not remembered."""
+    priced: list[tuple[LanguageModelJudge, Price]] = []
+
+    def planner(judge: Judge | None) -> Judge:
+        if not isinstance(judge, LanguageModelJudge) or judge.asking is None:
+            raise WrongUse("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
+        priced.append((judge, judge.asking.price()))
+        return Planner(judge)
+
+    layout = data.layout()
+    try:
+        bring(data, settings, verb, progress, annotation_pass, planner)
+    except Planned as found:
+        judge, price = priced[-1]
+        estimate = judge.rules.estimate
+        return plan(found, Averages.of(judge, estimate), estimate, price)
+    finally:
+        if layout:
+            data.save_layout(layout)
+    return []
+
+
+def as_data(rows: list[StagePlan]) -> dict[str, Any]:
+    """The plan as plain data."""
+    return {
+        "stages": [asdict(row) for row in rows],
+        "calls": sum(r.calls for r in rows),
+        "usd": sum(r.usd for r in rows),
+    }
+
+
+def print_plan(rows: list[StagePlan], console: Console) -> None:
+    """The plan for people."""
+    if not rows:
+        console.print("nothing would be asked: the ledger has every answer")
+        return
+    names = ["stage", "questions", "answered", "calls", "prompt tokens", "answer tokens", "USD", ""]
+    cells = (
+        [r.stage, r.questions, r.answered, r.calls, r.prompt_tokens, r.completion_tokens, f"{r.usd:.4f}", said(r)]
+        for r in rows
+    )
+    console.print(table("Nothing was sent", names, cells))
+    console.print(f"together about {sum(r.calls for r in rows)} calls, {sum(r.usd for r in rows):.4f} USD")
+    console.print("without discounts for cached prompts, corrective questions and calls that have to be repeated")
+
+
+def said(row: StagePlan) -> str:
+    """How sure a row is."""
+    return "estimate: its questions follow from earlier answers" if row.estimate else "questions counted"
