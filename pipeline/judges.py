@@ -30,6 +30,7 @@ def make_judge(
     ledger: Path | None = None,
     settings: AskingSettings | None = None,
     report: Callable[[Tally], None] | None = None,
+    batch: bool = False,
 ) -> Judge:
     """The judge of this name. WrongUse for an unknown one, or a language model without its name.
 
@@ -45,7 +46,7 @@ def make_judge(
     from pipeline.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
 
     rules = AskingRules.load()
-    asking = None if report is None else how(model, settings or AskingSettings(), rules, report)
+    asking = None if report is None else how(model, settings or AskingSettings(), rules, report, batch)
     schemas = {f"stage_{stage}": schema_text(stage) for stage in STAGE_RECORDS}
     return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking)
 
@@ -55,7 +56,9 @@ def schema_text(stage: str) -> str:
     return json.dumps(json_schema(STAGE_RECORDS[stage]), separators=(",", ":"))
 
 
-def how(model: str, settings: AskingSettings, rules: AskingRules, report: Callable[[Tally], None]) -> "Asking":
+def how(
+    model: str, settings: AskingSettings, rules: AskingRules, report: Callable[[Tally], None], batch: bool = False
+) -> "Asking":
     """How to ask, by the settings. Address, key and price are looked for when something has to be asked."""
     from pipeline.judge.language_model import Asking
 
@@ -63,7 +66,8 @@ def how(model: str, settings: AskingSettings, rules: AskingRules, report: Callab
         return Endpoint.from_environment(settings.base_url, rules, os.environ)
 
     def price() -> Price:
-        return price_of(model, settings, endpoint())
+        online = price_of(model, settings, endpoint())
+        return online.times(PriceRules.load().batch_share) if batch else online
 
     return Asking(
         endpoint=endpoint,
@@ -75,6 +79,7 @@ def how(model: str, settings: AskingSettings, rules: AskingRules, report: Callab
         budget_usd=settings.budget_usd,
         budget_tokens=settings.budget_tokens,
         report=report,
+        batch=batch,
     )
 
 

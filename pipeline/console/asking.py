@@ -20,6 +20,7 @@ HELP = {
     "price_out": "USD for a million tokens of answers.",
     "price_cached": "USD for a million prompt tokens from the provider's cache.",
     "transport": "aiohttp, or openai: the client itself.",
+    "batch": "Ask in batches (OpenAI's Batch API): cheaper, within a day.",
 }
 KINDS: dict[str, Any] = {
     "base_url": str,
@@ -32,6 +33,7 @@ KINDS: dict[str, Any] = {
     "price_out": float,
     "price_cached": float,
     "transport": str,
+    "batch": bool,
 }
 
 

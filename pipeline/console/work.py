@@ -135,7 +135,7 @@ def engine(settings: Settings, chains: list[Chain]) -> Engine:
 
 def judge_of(data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
     """The judge of the settings; without `report` it only looks up."""
-    return make_judge(settings.judge, settings.model, data.ledger, settings.asking, report)
+    return make_judge(settings.judge, settings.model, data.ledger, settings.asking, report, bool(settings.asking.batch))
 
 
 def second_judge_of(

@@ -27,7 +27,8 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
-LEAST_READY = 4  # requests with a durable intent that wait for a slot: at least so many, else a quarter of the slots
+LEAST_READY = 4  # requests that wait for a slot with a durable intent, or for a commit with an answer: at least so many
+SHARE_READY = 4  # else one for so many slots; a kill can make so many and those in the slots be paid for twice
 UNDER_WAY = 2  # questions under way for each slot: one with the endpoint, one being made or made durable
 
 
@@ -69,7 +70,7 @@ class Engine:
         self.patience = Patience(rules.retry)
         self.breaker = Breaker(concurrency, rules.retry)
         self.slots = asyncio.Semaphore(concurrency)
-        self.ready = asyncio.Semaphore(concurrency + max(LEAST_READY, concurrency // 4))
+        self.ready = asyncio.Semaphore(concurrency + max(LEAST_READY, concurrency // SHARE_READY))
         self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY)
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
@@ -141,25 +142,19 @@ class Engine:
         """The endpoint's answer to a request, once it is durable."""
         reserved = await self.budget.reserve(request.bytes)
         usd, tokens = 0.0, 0
-        try:
-            async with self.ready:
+        async with self.ready:
+            try:
                 stored, row = await self.call(task, request, corrects)
-            usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
-        finally:
-            self.budget.settle(reserved, usd, tokens)
-        self.count(stored)
-        await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
+                usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
+            finally:
+                self.budget.settle(reserved, usd, tokens)
+            self.limits.correct(self.estimated(task, request), tokens)
+            self.tally.add(usd, tokens, stored.cached_tokens)
+            await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
         if self.way is not None and self.way != self.remembered:
             self.remembered = self.way
             await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.text)
         return stored
-
-    def count(self, stored: Stored) -> None:
-        """Add an answer to the tally."""
-        self.tally.calls += 1
-        self.tally.usd += stored.cost_usd
-        self.tally.tokens += stored.prompt_tokens + stored.completion_tokens
-        self.tally.cached_tokens += stored.cached_tokens
 
     # ------------------------------------------------------------------------------------------------------ one call
     async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
@@ -193,6 +188,12 @@ class Engine:
                     return Received(refusal.body, refusal.headers), finish, way
                 self.find_another_way(refusal, way, request)
 
+    def estimated(self, task: Task, request: ChatRequest) -> int:
+        """Tokens that a request is counted for until its usage is known."""
+        estimate = self.rules.estimate
+        answer = estimate.completion_tokens.get(task.question.stage, 0)
+        return int(request.bytes / estimate.bytes_per_token) + answer
+
     def go_on(self) -> None:
         """Raises Halted where the run is ending."""
         if self.ledger.alarm is not None:
@@ -202,8 +203,7 @@ class Engine:
 
     async def send(self, task: Task, request: ChatRequest, body: bytes, attempts: list[int]) -> Received:
         """Send, and again where what failed may pass."""
-        tokens = int(request.bytes / self.rules.estimate.bytes_per_token)
-        tokens += self.rules.estimate.completion_tokens.get(task.question.stage, 0)
+        tokens = self.estimated(task, request)
 
         async def attempt() -> Received:
             self.go_on()
@@ -273,29 +273,41 @@ class Engine:
         latency: float,
     ) -> tuple[Stored, tuple[Any, ...]]:
         """The answer as it is used and as the ledger keeps it."""
-        question = task.question
-        stored = stored_answer(request, received, finish, self.price)
-        row = (
-            stored.key,
-            question.stage,
-            request.model,
-            question.trajectory_id,
-            request.packet_sha256,
-            stored.finish,
-            stored.response,
-            stored.request_id,
-            stored.prompt_tokens,
-            stored.cached_tokens,
-            stored.completion_tokens,
-            stored.cost_usd,
-            request.bytes,
-            attempts,
-            round(latency, 4),
-            now(),
-            way.text,
-            corrects,
-        )
-        return stored, row
+        stored = stored_answer(request.key, received, finish, self.price)
+        about = {
+            "stage": task.question.stage,
+            "model": request.model,
+            "trajectory_id": task.question.trajectory_id,
+            "packet_sha256": request.packet_sha256,
+            "request_bytes": request.bytes,
+        }
+        return stored, answer_row(stored, about, attempts, latency, way.text, corrects)
+
+
+def answer_row(
+    stored: Stored, about: dict[str, Any], attempts: int, latency: float, way: str, corrects: bytes | None
+) -> tuple[Any, ...]:
+    """The columns of ledger_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
+    return (
+        stored.key,
+        about["stage"],
+        about["model"],
+        about["trajectory_id"],
+        about["packet_sha256"],
+        stored.finish,
+        stored.response,
+        stored.request_id,
+        stored.prompt_tokens,
+        stored.cached_tokens,
+        stored.completion_tokens,
+        stored.cost_usd,
+        about["request_bytes"],
+        attempts,
+        round(latency, 4),
+        now(),
+        way,
+        corrects,
+    )
 
 
 def is_client_fault(refusal: Refusal) -> bool:
@@ -303,14 +315,14 @@ def is_client_fault(refusal: Refusal) -> bool:
     return refusal.status in (400, 413, 422)
 
 
-def stored_answer(request: ChatRequest, received: Received, finish: str | None, price: Price) -> Stored:
+def stored_answer(key: bytes, received: Received, finish: str | None, price: Price) -> Stored:
     """An answer as it is kept: `finish` of a refused question, else what the answer says itself."""
     found = received.parsed
     if found is None or finish is not None:
         assert finish is not None
-        return Stored(request.key, finish, received.body, received.headers.get("x-request-id"), 0, 0, 0, 0.0)
+        return Stored(key, finish, received.body, received.headers.get("x-request-id"), 0, 0, 0, 0.0)
     usage = found.usage
     cost = price.of(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
     request_id = received.headers.get("x-request-id") or found.id
     tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-    return Stored(request.key, found.finish, received.body, request_id, *tokens, cost, found.text)
+    return Stored(key, found.finish, received.body, request_id, *tokens, cost, found.text)

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.canonical import canonical_json
-from pipeline.errors import AskingStopped, NotAnswered
+from pipeline.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
+from pipeline.judge.batch import BatchRun, open_requests
+from pipeline.judge.batch_client import BatchClient
 from pipeline.judge.engine import Engine, Task
 from pipeline.judge.ledger import Ledger, Stored, stored
 from pipeline.judge.ledger_file import NAME, connect_to_read
@@ -24,7 +26,8 @@ from pipeline.judge.prompts import Prompt, read_prompt
 from pipeline.judge.protocol import FormerReply, Part, Question, Reader, Reply
 from pipeline.judge.responses import parsed
 from pipeline.judge.tally import Tally
-from pipeline.judge.transport import Endpoint, Transport
+from pipeline.judge.transport import Endpoint, Transport, shown
+from pipeline.judge.way import Way
 from pipeline.records.fulltax import Usage
 from pipeline.rules.asking import AskingRules, RequestRules
 from pipeline.rules.prices import Price
@@ -47,6 +50,7 @@ class Asking:
     budget_usd: float | None
     budget_tokens: int | None
     report: Callable[[Tally], None]
+    batch: bool = False
 
 
 class LanguageModelJudge:
@@ -149,35 +153,64 @@ class LanguageModelJudge:
         """Open the ledger, see what is missing, and only where something is, the endpoint."""
         tally = Tally(stage, total)
         with Ledger(self.ledger, self.rules.commit) as ledger:
-            batches = self.tasks(parts, ledger, tally)
-            first = next(batches, None)
-            if first is None:
-                return
-            endpoint, price = asking.endpoint(), asking.price()
-            budget = Budget(
-                asking.budget_usd, asking.budget_tokens, price, ledger.spent(), self.rules.estimate, self.parameters
-            )
-            limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, self.rules.retry.longest_retry_after_s)
-            async with asking.transport(endpoint, asking.concurrency, self.rules) as transport:
-                engine = Engine(
-                    ledger,
-                    transport,
-                    endpoint,
-                    price,
-                    budget,
-                    limits,
-                    asking.concurrency,
-                    self.rules,
-                    self.plain.text,
-                    tally,
+            waiting = open_requests(ledger)
+            if waiting and not asking.batch:
+                raise EndpointFailing(
+                    f"{waiting} requests are in batches at the endpoint. Run with --batch to collect their answers."
                 )
-                with interruptible(engine):
-                    ticking = asyncio.create_task(tick(tally, asking.report))
-                    try:
-                        await engine.run(chained(first, batches))
-                    finally:
-                        ticking.cancel()
-                        asking.report(tally)
+            kept = list(parts)
+            batches = self.tasks(kept, ledger, tally)
+            first = next(batches, None)
+            if first is None and not waiting:
+                return
+            ticking = asyncio.create_task(tick(tally, asking.report))
+            try:
+                if asking.batch:
+                    await self.ask_in_batches(kept, ledger, tally, asking)
+                elif first is not None:
+                    await self.ask_online(chained(first, batches), ledger, tally, asking)
+            finally:
+                ticking.cancel()
+                asking.report(tally)
+
+    async def ask_online(self, batches: Iterator[list[Task]], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+        """Question by question."""
+        endpoint, price = asking.endpoint(), asking.price()
+        budget = self.budget(asking, price, ledger)
+        limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, self.rules.retry.longest_retry_after_s)
+        slots = asking.concurrency
+        async with asking.transport(endpoint, slots, self.rules) as transport:
+            engine = Engine(
+                ledger, transport, endpoint, price, budget, limits, slots, self.rules, self.plain.text, tally
+            )
+            with interruptible(engine.halt):
+                await engine.run(batches)
+
+    async def ask_in_batches(self, parts: list[Part], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+        """File by file. The way is the one that was found online, else the one that OpenAI takes."""
+        endpoint, price = asking.endpoint(), asking.price()
+        remembered = ledger.accepts(shown(endpoint.base_url), self.model)
+        way = Way.from_text(remembered) if remembered else Way()
+        stopped: list[OpenClawBenchError] = []
+
+        def stop() -> None:
+            if stopped:
+                raise stopped[0]
+
+        def tasks() -> Iterator[list[Task]]:
+            tally.done = 0
+            return self.tasks(parts, ledger, tally)
+
+        budget = self.budget(asking, price, ledger)
+        async with BatchClient(endpoint, self.rules) as client:
+            run = BatchRun(ledger, client, price, budget, way, self.rules, self.plain.text, tally, stop)
+            with interruptible(stopped.append):
+                await run.run(tasks)
+
+    def budget(self, asking: Asking, price: Price, ledger: Ledger) -> Budget:
+        """What may still be spent."""
+        caps = (asking.budget_usd, asking.budget_tokens)
+        return Budget(*caps, price, ledger.spent(), self.rules.estimate, self.parameters)
 
     def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
         """What has no answer yet, a few at a time; material is read for these questions alone."""
@@ -263,8 +296,8 @@ async def tick(tally: Tally, report: Callable[[Tally], None]) -> None:
 class interruptible:
     """Ctrl-C ends the asking: nothing new is sent, calls in flight are waited for; a second one does not wait."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, halt: Callable[[OpenClawBenchError], None]) -> None:
+        self.halt = halt
         self.former: Any = None
 
     def __enter__(self) -> None:
@@ -274,7 +307,7 @@ class interruptible:
 
     def stop(self) -> None:
         """The first Ctrl-C."""
-        self.engine.halt(
+        self.halt(
             AskingStopped("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
         )
         self.restore()

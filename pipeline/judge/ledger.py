@@ -36,7 +36,7 @@ class Kind:
 
 
 ADD_ANSWER = Kind(f"insert or ignore into answers({', '.join(ANSWER)}) values {{}}", len(ANSWER))
-ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at, batch) values {}", 5)
+ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at) values {}", 4)
 END_INTENT = Kind("delete from intents where key in (values {})", 1)
 ADD_LOST = Kind("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
 ADD_SETTLED = Kind("insert or replace into settled(question, first, last, outcome) values {}", 4)
@@ -153,7 +153,7 @@ class Ledger:
 
     def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
         """Note that a call is about to be sent."""
-        return self.put((ADD_INTENT, (key, stage, trajectory_id, now(), None)))
+        return self.put((ADD_INTENT, (key, stage, trajectory_id, now())))
 
     def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> None:
         """Note which answer stands for a question. Nobody waits: it follows from answers that are durable."""
@@ -164,12 +164,12 @@ class Ledger:
         return self.put((ADD_ENDPOINT, (base_url, model, accepts)))
 
     def note_calls_in_flight(self) -> int:
-        """What a former run left in flight may have been paid for: it is listed as lost. Batches go on."""
+        """What a former run left in flight may have been paid for: it is listed as lost."""
         self.connection.execute("begin immediate")
         columns = "key, stage, trajectory_id, 'killed', sent_at"
-        query = f"insert into lost select {columns} from intents where batch is null"
+        query = f"insert into lost select {columns} from intents"
         count = self.connection.execute(query).rowcount
-        self.connection.execute("delete from intents where batch is null")
+        self.connection.execute("delete from intents")
         self.connection.execute("commit")
         return count
 

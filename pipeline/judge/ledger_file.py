@@ -5,7 +5,8 @@ settled   which answer stands for a question: by (judge, question), so that a ru
 intents   calls that were begun and have neither an answer nor a known refusal: what is in flight.
 lost      calls that may have been paid for without an answer: in flight at a kill, timed out, dropped, half-sent.
 endpoints what an endpoint was found to accept.
-batches   batches handed to an endpoint, until they are collected.
+batches   batches handed to an endpoint, by the name that we gave them; `id` is the endpoint's.
+batched   the requests in batches that are not collected yet.
 """
 
 import fcntl
@@ -34,14 +35,16 @@ create index if not exists spent on answers(
 create table if not exists settled(
     question blob primary key, first blob not null, last blob not null, outcome text not null) without rowid;
 create table if not exists intents(
-    key blob primary key, stage text not null, trajectory_id text not null, sent_at real not null,
-    batch text) without rowid;
+    key blob primary key, stage text not null, trajectory_id text not null, sent_at real not null) without rowid;
 create table if not exists lost(
     key blob not null, stage text not null, trajectory_id text not null, reason text not null, sent_at real not null);
 create table if not exists endpoints(
     base_url text not null, model text not null, accepts text not null, primary key(base_url, model)) without rowid;
 create table if not exists batches(
-    id text primary key, input_file text, requests integer not null, status text not null, created_at real not null);
+    name text primary key, id text, status text not null, created_at real not null) without rowid;
+create table if not exists batched(
+    key blob primary key, batch text not null, stage text not null, model text not null, trajectory_id text not null,
+    packet_sha256 text not null, request_bytes integer not null, way text not null, corrects blob) without rowid;
 """
 ANSWER = [
     "key",

@@ -29,7 +29,7 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
     )
     open_ = rows(
         connection,
-        "select lower(hex(key)) as key, stage, trajectory_id, sent_at, batch from intents order by sent_at, key",
+        "select lower(hex(key)) as key, stage, trajectory_id, sent_at from intents order by sent_at, key",
     )
     for one in (*lost, *open_):
         one["sent_at"] = moment(one["sent_at"])
@@ -41,6 +41,11 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         "attempts": connection.execute("select coalesce(sum(attempts), 0) from answers").fetchone()[0],
         "maybe_paid_without_answer": lost,
         "in_flight": open_,
+        "batches": rows(
+            connection,
+            "select batches.name, id, status, count(batched.key) as requests from batches left join batched "
+            "on batched.batch = batches.name group by batches.name order by created_at",
+        ),
         "endpoints": rows(connection, "select base_url, model, accepts from endpoints order by base_url, model"),
     }
 

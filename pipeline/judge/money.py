@@ -71,6 +71,10 @@ class Budget:
         self.spent_tokens += tokens
         self.changed.set()
 
+    def forget(self) -> None:
+        """Nothing is in flight any more."""
+        self.held_usd, self.held_tokens, self.held = 0.0, 0, 0
+
     def sentence(self, need: Reserved) -> str:
         """What was spent, what the next question could cost, how to go on."""
         caps = [f"{self.usd:g} USD"] if self.usd is not None else []

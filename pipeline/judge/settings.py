@@ -24,6 +24,7 @@ class AskingSettings(BaseModel):
     price_out: NonNegativeFloat | None = None
     price_cached: NonNegativeFloat | None = None
     transport: Transport | None = None
+    batch: bool | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "AskingSettings":

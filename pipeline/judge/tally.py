@@ -15,8 +15,14 @@ class Tally:
     asked_again: int = 0  # corrective questions among them
     failures: int = 0  # of transport
     unanswered: int = 0  # questions that were given up
-    in_flight: int = 0
     usd: float = 0.0
     tokens: int = 0
     cached_tokens: int = 0
     started: float = field(default_factory=time.monotonic)
+
+    def add(self, usd: float, tokens: int, cached_tokens: int) -> None:
+        """Count an answer."""
+        self.calls += 1
+        self.usd += usd
+        self.tokens += tokens
+        self.cached_tokens += cached_tokens

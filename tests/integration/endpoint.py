@@ -53,6 +53,8 @@ class Endpoint:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.in_flight = self.most_in_flight = 0
+        self.files: dict[str, bytes] = {}
+        self.batches: dict[str, dict[str, Any]] = {}
 
     def log(self) -> dict[str, Any]:
         return {
@@ -65,6 +67,7 @@ class Endpoint:
             "bodies": self.bodies[:50],
             "headers": self.headers[:50],
             "most_in_flight": self.most_in_flight,
+            "batches": list(self.batches.values()),
         }
 
     def hit(self, name: str, digest: str, salt: object) -> str | None:
@@ -103,6 +106,48 @@ class Endpoint:
             if name in body or (body.get("response_format") or {}).get("type") == name:
                 return problem(400, f"Unsupported parameter: '{name}' is not supported with this model.")
         return None
+
+    async def upload(self, request: web.Request) -> web.Response:
+        form = await request.post()
+        self.files[name := f"file-{len(self.files)}"] = form["file"].file.read()
+        return web.json_response({"id": name})
+
+    async def make_batch(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        lines = [json.loads(line) for line in self.files[body["input_file_id"]].splitlines()]
+        name = f"batch-{len(self.batches)}"
+        self.batches[name] = {"id": name, "status": "in_progress", "looked": 0, "metadata": body["metadata"]}
+        self.batches[name] |= {"lines": len(lines), "output_file_id": f"out-{name}", "error_file_id": f"err-{name}"}
+        good, bad = [], []
+        for line in lines:
+            digest = hashlib.sha256(json.dumps(line["body"]["messages"]).encode()).hexdigest()
+            self.came[digest] += 1
+            answer: dict[str, Any] = {"custom_id": line["custom_id"], "error": None}
+            if self.hit("faults", digest, self.came[digest]):
+                bad.append(answer | {"response": {"status_code": 500, "request_id": "x", "body": {"error": {}}}})
+                continue
+            self.paid[digest] += 1
+            response = {"status_code": 200, "request_id": f"req-{digest[:20]}"}
+            good.append(answer | {"response": response | {"body": self.completion(line["body"], digest)}})
+        for kind, found in (("out", good), ("err", bad)):
+            self.files[f"{kind}-{name}"] = b"".join(json.dumps(one).encode() + b"\n" for one in found)
+        if self.script.get("lose_batch"):
+            self.script.pop("lose_batch")
+            request.transport.close()
+        return web.json_response(self.batches[name])
+
+    async def look_at_batch(self, request: web.Request) -> web.Response:
+        found = self.batches[request.match_info["name"]]
+        found["looked"] += 1
+        if found["looked"] > self.script.get("looks", 1):
+            found["status"] = "completed"
+        return web.json_response(found)
+
+    async def list_batches(self, _: web.Request) -> web.Response:
+        return web.json_response({"data": list(self.batches.values()), "has_more": False})
+
+    async def content_of(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.files[request.match_info["name"]])
 
     async def respond(
         self, request: web.Request, body: dict[str, Any], digest: str, fault: str | None
@@ -210,6 +255,11 @@ def application(endpoint: Endpoint) -> web.Application:
 
     app = web.Application(client_max_size=1 << 28)
     app.router.add_post("/v1/chat/completions", endpoint.chat)
+    app.router.add_post("/v1/files", endpoint.upload)
+    app.router.add_get("/v1/files/{name}/content", endpoint.content_of)
+    app.router.add_post("/v1/batches", endpoint.make_batch)
+    app.router.add_get("/v1/batches", endpoint.list_batches)
+    app.router.add_get("/v1/batches/{name}", endpoint.look_at_batch)
     app.router.add_post("/script", script)
     app.router.add_get("/log", log)
     app.router.add_get("/count", count)

@@ -1,0 +1,126 @@
+"""The endpoint's files and batches: upload, make, find, look after, download. Transport is tried again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+import msgspec
+
+from pipeline.errors import EndpointFailing, EndpointRefused
+from pipeline.judge.aiohttp_transport import failure_of, proxy_for
+from pipeline.judge.responses import message_in, retry_after
+from pipeline.judge.retrying import Patience
+from pipeline.judge.transport import Endpoint, Passing, shown
+from pipeline.rules.asking import AskingRules
+
+OURS = "openclawbench"  # name of the metadata field that holds a batch's name
+PIECE = 1 << 20
+
+
+class BatchClient:
+    """The Batch API of an endpoint. Use it as an async context manager."""
+
+    def __init__(self, endpoint: Endpoint, rules: AskingRules) -> None:
+        self.endpoint, self.rules = endpoint, rules
+        self.patience = Patience(rules.retry)
+
+    async def __aenter__(self) -> Self:
+        times = self.rules.connection
+        self.session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=times.connect_s, sock_read=times.answer_s),
+            headers=self.endpoint.headers(),
+            proxy=proxy_for(self.endpoint.base_url),
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.session.close()
+
+    async def upload(self, path: Path) -> str:
+        """Upload a file of requests; its id."""
+
+        async def attempt() -> bytes:
+            with path.open("rb") as file:
+                form = aiohttp.FormData()
+                form.add_field("purpose", "batch")
+                form.add_field("file", file, filename=path.name, content_type="application/jsonl")
+                return await self.exchange("POST", "/files", data=form)
+
+        return str(msgspec.json.decode(await self.tried(attempt))["id"])
+
+    async def make(self, file: str, name: str) -> dict[str, Any]:
+        """Make a batch of an uploaded file. Looked for first: an attempt whose answer was lost may have made it."""
+
+        async def attempt() -> bytes:
+            if (found := await self.find(name)) is not None:
+                return msgspec.json.encode(found)
+            body = {
+                "input_file_id": file,
+                "endpoint": "/v1/chat/completions",
+                "completion_window": self.rules.batch.completion_window,
+                "metadata": {OURS: name},
+            }
+            return await self.exchange("POST", "/batches", json=body)
+
+        found: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
+        return found
+
+    async def find(self, name: str) -> dict[str, Any] | None:
+        """The batch of this name among the endpoint's; null where there is none."""
+        after = ""
+        while True:
+            page = msgspec.json.decode(await self.exchange("GET", f"/batches?limit=100{after}"))
+            for one in page["data"]:
+                if (one.get("metadata") or {}).get(OURS) == name:
+                    return dict(one)
+            if not page.get("has_more") or not page["data"]:
+                return None
+            after = f"&after={page['data'][-1]['id']}"
+
+    async def look(self, id_: str) -> dict[str, Any]:
+        """How a batch is doing."""
+        found: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
+        return found
+
+    async def download(self, file: str, to: Path) -> None:
+        """A file's content, to the disk."""
+
+        async def attempt() -> bytes:
+            return await self.exchange("GET", f"/files/{file}/content", to=to)
+
+        await self.tried(attempt)
+
+    async def tried(self, attempt: Callable[[], Awaitable[bytes]]) -> bytes:
+        """What an attempt brings, tried again where its failure may pass. EndpointFailing when patience ends."""
+        try:
+            try:
+                return await attempt()
+            except Passing as failure:
+                return await self.patience.again(failure, attempt, asyncio.sleep)
+        except Passing as failure:
+            raise EndpointFailing(
+                f"the endpoint's batches cannot be reached ({failure.reason}). Run again."
+            ) from failure
+
+    async def exchange(self, method: str, path: str, to: Path | None = None, **values: Any) -> bytes:
+        """The body of a response, or nothing where it went to a file. Raises Passing, EndpointRefused."""
+        url = f"{self.endpoint.base_url}{path}"
+        try:
+            async with self.session.request(method, url, allow_redirects=False, **values) as response:
+                if response.status == 200 and to is not None:
+                    with to.open("wb") as file:
+                        async for piece in response.content.iter_chunked(PIECE):
+                            file.write(piece)
+                    return b""
+                content = await response.read()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise failure_of(error) from error
+        if response.status == 200:
+            return content
+        if response.status in self.rules.retry.statuses or response.status >= 500:
+            raise Passing(f"status_{response.status}", retry_after=retry_after(response.headers))
+        said = self.endpoint.without_secrets(message_in(content))
+        where = f"{shown(self.endpoint.base_url)}{path.partition('?')[0]}"
+        raise EndpointRefused(f"{where} refuses ({response.status}). Does this endpoint have batches? It says: {said}")
