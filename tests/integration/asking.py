@@ -31,6 +31,10 @@ class Endpoint:
         request = urllib.request.Request(f"{self.url}/script", data, {"Content-Type": "application/json"})
         urllib.request.urlopen(request, timeout=10).read()
 
+    def release(self) -> None:
+        """End a `hold`."""
+        urllib.request.urlopen(f"{self.url}/release", b"", timeout=10).read()
+
     def log(self) -> dict[str, Any]:
         """What came."""
         found: dict[str, Any] = json.loads(urllib.request.urlopen(f"{self.url}/log", timeout=10).read())

@@ -2,6 +2,7 @@
 
 It answers as the rules judge would, from the packet between the fences of the prompt, and does what its script says:
 
+  hold           true: no answer until POST /release
   latency_s      how long an answer takes
   faults         kind -> share of calls that end so: a status, `late`, `dropped`, `half_sent`, `broken_body`
   odd            kind -> share of first answers that are none: not_json, fenced, truncated, refusal, empty, wrong_enum,
@@ -156,6 +157,8 @@ class Endpoint:
         if fault and fault.isdigit():
             more = {"Retry-After": self.script.get("retry_after", "0")} if fault in ("429", "503") else {}
             return problem(int(fault), "try again", headers | more)
+        while self.script.get("hold"):
+            await asyncio.sleep(0.05)
         await asyncio.sleep(self.script.get("latency_s", 0.0))
         if fault == "dropped":
             request.transport.close()
@@ -247,6 +250,10 @@ def application(endpoint: Endpoint) -> web.Application:
         endpoint.reset(await request.json())
         return web.json_response({})
 
+    async def release(_: web.Request) -> web.Response:
+        endpoint.script["hold"] = False
+        return web.json_response({})
+
     async def log(_: web.Request) -> web.Response:
         return web.json_response(endpoint.log())
 
@@ -261,6 +268,7 @@ def application(endpoint: Endpoint) -> web.Application:
     app.router.add_get("/v1/batches", endpoint.list_batches)
     app.router.add_get("/v1/batches/{name}", endpoint.look_at_batch)
     app.router.add_post("/script", script)
+    app.router.add_post("/release", release)
     app.router.add_get("/log", log)
     app.router.add_get("/count", count)
     return app

@@ -288,14 +288,15 @@ def test_an_endpoint_that_is_down_stops_the_run_and_it_goes_on_later(
 
 
 def test_two_processes_at_once(endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path) -> None:
-    data, other, env = fresh(tmp_path / "one"), fresh(tmp_path / "two"), rules(tmp_path)
+    data, other, env = fresh(tmp_path / "one"), fresh(tmp_path / "two"), rules(tmp_path, answer_s=100.0)
     (other / "ledger").symlink_to(data / "ledger", target_is_directory=True)
     (data / "ledger").mkdir()
-    endpoint.script(latency_s=1.0)
+    endpoint.script(hold=True)
     one = start(*arguments(endpoint, data, raw, "--concurrency", "2"), env=env)
     wait_for_calls(endpoint, one)
     same_folder = call(*arguments(endpoint, data, raw), env=env)
     same_ledger = call(*arguments(endpoint, other, raw), env=env)
+    endpoint.release()
     assert same_folder.status == 2 and "another run is writing here" in same_folder.err
     assert same_ledger.status == 2 and "asking with this ledger" in same_ledger.err
     assert one.wait().status == 0
