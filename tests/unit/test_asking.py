@@ -69,8 +69,9 @@ def test_instructions_come_first_then_the_material_then_earlier_answers() -> Non
     assert system == {"role": "system", "content": "Judge."}
     assert user["content"].index("BEGIN PACKET") < user["content"].index("BEGIN PREVIOUS")
     again = corrective([system, user], None, "It was cut off.", "Once more.")
-    assert [one["role"] for one in again] == ["system", "user", "user"]
-    assert corrective([system, user], "{", "no JSON", "Once more.")[2] == {"role": "assistant", "content": "{"}
+    assert [one["role"] for one in again] == ["system", "user"] and "BEGIN FORMER" not in again[1]["content"]
+    assert again[1]["content"].startswith(user["content"])
+    assert "BEGIN FORMER" in corrective([system, user], "{", "no JSON", "Once more.")[1]["content"]
 
 
 def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
