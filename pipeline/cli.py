@@ -239,15 +239,12 @@ def annotate(
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
     if second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
-        return
+        return None
     how = {"unmatched": unmatched, "engine": engine, "workers": workers}
     who = second_pass.judge_flags(pass_, judge, model)
     if plan:
         pipeline.run.DEBUG = debug
-        inputs = {"raw": raw and str(raw), "oracle": oracle and str(oracle)}
-        chosen = settings(DataFolder(data), **inputs, **who, **how, **asking)
-        dry_run_.show(DataFolder(data), chosen, verb, json_out, pass_)
-        return
+        return dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **asking)
     carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **asking)
 
 

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from pipeline.console.progress import Progress
-from pipeline.console.settings import Settings
+from pipeline.console.settings import Settings, settings
 from pipeline.console.terminal import output, table
 from pipeline.console.work import bring
 from pipeline.errors import WrongUse
@@ -18,19 +19,21 @@ from pipeline.rules.prices import Price
 from pipeline.store import DataFolder
 
 
-def show(data: DataFolder, settings: Settings, verb: str, json_out: bool, annotation_pass: int) -> None:
+def show(
+    data: Path, verb: str, json_out: bool, annotation_pass: int, raw: Path | None, oracle: Path | None, **flags: Any
+) -> None:
     """Plan and print."""
+    folder = DataFolder(data)
+    chosen = settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        rows = dry_run(data, settings, verb, progress, annotation_pass)
+        rows = dry_run(folder, chosen, verb, progress, annotation_pass)
     if json_out:
         print(json.dumps(as_data(rows), indent=1))
     else:
         print_plan(rows, output())
 
 
-def dry_run(
-    data: DataFolder, settings: Settings, verb: str, progress: Progress, annotation_pass: int
-) -> list[StagePlan]:
+def dry_run(data: DataFolder, chosen: Settings, verb: str, progress: Progress, annotation_pass: int) -> list[StagePlan]:
     """What the verb would still ask; nothing where the ledger has every answer. Stages before the first question are
     brought up to date, for they say what is asked; nothing is sent, and the judge is not remembered."""
     priced: list[tuple[LanguageModelJudge, Price]] = []
@@ -43,7 +46,7 @@ def dry_run(
 
     layout = data.layout()
     try:
-        bring(data, settings, verb, progress, annotation_pass, planner)
+        bring(data, chosen, verb, progress, annotation_pass, planner)
     except Planned as found:
         judge, price = priced[-1]
         estimate = judge.rules.estimate
