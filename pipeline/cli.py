@@ -239,12 +239,13 @@ def annotate(
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
     if second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
-        return None
+        return
     how = {"unmatched": unmatched, "engine": engine, "workers": workers}
     who = second_pass.judge_flags(pass_, judge, model)
     if plan:
         pipeline.run.DEBUG = debug
-        return dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **asking)
+        dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **asking)
+        return
     carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **asking)
 
 
