@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.console.explain_decision import decisions
 from pipeline.console.explain_label import label
 from pipeline.console.explain_rules import rule
 from pipeline.console.explain_steps import alignment, event, flags, parts, side_effect, status, targets
@@ -151,6 +152,7 @@ TRAJECTORY: dict[str, Callable[[Known], Any]] = {
     "onset": onset,
     "compaction": compaction,
     "label": lambda known: label(known.annotation),
+    "decisions": decisions,
 }
 
 

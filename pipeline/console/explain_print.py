@@ -1,12 +1,13 @@
 """Explain, for people: sections of a trajectory, a line a step, or all of one step. Every text is made safe."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.console.explain_rules import settings
+from pipeline.console.explain_decision_print import print_decisions, print_label
+from pipeline.console.explain_lines import heading, line, listed, marked_text, said
 from pipeline.console.terminal import safe, table
 
 Row = dict[str, Any]
@@ -28,31 +29,12 @@ def print_explained(found: Row, console: Console, one_step: bool) -> None:
     line(console, "explain ID STEP prints every rule of a step, and the text that made it hold")
 
 
-def heading(console: Console, name: str) -> None:
-    """Name of a section."""
-    console.print()
-    console.print(Text(name, style="bold"))
-
-
-def line(console: Console, text: str | Text, indent: int = 2) -> None:
-    """Text, wrapped to the width of the terminal and indented."""
-    shown = Text(safe(text)) if isinstance(text, str) else text
-    for number, piece in enumerate(shown.wrap(console, max(console.width - indent - 2, 20))):
-        piece.rstrip()
-        console.print(Text(" " * (indent + 2 * (number > 0))) + piece)
-
-
 def in_words(rule: Row | None) -> str:
     """A rule: id, place, what it says."""
     if rule is None:
         return "no rule"
     place = f" ({rule['place']})" if rule["place"] else ""
     return f"{rule['rule_id']}{place}" + (f": {rule['says']}" if rule["says"] else "")
-
-
-def listed(values: Iterable[Any]) -> str:
-    """Values in one cell."""
-    return ", ".join(map(str, values))
 
 
 # ---- sections of a trajectory
@@ -116,44 +98,13 @@ def print_cut(one: Row, console: Console) -> None:
     )
 
 
-def print_label(found: Row | None, console: Console) -> None:
-    if found is None:
-        line(console, "not annotated, or not up to date: run `openclawbench annotate`")
-        return
-    decided = {True: "anomalous", False: "normal", None: "undecided"}[found["is_anomalous"]]
-    subtype, cause = found["anomaly_type_l2"], found["review_cause"]
-    line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {found['judge'] or 'not asked'}")
-    line(console, f"tier {found['quality_tier']}{f', because of {cause}' if cause else ''}")
-    for stage, answer in found["stages"].items():
-        told = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
-        line(console, f"{stage.replace('_', ' ')}: {told}", 4)
-    for one in found["evidence_steps"]:
-        line(console, marked_text(f"cited: step {one['step_id']} {one['field']} ", {"text": one["quote"]}), 4)
-    for one in found["issues"]:
-        line(console, f"check {one['check']}: {one['message']}", 4)
-    for one in found["repairs"]:
-        line(console, f"repair {one['rule_id']}: {one['field']} {said(one['before'])} → {said(one['after'])}", 4)
-
-
-def said(value: Any) -> str:
-    """A value of an answer, or of a repair."""
-    if isinstance(value, list) and value:
-        return listed(map(said, value))
-    if isinstance(value, dict):
-        if {"start_step", "end_step", "label"} <= value.keys():
-            return f"{value['start_step']}-{value['end_step']} {value['label']}"
-        return " ".join(map(said, value.values()))
-    return (
-        {True: "true", False: "false"}[value] if isinstance(value, bool) else str("-" if value in (None, []) else value)
-    )
-
-
 TRAJECTORY: dict[str, Callable[[Any, Console], None]] = {
     "outcome": print_outcome,
     "risk": print_risk,
     "onset": print_onset,
     "compaction": print_compaction,
     "label": print_label,
+    "decisions": print_decisions,
 }
 
 
@@ -259,15 +210,3 @@ def print_step_risk(found: Row, console: Console) -> None:
     )
     for one in found["signals"]:
         line(console, f"by {in_words(one['rule'])}", 6)
-
-
-def marked_text(title: str, mark: Row) -> Text:
-    """A text in its surroundings, marked »so« and, where the terminal can, in other colours; line ends as ⏎."""
-
-    def flat(text: str) -> str:
-        return safe(text.replace("\n", "⏎"))
-
-    text, limit = mark["text"], settings().marked_length
-    shown = flat(text if len(text) <= limit else f"{text[: limit - 1]}…")
-    around = Text(safe(title), style="dim") + Text(flat(mark.get("before", "")))
-    return around + Text(f"»{shown}«", style="bold reverse") + Text(flat(mark.get("after", "")))

@@ -35,8 +35,7 @@ def onsets(rows: list[Row], rules: AgreementRules) -> list[Section]:
             "same_high_share": "upper end",
             **near,
             "mean_distance": "steps apart, on average over `pairs`",
-            "alpha": "Krippendorff's alpha of `pairs`, interval; a dash where all steps are the same or there are too "
-            "many (`alpha_cells`)",
+            "alpha": "Krippendorff's alpha of `pairs`, interval; a dash where all steps are the same",
         },
         rows=found,
         facts={name: whole[name] for name in ("both_anomalous", "pairs", "same_share", "mean_distance", "alpha")},
@@ -72,7 +71,7 @@ def measured(field: str, name: str, rows: list[Row], rules: AgreementRules) -> R
             for window in rules.onset_windows
         },
         "mean_distance": rounded(sum(distances) / len(distances)) if distances else None,
-        "alpha": interval_alpha([one for one, _ in known], [other for _, other in known], rules),
+        "alpha": interval_alpha([one for one, _ in known], [other for _, other in known]),
     }
 
 

@@ -45,6 +45,5 @@ class AgreementRules(Rules):
     bootstrap_samples: int = Field(ge=100)
     seed: int
     onset_windows: list[int]
-    alpha_cells: int
     disagreement_rows: int
     escape_rows: int

@@ -16,11 +16,13 @@ from pipeline.flow import FLOW
 from pipeline.fulltax.checks import check
 from pipeline.fulltax.repair import annotate
 from pipeline.fulltax.rules_judge import RulesJudge
+from pipeline.fulltax.second_pass import SECOND_PASS
 from pipeline.records.evidence import Descriptor
 from pipeline.records.oracle import Contradiction, Coverage, EventDescriptor, Fused, OracleRow
 from pipeline.records.packet import Evidence, Packet, PacketIndex
 from pipeline.records.release import Master
 from pipeline.records.risk import Onset, Risk, StepRisk
+from pipeline.records.second_pass import PASS2
 
 pytestmark = pytest.mark.slow
 
@@ -162,7 +164,10 @@ def test_evidence_has_no_field_of_oracle_risk_slice_or_onset_candidates() -> Non
 FORBIDDEN = (Packet, Fused, OracleRow, Risk, StepRisk, Onset, EventDescriptor, Coverage, Contradiction)
 
 
-@pytest.mark.parametrize("stage", [s for s in FLOW if ".fulltax." in s.call.__module__], ids=lambda stage: stage.name)
+FULLTAX = [stage for stage in [*FLOW, *SECOND_PASS] if ".fulltax." in stage.call.__module__]
+
+
+@pytest.mark.parametrize("stage", FULLTAX, ids=lambda stage: stage.name)
 def test_what_a_fulltax_stage_reads(stage: Any) -> None:
     reads = set(stage.reads.values())
     if stage.name == "merge":  # copies context beside the label that `repair` has made
@@ -170,8 +175,13 @@ def test_what_a_fulltax_stage_reads(stage: Any) -> None:
     if stage.name.startswith("answer_"):  # a language model reads the packet, risk-aware as in the paper
         reads -= {Packet}
     assert not reads & set(FORBIDDEN)
-    if stage.name == "repair":
+    if stage.name.startswith("repair"):
         assert Evidence in reads
+
+
+@pytest.mark.parametrize("stage", SECOND_PASS, ids=lambda stage: stage.name)
+def test_no_stage_of_the_second_pass_reads_or_writes_what_the_first_one_judged(stage: Any) -> None:
+    assert not (set(stage.reads.values()) | set(stage.writes)) & set(PASS2)
 
 
 def test_what_decides_takes_evidence() -> None:

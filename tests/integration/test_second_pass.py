@@ -265,3 +265,51 @@ def test_the_triage_report_counts_escapes_which_touch_no_label(both: Path, env: 
     assert {labels[name]["stage_b1"] for name in escaped} == {None}
     text = json.dumps(lines(both / "release" / "reference_pass_labels.jsonl"))
     assert all(name in text for name in escaped)
+
+
+def test_explain_shows_both_decisions_and_what_they_cost(both: Path, env: dict[str, str]) -> None:
+    first, again = (
+        {row["trajectory_id"]: row for row in table(both, name)} for name in ("annotation", "annotation_pass2")
+    )
+    name = next(one for one in first if first[one]["is_anomalous"] and again[one]["is_anomalous"] is False)
+    ended = call("explain", name, "--data", both, "--json", env=env)
+    assert ended.status == 0, ended.err
+    one, other = ended.json["decisions"]
+    assert (one["judge"], one["label"]["is_anomalous"], one["cost_usd"]) == ("rules", True, 0.0)
+    assert [stage["asked"]["saw"]["record"] for stage in one["stages"].values()] == ["evidence"] * 4
+    assert {tuple(stage["calls"]) for stage in one["stages"].values()} == {()}
+    assert (other["judge_model"], other["label"]["is_anomalous"]) == ("test-model", False)
+    assert other["request_ids"] == again[name]["provenance"]["request_ids"] and other["cost_usd"] > 0
+    stage_a, audit = other["stages"]["stage_a"], other["stages"]["stage_b1"]
+    (paid,) = stage_a["calls"]
+    assert paid["request_id"] == stage_a["answered"]["request_id"] in other["request_ids"]
+    assert paid["attempts"] == 1 and paid["latency_s"] >= 0 and paid["answered_at"].endswith("Z") and paid["lost"] == []
+    assert json.loads(stage_a["answered"]["response_text"])["route_label"] == "no_anomaly_evidence"
+    assert audit["asked"]["purpose"] == "triage_escape_audit" and other["label"]["stages"]["stage_b1"] is None
+    assert audit["read"]["answer"]["trajectory_is_anomalous"] is True
+    text = call("explain", name, "--data", both, env=env).text
+    assert "touches no label" in text and str(paid["request_id"]) in text and "pass 2: openai (test-model)" in text
+
+
+def test_explain_shows_the_answer_that_could_not_be_used_and_what_was_lost(
+    alone: Path, small: Ran, env: dict[str, str], endpoint: Endpoint, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    shutil.copytree(alone, data)
+    endpoint.script(odd={"not_json": 1.0}, faults={"half_sent": 0.4})
+    ended = call(*second(endpoint, data, small.raw, "--stage", "a"), env=env)
+    assert ended.status == 0, ended.err
+    found = [
+        call("explain", one["trajectory_id"], "--data", data, "--json", env=env).json
+        for one in table(data, "request_a")
+    ]
+    stages = [one["decisions"][1]["stages"]["stage_a"] for one in found]
+    assert {stage["answered"]["former"]["outcome"] for stage in stages} == {"not_json"}
+    assert {len(stage["calls"]) for stage in stages} == {2}
+    assert {lost["reason"] for stage in stages for paid in stage["calls"] for lost in paid["lost"]} == {
+        "connection_lost"
+    }
+    assert any(paid["attempts"] > 1 for stage in stages for paid in stage["calls"])
+    assert all(one["decisions"][1]["label"] is None for one in found)
+    text = call("explain", found[0]["trajectory_id"], "--data", data, env=env).text
+    assert "could not be used: not_json" in text and "annotate --pass 2" in text

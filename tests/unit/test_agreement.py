@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import krippendorff
 import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
@@ -94,11 +95,13 @@ def test_alpha_is_krippendorffs() -> None:
     second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
     assert nominal_alpha(first, second) == pytest.approx(0.095, abs=1e-3)
     assert nominal_alpha(["a", "a"], ["a", "a"]) is None
-    ones, others = [1, 5, 9, 3], [1, 6, 9, 4]
-    pooled = np.array(ones + others)
-    by_hand = 1 - np.mean([(a - b) ** 2 for a, b in zip(ones, others, strict=True)]) / (2 * pooled.var(ddof=1))
-    assert interval_alpha(ones, others, RULES) == pytest.approx(by_hand, abs=1e-6)
-    assert interval_alpha(ones, others, RULES.model_copy(update={"alpha_cells": 10})) is None
+    random = np.random.default_rng(2)
+    for spread in (2, 10, 60):
+        ones = random.integers(1, spread, 50).tolist()
+        others = [one + int(random.integers(-1, 3)) for one in ones]
+        by_library = krippendorff.alpha(reliability_data=[ones, others], level_of_measurement="interval")
+        assert interval_alpha(ones, others) == pytest.approx(by_library, abs=1e-6)
+    assert interval_alpha([3, 3], [3, 3]) is None
 
 
 # ------------------------------------------------------------------------------------------------------------ agreement
