@@ -237,7 +237,7 @@ def annotate(
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
         raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
-    if second_pass.ended(DataFolder(data), pass_, judge):
+    if not plan and second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
         return
     how = {"unmatched": unmatched, "engine": engine, "workers": workers}
