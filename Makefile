@@ -26,7 +26,7 @@ UV = $(VENV)/bin/uv pip --quiet
 LOCK = $(UV) compile --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint bench clean normalize enrich fuse slice onset packet annotate stage-a stage-b1 stage-b2 \
+.PHONY: help setup demo test test-slow test-llm lint bench clean normalize enrich fuse slice onset packet annotate stage-a stage-b1 stage-b2 \
         stage-c merge release run status schemas lock
 
 help: ## list the targets
@@ -42,6 +42,9 @@ test: $(READY) ## pass the tests
 
 test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut
 	@$(VENV)/bin/python -m pytest -n 2 -m slow $(ARGS)
+
+test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
+	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff check .

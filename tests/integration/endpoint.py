@@ -9,6 +9,7 @@ It answers as the rules judge would, from the packet between the fences of the p
                  extra_fields, missing_fields, wrong_trajectory, emoji (valid, with half an emoji in it)
   odd_again      true: the answer to a corrective question is as odd as the first
   blind          share of trajectories in which stage A finds no evidence of an anomaly, whatever is there
+  odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way with which its trajectory's name begins
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
   headers        more headers of each answer
@@ -34,6 +35,8 @@ from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
+ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage
+NAMED = re.compile(r'"trajectory_id":"([a-z_]+)-')
 AGAIN = "\n\nYour answer to the task above could not be used"
 STAGE = re.compile(r"FullTax stage (A|B1|B2|C)\b")
 
@@ -188,6 +191,9 @@ class Endpoint:
         odd = None if again and not self.script.get("odd_again") else self.hit("odd", digest if not again else "", 0)
         if again and self.script.get("odd_again"):
             odd = next(iter(self.script["odd"]))
+        if stage := self.script.get("odd_stage"):
+            found = NAMED.search(messages[1]["content"])
+            odd = found[1] if found and f"FullTax stage {stage}:" in messages[0]["content"] else None
         message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
         if odd == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
@@ -216,9 +222,7 @@ class Endpoint:
             "fenced": f"```json\n{text}\n```",
             "truncated": text[: len(text) // 2],
             "empty": "",
-            "wrong_enum": json.dumps(
-                value | dict.fromkeys(("route_label", "severity", "verdict") & value.keys(), "odd")
-            ),
+            "wrong_enum": json.dumps(value | dict.fromkeys(ENUMS & value.keys(), "odd")),
             "extra_fields": json.dumps(value | {"comment": "more"}),
             "missing_fields": json.dumps({"trajectory_id": value["trajectory_id"]}),
             "wrong_trajectory": json.dumps(value | {"trajectory_id": "another"}),

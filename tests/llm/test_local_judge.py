@@ -1,0 +1,162 @@
+"""A real small language model as judge, end to end. Asserted is form, never a label."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, get_args
+
+import polars as pl
+import pytest
+from prepare import home, prepare
+
+from pipeline.fulltax.grounding import is_grounded
+from pipeline.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
+from pipeline.records.packet import Evidence
+from pipeline.records.vocabulary import ReviewCause
+
+ROOT = Path(__file__).parents[2]
+SESSIONS = [
+    "scripted-a/2026.6.11-premature-write.jsonl",
+    "scripted-a/2026.6.11-right-answer-wrong-route.jsonl",
+    "scripted-b/2026.6.11-spoofed-tool-text.jsonl",
+]
+STAGES = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
+FAILURES = {"not_json", "not_an_object", "missing_fields", "extra_fields", "wrong_enum", "schema", "wrong_trajectory"}
+FAILURES |= {"truncated", "refusal", "empty", "too_long", "content_filter"}
+OTHER_RULES = {"asking.toml": {"answer_s": 3600.0, "patience_s": 7200.0}, "request.toml": {"max_output_tokens": 400}}
+LONGEST_RUN_S = 3 * 3600
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """The base URL of the local model."""
+    prepared = prepare(home())
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    threads = os.environ.get("OPENCLAWBENCH_LLM_THREADS") or str(os.cpu_count() or 1)
+    command = [prepared.python, Path(__file__).with_name("server.py"), prepared.model, str(port), threads]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            wait_until_loaded(f"http://127.0.0.1:{port}/health", process)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.kill()
+
+
+def wait_until_loaded(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Until the server answers. AssertionError where it has ended instead."""
+    while True:
+        assert process.poll() is None, "the server has ended"
+        try:
+            urllib.request.urlopen(url, timeout=10)
+        except (urllib.error.URLError, OSError):  # not there yet, or still loading
+            time.sleep(1.0)
+        else:
+            return
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """No setting of whoever runs the tests, patience, and short answers."""
+    folder.mkdir(exist_ok=True)
+    for name, values in OTHER_RULES.items():
+        text = (ROOT / "pipeline" / "rules" / name).read_text(encoding="utf-8")
+        for key, value in values.items():
+            text, count = re.subn(rf"(?m)^{key} = [0-9._]+", f"{key} = {value}", text)
+            assert count == 1, key
+        (folder / name).write_text(text, encoding="utf-8")
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAWBENCH_", "OPENAI_"))}
+    return plain | {"PYTHONPATH": str(ROOT), "OPENCLAWBENCH_RULES": str(folder)}
+
+
+def run(folder: Path, base_url: str) -> None:
+    """Every stage, to the release."""
+    judge = ["--judge", "openai", "--model", "local-judge", "--base-url", base_url, "--concurrency", "1"]
+    command = [sys.executable, "-m", "pipeline.cli", "run", "--data", folder / "data", "--raw", folder / "raw", *judge]
+    ended = subprocess.run(
+        command, env=environment(folder / "rules"), cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_RUN_S
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.fixture(scope="module")
+def judged(server: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run."""
+    folder = tmp_path_factory.mktemp("local")
+    (folder / "raw" / "local").mkdir(parents=True)
+    for name in SESSIONS:
+        shutil.copy2(ROOT / "data" / "example" / "raw" / name, folder / "raw" / "local")
+    (folder / "data" / "work").mkdir(parents=True)
+    (folder / "data" / "work" / "layout.json").write_text('{"shards": 1}')
+    run(folder, server)
+    return folder
+
+
+def rows(folder: Path, table: str) -> list[dict[str, Any]]:
+    return pl.read_parquet(folder / "data" / "work" / table / "*.parquet").to_dicts()
+
+
+def answers(folder: Path) -> list[tuple[Any, ...]]:
+    """What the ledger holds."""
+    with closing(sqlite3.connect(folder / "data" / "ledger" / "ledger.sqlite")) as connection:
+        query = "select stage, finish, prompt_tokens, completion_tokens, latency_s from answers order by answered_at"
+        return connection.execute(query).fetchall()
+
+
+def test_every_answer_is_valid_or_counted_with_its_cause(judged: Path) -> None:
+    assert len(rows(judged, "decision_a")) == len(SESSIONS)
+    for stage, model in STAGES.items():
+        for row in rows(judged, f"decision_{stage}"):
+            assert row["usage"]["prompt_tokens"] > 0 and row["judge_model"] == "local-judge"
+            if row["outcome"] == "parsed":
+                assert row["failure"] is None
+                assert model.model_validate(row["answer"]).trajectory_id == row["trajectory_id"]
+            else:
+                assert row["outcome"] == "parse_failure" and row["failure"] in FAILURES
+                assert row["answer"] is None and row["former"] is not None
+
+
+def test_every_label_is_grounded_or_in_review_with_its_cause(judged: Path) -> None:
+    evidence = {row["trajectory_id"]: Evidence.model_validate(row) for row in rows(judged, "evidence")}
+    annotations = rows(judged, "annotation")
+    assert len(annotations) == len(SESSIONS)
+    for row in annotations:
+        if row["quality_tier"] == "review_or_unresolved":
+            assert row["review_cause"] in get_args(ReviewCause)
+            continue
+        assert row["review_cause"] is None and isinstance(row["is_anomalous"], bool)
+        assert row["evidence_steps"] or not row["is_anomalous"]
+        quotes = [EvidenceQuote.model_validate(one) for one in row["evidence_steps"]]
+        assert all(is_grounded(evidence[row["trajectory_id"]], one) for one in quotes)
+
+
+def test_the_ledger_holds_every_answer_and_says_how_it_was_asked(judged: Path) -> None:
+    found = answers(judged)
+    for line in found:
+        print(*line, sep="\t")  # pytest -s shows them
+    decisions = [row for stage in STAGES for row in rows(judged, f"decision_{stage}")]
+    assert len(found) == len(decisions) + sum(row["former"] is not None for row in decisions)
+    manifest = json.loads((judged / "data" / "work" / "manifests" / "answer_a.json").read_text())
+    (way,) = manifest["judge"]["asked_at"].values()
+    assert json.loads(way)["structured_output"] in ("json_schema", "json_object", "text")
+
+
+def test_a_second_run_asks_nothing_and_the_release_is_valid(judged: Path) -> None:
+    before = answers(judged)
+    shutil.rmtree(judged / "data" / "release")
+    run(judged, "http://127.0.0.1:9/v1")  # where nobody answers
+    assert answers(judged) == before
+    command = [sys.executable, "-m", "pipeline.cli", "validate", judged / "data" / "release"]
+    ended = subprocess.run(command, env=environment(judged / "rules"), cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
