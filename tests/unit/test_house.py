@@ -155,7 +155,10 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     phony = re.search(r"^\.PHONY: ((?:.*\\\n)*.*)$", makefile, re.MULTILINE)
     assert phony is not None
     targets = set(phony.group(1).replace("\\\n", " ").split())
-    assert set(CALLS) | {"help", "setup", "test", "test-slow", "lint", "bench", "clean", "schemas", "lock"} == targets
+    assert (
+        set(CALLS) | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "clean", "schemas", "lock"}
+        == targets
+    )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))
     assert shown == targets
 
