@@ -10,6 +10,7 @@ import polars as pl
 from pipeline.errors import NotFound, WrongUse
 from pipeline.lineage import entry_name
 from pipeline.records.base import TRAJECTORY_KEY, Record
+from pipeline.records.second_pass import PASS2
 from pipeline.records.session import Trajectory
 from pipeline.run import Run
 
@@ -62,9 +63,10 @@ def why_not(run: Run, model: str, name: str, wanted: str) -> str:
     return f"{wanted}: no trajectory has this id. `openclawbench export normalize` lists them."
 
 
-def advice(run: Run) -> str:
-    """What to do about something stale."""
-    return f"is not up to date. Run `openclawbench run --data {run.data.root}` first."
+def advice(run: Run, record: type[Record] | None = None) -> str:
+    """What to do about something stale: a table of the second pass is brought up to date by its own command."""
+    command = "annotate --pass 2" if record in PASS2.values() else "run"
+    return f"is not up to date. Run `openclawbench {command} --data {run.data.root}` first."
 
 
 def fresh(run: Run, record: type[Record]) -> Parts:
@@ -76,7 +78,7 @@ def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
     """The rows of every shard that is up to date. NotFound where none is."""
     parts = fresh(run, record)
     if not parts:
-        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run)}")
+        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
     return run.data.scan(record, parts)
 
 
@@ -92,7 +94,7 @@ def left_out(run: Run, record: type[Record]) -> str | None:
 def rows_of(run: Run, record: type[Record]) -> pl.LazyFrame:
     """A whole table as it stands. NotFound where it has not been made, or a shard of it is stale."""
     if not has(run, record):
-        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run)}")
+        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
     return run.data.scan(record, run.keys[record])
 
 
@@ -110,7 +112,7 @@ def has_for(run: Run, record: type[Record], key: Key) -> bool:
 def rows_for(run: Run, record: type[Record], key: Key) -> list[dict[str, Any]]:
     """Rows of one trajectory. NotFound where its shard is stale."""
     if not has_for(run, record, key):
-        raise NotFound(f"{key.trajectory_id}: its {record.__name__} {advice(run)}")
+        raise NotFound(f"{key.trajectory_id}: its {record.__name__} {advice(run, record)}")
     return (
         run.data.scan(record, {key.shard: run.keys[record][key.shard]})
         .filter(source_model=key.source_model, trajectory_id=key.trajectory_id)

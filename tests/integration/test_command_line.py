@@ -339,7 +339,7 @@ def test_a_judge_that_cannot_be_asked_is_refused_and_not_remembered(small: Ran, 
     shutil.copytree(small.data, tmp_path / "data")
     ended = call("run", "--data", tmp_path / "data", "--judge", "openai")
     assert ended.status == 2
-    assert "Use --judge rules." in ended.err
+    assert "Name it with --model" in ended.err
     again = call("run", "--data", tmp_path / "data")
     assert again.status == 0
     assert "nothing was redone" in again.text
