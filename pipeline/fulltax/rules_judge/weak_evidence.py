@@ -45,7 +45,7 @@ def claimed_actions(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iter
         if supports(claim, ran):
             continue
         relayed = trace.turn_kinds(reply) & set(trace.rules.turns.relayed)
-        possible = before or relayed or reported_earlier(trace, reply)
+        possible = supports(claim, before) or relayed or reported_earlier(trace, reply)
         name = "claimed_action_elsewhere" if possible else "claimed_action_without_step"
         yield fire(trace, name, reply, reply, trace.quote(reply, REPLY, trace.placed(found, reply, REPLY)))
         return
@@ -58,7 +58,8 @@ def supports(claim: Compiled, steps: list[EvidenceStep]) -> bool:
 
 def reported_earlier(trace: Trace, reply: EvidenceStep) -> bool:
     """True where calls of the stretch were tried but never ran: other detectors judge what is said about those."""
-    return any(step.action_kind == "tool_call" and step.user_turn == reply.user_turn for step in trace.steps)
+    calls = [step for step in trace.steps if step.action_kind == "tool_call" and step.user_turn == reply.user_turn]
+    return any(not trace.executed(step) for step in calls)
 
 
 def simulated_output(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iterator[Trigger]:
