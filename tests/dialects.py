@@ -54,6 +54,9 @@ OWN["send"] = "message"
 ARGUMENTS = {"run": "command", "read": "path", "write": "path", "edit": "path", "find": "query", "fetch": "url"}
 ARGUMENTS["send"] = "target"
 
+# More names of a shell, none of them in a list of known spellings.
+SHELLS = ["exec_shell", "shell_exec", "container.exec", "developer__shell", "mcp__shell__run", "execute_bash", "ShellExec"]
+
 DIALECTS = [
     Dialect("native", OWN, ARGUMENTS, json.dumps, json_error),
     Dialect(

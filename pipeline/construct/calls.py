@@ -71,7 +71,10 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     )
     verb = pl.lit(None, dtype=pl.Struct(DOING_SCHEMA))
     for rule in reversed(rules.verbs):
-        verb = pl.when(said.str.contains(rule.pattern)).then(doing_struct(rule, rules)).otherwise(verb)
+        holds = said.str.contains(rule.pattern)
+        if rule.kind in COMMAND_KINDS:
+            holds = pl.col("tool").str.contains(rule.pattern) & pl.col("command").is_not_null()
+        verb = pl.when(holds).then(doing_struct(rule, rules)).otherwise(verb)
     unknown = pl.lit(None, dtype=pl.Struct(DOING_SCHEMA))
     merged = merged.with_columns(verb=pl.when(pl.col("event_rule").is_null()).then(verb).otherwise(unknown))
     merged = merged.with_columns(

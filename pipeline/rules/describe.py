@@ -65,9 +65,10 @@ class ToolRule(Doing):
 
 
 class VerbRule(Doing):
-    """An unknown tool by what its name and action say."""
+    """An unknown tool by what its name and action say; one of a kind by its name and a command among its arguments."""
 
     pattern: str
+    kind: Kind = "plain"
 
     _compiles = field_validator("pattern")(rust_pattern)
 

@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
 from describe_steps import DEFAULTS, FLAGS, RULES, SHELL
-from dialects import DIALECTS, Act, written
+from dialects import DIALECTS, SHELLS, Act, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from normalizing import SAMPLES, normalized_rows, raw_row
@@ -18,6 +19,7 @@ from pipeline.construct.slice import slice
 from pipeline.records.oracle import Fused
 from pipeline.records.session import Step
 from pipeline.rules.align import AlignRules
+from pipeline.rules.describe import COMMAND_KINDS
 from pipeline.rules.risk import RiskRules
 from pipeline.tables import from_records
 
@@ -87,6 +89,29 @@ def test_the_dialects_differ_in_what_they_write() -> None:
     for one in acts:
         seen = [(step["tool_name_raw"], step["arguments"]) for step in (written(one, dialect) for dialect in DIALECTS)]
         assert len(set(seen)) == len(DIALECTS) == 6
+
+
+def test_a_shell_is_a_shell_under_any_name() -> None:
+    own = DIALECTS[0]
+    named = [own, *(replace(own, name=name, tools=own.tools | {"run": name}) for name in SHELLS)]
+    steps = [
+        written(("run", command, "ok", None), dialect)
+        | {"source_model": dialect.name, "trajectory_id": "t", "step_id": place, "message_index": place}
+        for dialect in named
+        for place, command in enumerate(COMMANDS, start=1)
+    ]
+    aligned, _ = tables(steps)
+    first = aligned.filter(source_model=own.name).select(ALIKE).to_dicts()
+    assert sum(one["side_effect"] for one in first) >= 4
+    for name in SHELLS:
+        assert aligned.filter(source_model=name).select(ALIKE).to_dicts() == first, name
+
+
+def test_describe_and_align_know_the_same_shells() -> None:
+    shells = {name for rule in RULES.tools if rule.kind in COMMAND_KINDS for name in rule.names}
+    assert {name for alias in ALIGN.exact if alias.tool == "exec" for name in alias.names} == shells
+    patterns = {rule.pattern for rule in ALIGN.fuzzy if rule.tool == "exec"}
+    assert patterns == {rule.pattern for rule in RULES.verbs if rule.kind in COMMAND_KINDS}
 
 
 # ---- names of files, ids, times

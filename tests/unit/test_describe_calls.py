@@ -69,6 +69,23 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     ("core_memory_add", {"key": "a"}, "state_write", True),
     ("get_message_stats", {}, "query", False),
     ("frobnicate", {"x": 1}, "other", False),
+    # a shell by its name and a command; the name alone is none
+    ("exec_shell", {"command": "rm -rf build"}, "external_write", True),
+    ("container.exec", {"cmd": ["bash", "-lc", "ls"]}, "inspect", False),
+    ("mcp__shell__run", {"command": "kill 7"}, "system_control", True),
+    ("exec_shell", {"x": 1}, "code_execution", False),
+    ("sql_exec", {"command": "rm -rf build"}, "code_execution", False),
+    ("seashell_count", {"command": "rm -rf build"}, "inspect", False),
+    # post and reply as verbs, and as something else
+    ("post_message", {"to": "a"}, "communication", True),
+    ("slack_post", {"channel": "a"}, "communication", True),
+    ("reply_to_ticket", {"id": "a"}, "communication", True),
+    ("ticket", {"action": "reply"}, "communication", True),
+    ("post_tweet", {"content": "a"}, "communication", True),
+    ("request_post_maintenance_verification", {}, "other", False),
+    ("request_post_check", {}, "inspect", False),
+    ("post_processing_report", {}, "other", False),
+    ("reply_count", {}, "query", False),
 ]
 
 
