@@ -55,7 +55,15 @@ ARGUMENTS = {"run": "command", "read": "path", "write": "path", "edit": "path", 
 ARGUMENTS["send"] = "target"
 
 # More names of a shell, none of them in a list of known spellings.
-SHELLS = ["exec_shell", "shell_exec", "container.exec", "developer__shell", "mcp__shell__run", "execute_bash", "ShellExec"]
+SHELLS = [
+    "exec_shell",
+    "shell_exec",
+    "container.exec",
+    "developer__shell",
+    "mcp__shell__run",
+    "execute_bash",
+    "ShellExec",
+]
 
 DIALECTS = [
     Dialect("native", OWN, ARGUMENTS, json.dumps, json_error),

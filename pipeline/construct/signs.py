@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from pipeline.construct.reports import REPORT, reports
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
 
 BODY = {
@@ -40,21 +41,22 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     wanted = steps.select("result_details", text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
     details = bodies(wanted["result_details"], "details")
     found = bodies(wanted["text_body"], "text")
+    reported = reports(wanted["text_body"], rules.status.report)
     frame = (
         steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts))
         .join(details.lazy(), on="result_details", how="left", maintain_order="left")
         .join(found.lazy(), on="text_body", how="left", maintain_order="left")
+        .join(reported.lazy(), on="text_body", how="left", maintain_order="left")
     )
     look_up = pl.col("tool").str.to_lowercase()
     spoken = pl.col("kind").is_in(TEXT_KINDS)
     content = spoken.fill_null(False) | look_up.is_in(rules.status.content_tools)
     trusted = ~content | (pl.col("text_tool").str.to_lowercase() == look_up)
     frame = frame.with_columns(
-        pl.when(trusted.fill_null(False)).then(pl.col(f"text_{name}")).alias(f"text_{name}") for name in BODY
+        pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
+        for name in (*(f"text_{name}" for name in BODY), *REPORT)
     )
-    known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
-    believed = known | pl.col("text_status").str.to_lowercase().is_in(rules.status.body_values)
-    frame = frame.with_columns(text_status=pl.when(believed).then("text_status"))
+    frame = frame.with_columns(text_status=believed_status(rules), text_error=pl.coalesce("text_error", "report_error"))
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     prints = spoken.fill_null(False) | look_up.is_in(rules.status.process_tools).fill_null(False)
     printed = pl.when(prints).then(message).str.slice(-rules.status.tail)
@@ -67,6 +69,25 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
             printed.str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False),
         ),
     )
+
+
+def believed_status(rules: DescribeRules) -> pl.Expr:
+    """The status that a JSON text says of the call, not of what the call is about."""
+    status = rules.status
+    known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
+    named = pl.col("tool").str.contains(status.report.look_names).fill_null(False)
+    looks = named | pl.col("event_type").is_in(status.report.look_categories)
+    reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
+    said = pl.coalesce(pl.when(reported).then("report_status"), "text_status")
+    value = said.str.to_lowercase()
+    believed = known | value.is_in(status.body_values) | (reported & pl.col("report_status").is_not_null())
+    call = pl.when(value.is_in(list(status.asked_for))).then(
+        pl.concat_str("tool", "real_arguments", separator=" ", ignore_nulls=True)
+    )
+    asked = pl.any_horizontal(
+        (value == one) & call.str.contains(pattern).fill_null(False) for one, pattern in status.asked_for.items()
+    )
+    return pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then(said)
 
 
 def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:

@@ -89,6 +89,28 @@ class NotExecuted(Record):
     values: list[str]
 
 
+class ReportRules(Record):
+    """Fields of a result that is nothing but a report of how the call ended."""
+
+    longest: int
+    status: list[str]
+    code: list[str]
+    success: list[str]
+    error: list[str]
+    reason: list[str]
+    other: list[str]
+    lowest_failure: int
+    look_categories: list[str]
+    look_names: str
+
+    _compiles = field_validator("look_names")(rust_pattern)
+
+    @property
+    def known(self) -> set[str]:
+        """Every field that a report may have."""
+        return {*self.status, *self.code, *self.success, *self.error, *self.reason, *self.other}
+
+
 class StatusRules(Record):
     """How the signs of a failure become a status."""
 
@@ -121,8 +143,15 @@ class StatusRules(Record):
     clear_unless: str
     values: dict[str, str]
     not_executed: NotExecuted
+    report: ReportRules
+    asked_for: dict[str, str]
 
     _compiles = field_validator("exit_tail", "clear_unless")(rust_pattern)
+
+    @field_validator("asked_for")
+    @classmethod
+    def asked_compile(cls, patterns: dict[str, str]) -> dict[str, str]:
+        return {value: rust_pattern(pattern) for value, pattern in patterns.items()}
 
 
 class ExitCode(Record):
