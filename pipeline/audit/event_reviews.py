@@ -100,7 +100,7 @@ class Checker:
             return Fault(
                 row.line,
                 "edited_evidence",
-                f"{', '.join(edited)} is not what was sampled; only {{ANSWERS[0]}} … {{ANSWERS[-1]}} may be filled in",
+                f"{', '.join(edited)} is not what was sampled; only {ANSWERS[0]} … {ANSWERS[-1]} may be filled in",
             )
         verdict, error_type = self.text(row, "is_supported").lower(), self.text(row, "error_type").lower()
         comment = self.text(row, "review_comment")

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.construct.divergent import divergent_ids
 from pipeline.records.oracle import Evaluator, OracleRecord, SourceOutcome, SourceOutcomes
 from pipeline.records.session import (
     FileOutcome,
@@ -24,9 +25,9 @@ from pipeline.records.session import (
     UserTurns,
 )
 from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.jsonl import Fault, pieces
+from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep, pieces
 from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_plain, safe_name
-from pipeline.sources.registry import FirstRecord, read_first
+from pipeline.sources.registry import FirstRecord, first_line, read_first
 from pipeline.sources.session import MalformedSession, ParsedSession
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
@@ -36,6 +37,7 @@ HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is loo
 HINTS = {
     "broken_json": "Repair or remove the line; a step may be lost with it.",
     "unexpected_shape": "Repair or remove the line; a step may be lost with it.",
+    "nested_too_deeply": "Repair or remove the line; a step may be lost with it.",
 }
 
 
@@ -123,7 +125,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if first.source is None:
-        return refuse(one, *why_no_session(one.path, first.value), content)
+        return refuse(one, *why_no_session(one, content, first.value), content)
     context = json.loads(row["context"]) if row["context"] else {}
     return parse(one, content, first, context, rules)
 
@@ -159,7 +161,7 @@ def parse(
         sentence = f"{one.path}: {fault.message}. {HINTS.get(fault.reason, '')}".rstrip()
         return refuse(one, fault.reason, line, sentence, content)
     except RecursionError:
-        sentence = f"{one.path}: a value in it is nested too deeply to be read. Repair or remove the line."
+        sentence = f"{one.path}: {TOO_DEEP}. {HINTS['nested_too_deeply']}"
         return refuse(one, "nested_too_deeply", None, sentence, content)
     keep(one, session, first, context)
     return one
@@ -184,8 +186,11 @@ def refuse(one: ReadFile, reason: str, line: int | None, message: str, content: 
     return one
 
 
-def why_no_session(path: str, first: Any) -> tuple[str, int, str]:
+def why_no_session(one: ReadFile, content: bytes, first: Any) -> tuple[str, int, str]:
     """Reason, line and sentence for a file whose first record no source claims."""
+    path, line = one.path, one.base_line
+    if first is None and is_too_deep(first_line(content)):
+        return "nested_too_deeply", line, f"{path}: line {line}: {TOO_DEEP}. {HINTS['nested_too_deeply']}"
     if first is None:
         return "not_json", 1, f"{path}: line 1: not JSON. Is this a session file? Remove it or repair the line."
     return (
@@ -198,7 +203,8 @@ def why_no_session(path: str, first: Any) -> tuple[str, int, str]:
 def name_trajectories(sessions: list[ReadFile]) -> None:
     """Give each session its trajectory id; files of one identity whose records are a prefix of another's are copies.
 
-    Divergent files of one identity stay separate trajectories, flagged, numbered -2, -3 in the order of their digests.
+    Divergent files of one identity stay separate trajectories, flagged. Where they have one name, the file of the plain
+    name, then the first path, has the id as it is; what the others have says construct/divergent.py.
     """
     groups: dict[tuple[str, str], list[ReadFile]] = defaultdict(list)
     for one in sessions:
@@ -217,9 +223,12 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
             else:
                 copies.append((one, of))
         h8 = identity_digits(identity)
-        for number, one in enumerate(sorted(originals, key=lambda o: (o.sha256 or "", o.path)), start=1):
-            one.trajectory_id = f"{session_name(one)}.{h8}" + (f"-{number}" if number > 1 else "")
+        originals.sort(key=lambda one: (not is_plain(one.path), one.path, one.member or ""))
+        plain = [(f"{session_name(one)}.{h8}", digests(one)) for one in originals]
+        for one, trajectory_id in zip(originals, divergent_ids(plain), strict=True):
+            one.trajectory_id = trajectory_id
             one.divergent = len(originals) > 1
+            note_divergence(one, originals)
         for one, of in copies:
             of.aliases |= {session_name(one), *one.aliases}
             one.disposition = "copy"
@@ -229,6 +238,14 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
     for one in sessions:
         if one.session is not None:
             one.session.record_digests = ()  # they are not needed any more, and may hold the file's bytes
+
+
+def note_divergence(one: ReadFile, originals: list[ReadFile]) -> None:
+    """A warning for a file that shares its identity with others that say something else."""
+    if one.divergent and one.session is not None:
+        names = ", ".join(other.path for other in originals if other is not one)
+        sentence = f"the same session as {names} by its header, with other records; each is a trajectory of its own"
+        one.session.warnings.append(Fault("divergent", one.base_line, sentence))
 
 
 def take_over(of: ReadFile, one: ReadFile) -> None:

@@ -125,8 +125,13 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     passed, lines = len(known - failed), len(results.results)
     if lines >= scores.total_count and (foreign := sorted(failed - known)):
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
-    if passed == scores.correct_count and (lines == scores.total_count or len(known) == scores.total_count):
+    if passed == scores.correct_count and lines == scores.total_count:
         return "scored", None, None
+    if passed == scores.correct_count and len(known) == scores.total_count:
+        if (differing := differing_id(results)) is None:
+            return "scored", None, None
+        sentence = f"{place}: {differing} occurs more than once in the result file with different results"
+        return unscorable("duplicate_ids", f"{sentence}, and nothing says which of them was scored")
     numbers = (
         f"{place}: {passed} ids of {lines} results are not among the {len(scores.failures)} failures, "
         f"but the header says {scores.correct_count} correct of {scores.total_count}"
@@ -148,6 +153,14 @@ def unscorable(reason: str, sentence: str) -> Verdict:
 def repeated(results: ResultFile) -> str:
     """The first id that occurs more than once."""
     return next(one for one, count in Counter(each.task_id for each in results.results).items() if count > 1)
+
+
+def differing_id(results: ResultFile) -> str | None:
+    """The first id of which several lines say different things; null where lines of one id repeat each other."""
+    first: dict[str, bytes] = {}
+    return next(
+        (one.task_id for one in results.results if first.setdefault(one.task_id, one.answer) != one.answer), None
+    )
 
 
 def ids(category: Category) -> Iterator[str]:

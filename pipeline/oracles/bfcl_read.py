@@ -1,5 +1,6 @@
 """Lines of BFCL result and score files -> what they say of each task, with the line that says it."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -41,6 +42,7 @@ class Result:
     task_id: str
     inference_error: str | None
     told: dict[str, Any]  # native_session_basename, run_id, attempt: those that the line itself names
+    answer: bytes = b""  # digest of the result and of what the line tells of its session
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,13 @@ def read_results(content: bytes, inference_error: str) -> ResultFile:
             for name in ("native_session_basename", "run_id", "attempt")
             if (value := getattr(line, name)) is not None
         }
-        found.results.append(Result(number, line.id, lost, told))
+        found.results.append(Result(number, line.id, lost, told, digest_of([line.result, told])))
     return found
+
+
+def digest_of(value: Any) -> bytes:
+    """The digest of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
 
 
 def read_scores(content: bytes) -> ScoreFile:

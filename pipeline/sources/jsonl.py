@@ -18,7 +18,9 @@ NEWLINE = re.compile(rb"\n")
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 DECODER = json.JSONDecoder()
 BLANKS = " \t\r\n"
-FATAL = ("broken_json", "unexpected_shape")
+STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
+TOO_DEEP = "a value is nested too deeply to be read"
+FATAL = ("broken_json", "unexpected_shape", "nested_too_deeply")
 
 
 class RawLine(msgspec.Struct, frozen=True):
@@ -127,6 +129,24 @@ def is_last(content: bytes | memoryview, end: int) -> bool:
     return not bytes(content[end:]).strip()
 
 
+def is_too_deep(data: bytes) -> bool:
+    """True for a line that the parser gives up for its depth, and that was not cut short."""
+    text = data.decode("utf-8", "surrogateescape").strip(BLANKS)
+    try:
+        DECODER.decode(text)
+    except RecursionError:
+        return is_closed(text)
+    except ValueError:
+        return False
+    return False
+
+
+def is_closed(text: str) -> bool:
+    """True where as many brackets are closed as opened, strings apart: told without a parser, whatever the depth."""
+    bare = STRING.sub("", text)
+    return all(bare.count(opened) == bare.count(closed) for opened, closed in ("[]", "{}"))
+
+
 def is_utf8(content: bytes) -> bool:
     """True where the bytes are UTF-8."""
     if content.isascii():
@@ -174,6 +194,9 @@ def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], fau
             clean = readable(part)
             value = decode(clean)
         except (ValueError, RecursionError) as error:
+            if isinstance(error, RecursionError) and is_closed(text[start:]):
+                faults.append(Fault("nested_too_deeply", row.line, f"line {row.line}: {TOO_DEEP}"))
+                return []
             faults.append(Fault("broken_json", row.line, f"line {row.line}: not JSON: {error}"))
             return []
         offset += start - position  # blanks are one byte each

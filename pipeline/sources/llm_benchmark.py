@@ -47,13 +47,12 @@ class LlmBenchmark:
         return first.get("record_type") == RESULT and all(key in first for key in KEYS)
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
-        """Provider, model, thinking level, prompt and run; of a line about the runner its own bytes.
+        """The session id says provider, model, thinking level, prompt and run; the identity is the line's own bytes.
 
-        Results that differ and name no run are repeated attempts of one identity.
+        Nothing in a row counts attempts. Its bytes tell a repeated attempt from a copy, whatever rows come later.
         """
-        if first.get("record_type") != RESULT:
-            return None, hashlib.sha256(head).hexdigest()
-        return session_id_of(first), json.dumps([first.get(key) for key in IDENTITY], ensure_ascii=True)
+        digest = hashlib.sha256(head.strip()).hexdigest()
+        return (session_id_of(first) if first.get("record_type") == RESULT else None), digest
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """None: a row says all that there is."""
@@ -139,7 +138,7 @@ def session_of(row: RawLine, content: bytes, warnings: list[Fault], rules: Norma
         outcome=outcome_of(value, ended),
         records_in=1,
         record_counts=steps.counts,
-        record_digests=[hashlib.blake2b(raw, digest_size=16).digest()],
+        record_digests=[hashlib.blake2b(raw.strip(), digest_size=16).digest()],
         warnings=warnings,
     )
 

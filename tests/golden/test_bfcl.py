@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bfcl_corpus import Corpus, Outcome, Reading, lines, rewrite
@@ -316,3 +317,14 @@ def test_a_pass_is_only_ever_what_the_header_confirms(passed: list[bool], off: i
     failures = [Failure(line, one, None, None) for line, one in enumerate(v for v in verdicts if not verdicts[v])]
     scores = ScoreFile(None, correct + off, len(verdicts), failures)
     assert (counted(results, scores, "score")[0] == "scored") == (off == 0)
+
+
+@pytest.mark.parametrize(("answer", "verdict"), [(None, "scored"), ([{"other": "{}"}], "unscorable")])
+def test_a_result_that_stands_twice_must_say_the_same(answer: Any, verdict: str, tmp_path: Path) -> None:
+    """The header counts an id once; which of two different results it scored nobody knows."""
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    path = corpus.file("multiple", "result")
+    again = json.loads(lines(path)[0])
+    rewrite(path, [*lines(path), json.dumps(again if answer is None else again | {"result": answer})])
+    category = corpus.read().category("multiple")
+    assert (category["verdict"], category["reason"]) == (verdict, None if answer is None else "duplicate_ids")

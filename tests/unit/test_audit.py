@@ -244,6 +244,7 @@ def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Pat
     assert all(fault.line is None or 1 < fault.line <= len(lines) + 60 for fault in found.faults)
     edited = next(fault for fault in found.faults if fault.reason == "edited_evidence")
     assert edited.message.startswith("event_type is not what was sampled")
+    assert "only is_supported … reviewed_at may be filled in" in edited.message
 
 
 def test_a_fault_names_the_line_at_which_its_row_begins(tmp_path: Path) -> None:

@@ -140,10 +140,16 @@ def test_detect() -> None:
 
 
 def test_identity() -> None:
-    one = ADAPTER.identity(row(), b"")
-    assert ADAPTER.identity(row(raw_output="again", success=False), b"") == one
+    def identity(**more: Any) -> tuple[str | None, str]:
+        return ADAPTER.identity(row(**more), line(row(**more)))
+
+    one = identity()
+    assert ADAPTER.identity(row(), line(row()) + b"\r") == one
+    again = identity(raw_output="again", success=False)
+    assert again[0] == one[0]
+    assert again[1] != one[1]
     for key in ("provider", "model", "thinking_level", "prompt_id", "run_id"):
-        assert ADAPTER.identity(row(**{key: "other"}), b"")[1] != one[1]
+        assert identity(**{key: "other"})[0] != one[0]
     assert ADAPTER.identity(EVENT, b"a") != ADAPTER.identity(EVENT, b"b")
 
 

@@ -1,0 +1,127 @@
+"""Trajectory ids stay with their sessions as files arrive and grow; a value too deep to be read is called so."""
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from normalizing import Normalized, normalized_rows, raw_row, read
+
+HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
+ROW = {"record_type": "result", "run_id": "r", "provider": "p", "model": "m", "thinking_level": None, "prompt_id": "p1"}
+DEEP = {"type": "custom", "customType": "x", "id": "d", "parentId": None, "timestamp": HEADER["timestamp"]}
+DEEP_LINE = json.dumps(DEEP | {"data": 0}).replace("0}", "[" * 3000 + "]" * 3000 + "}").encode() + b"\n"
+
+
+def line(number: int, said: str) -> dict[str, Any]:
+    """A user's or a model's message of a native session."""
+    role = "user" if number == 0 else "assistant"
+    message = {"role": role, "content": [{"type": "text", "text": said}], "provider": "p", "model": "m"}
+    return {
+        "type": "message",
+        "id": f"{number:08x}",
+        "parentId": None if number == 0 else f"{number - 1:08x}",
+        "timestamp": f"2026-01-01T00:00:{number:02d}.000Z",
+        "message": message if role == "user" else message | {"stopReason": "stop"},
+    }
+
+
+def session(*said: str) -> bytes:
+    records = [HEADER, *(line(number, one) for number, one in enumerate(said))]
+    return b"".join(json.dumps(one).encode() + b"\n" for one in records)
+
+
+def ids(files: dict[str, bytes]) -> dict[str, str]:
+    """Trajectory id by path."""
+    return {row["path"]: row["trajectory_id"] for row in normal(files).files}
+
+
+def normal(files: dict[str, bytes]) -> Normalized:
+    return normalized_rows([raw_row([content], path, sha256=path) for path, content in files.items()])
+
+
+LIVE = {"m/x.jsonl": session("do", "a", "b")}
+LATER = {
+    "m/x.jsonl.reset.2026-01-02T00-00-00.000Z": session("do", "a", "c"),
+    "m/x.jsonl.reset.2026-01-03T00-00-00.000Z": session("do", "z"),
+    "m/other.jsonl": session("do", "q"),
+    "m/deep/er/x.jsonl.reset.2026-01-04T00-00-00.000Z": session("do", "a", "d", "e"),
+}
+
+
+def test_ids_stay_as_divergent_files_arrive() -> None:
+    alone = ids(LIVE)
+    assert alone["m/x.jsonl"].startswith("x.")
+    for order in permutations(LATER):
+        files = dict(LIVE)
+        for path in order:
+            files[path] = LATER[path]
+            found = ids(files)
+            assert len(set(found.values())) == len(found)
+            assert found["m/x.jsonl"] == alone["m/x.jsonl"]
+            assert found.get("m/other.jsonl", "other.") in ("other.", alone["m/x.jsonl"].replace("x.", "other."))
+
+
+def test_a_file_that_stands_later_moves_no_id() -> None:
+    files = dict(LIVE)
+    known = ids(files)
+    for path in sorted(LATER, key=lambda one: (not one.endswith(".jsonl"), one)):
+        files[path] = LATER[path]
+        found = ids(files)
+        assert {name: found[name] for name in known} == known
+        known = found
+
+
+def test_a_session_that_grows_keeps_its_id() -> None:
+    files = {**LIVE, **LATER}
+    grown = {**files, "m/x.jsonl": session("do", "a", "b", "more"), "m/other.jsonl": session("do", "q", "more")}
+    grown["m/x.jsonl.reset.2026-01-03T00-00-00.000Z"] = session("do", "z", "more", "and more")
+    assert ids(grown) == ids(files)
+
+
+def test_files_that_share_an_identity_are_named() -> None:
+    found = normal({**LIVE, "m/other.jsonl": LATER["m/other.jsonl"]})
+    assert [row["divergent"] for row in found.trajectories] == [True, True]
+    assert [[one["name"] for one in row["warnings"]] for row in found.files] == [["divergent"]] * 2
+    assert [row["warnings"] for row in normal(LIVE).files] == [[]]
+
+
+def rows(*results: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]]:
+    """What became of each row of a results file, by the row's text."""
+    lines = [json.dumps(ROW | {"availability_status": "ok"} | one).encode() for one in results]
+    raw = [
+        raw_row([one], "m/results.jsonl", member=f"line{number}", base_line=number)
+        for number, one in enumerate(lines, start=1)
+    ]
+    return {
+        (one["raw_output"], f"line{number}"): row
+        for number, (one, row) in enumerate(zip(results, normalized_rows(raw).files, strict=True), start=1)
+    }
+
+
+@pytest.mark.parametrize("again", ["second time", "another", "a third text", "x", "y", "z"])
+def test_a_row_keeps_its_id_when_another_attempt_is_added(again: str) -> None:
+    first, other = {"raw_output": "first"}, {"raw_output": "other", "prompt_id": "p2"}
+    before, after = rows(first, other), rows(first, other, {"raw_output": again})
+    assert {key: after[key]["trajectory_id"] for key in before} == {
+        key: row["trajectory_id"] for key, row in before.items()
+    }
+    assert len({row["trajectory_id"] for row in after.values()}) == 3
+    assert {row["disposition"] for row in after.values()} == {"trajectory"}
+
+
+def test_the_same_row_once_more_is_a_copy() -> None:
+    found = rows({"raw_output": "first"}, {"raw_output": "first"})
+    assert [row["disposition"] for row in found.values()] == ["trajectory", "copy"]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_value_too_deep_is_called_so_wherever_it_stands(place: int) -> None:
+    lines = session("do", "a").splitlines(keepends=True)
+    one = read(b"".join([*lines[:place], DEEP_LINE, *lines[place:]]))
+    assert (one.disposition, one.reason, one.line) == ("quarantined", "nested_too_deeply", place + 1)
+
+
+def test_a_deep_line_that_stops_in_the_middle_is_torn() -> None:
+    one = read(session("do", "a") + DEEP_LINE[:-2000])
+    assert (one.disposition, one.session and one.session.truncated) == ("trajectory", True)
