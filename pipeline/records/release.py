@@ -170,6 +170,13 @@ class LabelRow(Keyed):
     in_calibration_pool: bool
 
 
+class PoolRow(Keyed):
+    """A line of calibration_pool.jsonl."""
+
+    task_id: str | None
+    slice_label: str
+
+
 class LabelAssignment(LabelRow):
     """A label row and the side it is on in each cut; null with a reason where it is in no label file."""
 

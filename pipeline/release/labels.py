@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.canonical import canonical_json
-from pipeline.records.release import LabelRow
+from pipeline.records.release import LabelRow, PoolRow
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
 from pipeline.store import Building
@@ -19,19 +19,22 @@ HOLD_OUT = "hold_out"
 
 
 def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building: Building) -> None:
-    """Label files of both cuts as JSONL and Parquet, hold-outs as JSONL; a reason row for each record left out."""
+    """Label files of every cut as JSONL and Parquet; a reason row for each record left out of the first two cuts."""
     for cut, folder in CUTS.items():
         for side in SIDES:
             rows = labels(assignments.filter(pl.col(cut) == side))
             name = f"{folder}silver_{side}_labels"
             building.write(f"{name}.jsonl", as_lines(rows))
             rows.write_parquet(building.path(f"{name}.parquet"), compression="zstd")
+            write_accepted(rows, f"{name}.jsonl", building)
         left_out = assignments.filter(pl.col(cut).is_null()).select(
             "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
         )
         building.write(f"{folder}label_exclusions.jsonl", as_lines(left_out))
     write_hold_outs(assignments, building)
-    building.write(POOL_FILE, as_lines(pool(assignments)))
+    reserved = pool(assignments)
+    building.write(POOL_FILE, as_lines(reserved))
+    reserved.write_parquet(building.path(typed_file(POOL_FILE)), compression="zstd")
     building.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
 
 
@@ -47,12 +50,30 @@ def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
         side = pl.Series("side", [hold_out(row, model) for row in rows], dtype=pl.String)
         for name in SIDES:
             found = labels(assignments.filter(side == name))
-            building.write(f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl", as_lines(found))
+            path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
+            building.write(path, as_lines(found))
+            write_accepted(found, path, building)
+
+
+def write_accepted(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
+    """The accepted rows alone, so that what is loaded by default holds no other."""
+    kept = rows.filter(pl.col("label_status") == "accepted")
+    kept.write_parquet(building.path(accepted_file(jsonl)), compression="zstd")
+
+
+def accepted_file(jsonl: str) -> str:
+    """The Parquet file of the accepted rows of a label file."""
+    return jsonl.removesuffix(".jsonl") + "_accepted.parquet"
+
+
+def typed_file(jsonl: str) -> str:
+    """The Parquet file beside a JSONL file that is never continued in a second one."""
+    return jsonl.removesuffix(".jsonl") + ".parquet"
 
 
 def pool(assignments: pl.DataFrame) -> pl.DataFrame:
     """The calibration pool: keys and slices, no labels, so that it can be read blind."""
-    return assignments.filter("in_calibration_pool").select("source_model", "trajectory_id", "task_id", "slice_label")
+    return assignments.filter("in_calibration_pool").select(list(PoolRow.model_fields))
 
 
 def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:

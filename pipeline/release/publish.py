@@ -1,8 +1,8 @@
-"""Publish: merge the sorted shards of rendered lines into the release folder, with labels, summaries and checksums."""
+"""Publish: merge the sorted shards of rendered lines into the release folder, labels, card and checksums."""
 
+import hashlib
 import heapq
 from collections.abc import Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +12,17 @@ from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
+from pipeline.release.card.described import TEXTS, described
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.parquet import ParquetTables
-from pipeline.release.render import LINE_FILES
-from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, Guide, write_second_pass
+from pipeline.release.render import LINE_FILES, ROOT
+from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from pipeline.release.settings import PublishRules
 from pipeline.rules.base import rule_path
 from pipeline.run import digest
 from pipeline.stage import code_digest
 from pipeline.store import Building, DataFolder, read_json, write_json
 
-ROOT = "fulltax_prod_v1"
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 BATCH = 64  # rows of a shard in memory at a time
 RULES_NOTICE = (
@@ -51,14 +51,15 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     write_labels(assignments, certificates, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
-    guide = Guide()
     if second:
-        references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect()
-        first = set(counts.filter(pl.col("group") == "judge_model")["name"])
-        guide = write_second_pass(references, assignments, first, building)
-    write_guides(building, judges, guide)
+        judges |= write_second_pass(data.scan(ReferenceLabel, keys[ReferenceLabel]).collect(), assignments, building)
+    write_guides(building, judges)
     building.close()
-    sums = "".join(f"{digest_}  {path}\n" for digest_, path in building.checksums())
+    digests = {path: found for found, path in building.checksums()}
+    for name, content in described(building.root, digests, rules).items():
+        building.write(name, content)
+        digests[name] = hashlib.sha256(content).hexdigest()
+    sums = "".join(f"{digests[path]}  {path}\n" for path in sorted(digests))
     building.write("CHECKSUMS.sha256", sums.encode())
     building.publish()
     write_json(manifest, {"stage": "publish", "key": key, "models": models, "files": sums.count("\n") + 1})
@@ -94,7 +95,7 @@ def sorted_rows(path: Path) -> Iterator[tuple[str, str, list[str], str]]:
             yield row["source_model"], row["trajectory_id"], row["files"], row["line"]
 
 
-def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> list[str]:
+def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> set[str]:
     """dataset_summary_all.json of each model and dataset_summary.json of the corpus; returns the judges' names."""
     for model in models:
         own = counts.filter(pl.col("source_model") == model)
@@ -102,7 +103,7 @@ def write_summaries(counts: pl.DataFrame, models: list[str], building: Building)
     whole = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
     corpus = summary(whole) | {"source_models": models}
     building.write("dataset_summary.json", as_json(corpus))
-    return [name for name in corpus.get("judge", {}) if name != "not_asked"]
+    return {name for name in corpus.get("judge", {}) if name != "not_asked"}
 
 
 def summary(counts: pl.DataFrame) -> dict[str, Any]:
@@ -131,22 +132,17 @@ def notice_texts() -> list[str]:
         rule_path("taxonomy.toml").read_text(encoding="utf-8"),
         *prompts,
         RULES_NOTICE,
-        README,
         SECOND_ROWS,
         SECOND_NOTICE,
+        *TEXTS,
     ]
 
 
-def write_guides(building: Building, judges: list[str], second: Guide) -> None:
-    """README, taxonomy guide and the prompts in force."""
-    notice = f"**{RULES_NOTICE}**\n\n" if "rules" in judges else ""
-    text = README.format(notice=notice, second_rows=second.rows, second_notice=second.notice)
-    building.write("README.md", text.encode())
+def write_guides(building: Building, judges: set[str]) -> None:
+    """Taxonomy guide, the prompts in force, and how the release is written."""
+    building.write("publish.toml", rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
     building.write("taxonomy.toml", rule_path("taxonomy.toml").read_bytes())
-    for stage in STAGES if {*judges, *second.judges} <= {"rules"} else STAGES + OWN:
+    for stage in STAGES if judges <= {"rules"} else STAGES + OWN:
         prompt = read_prompt(stage)
         path = prompts_folder() / stage / f"{prompt.version}.md"
         building.write(f"prompts/{stage}/{prompt.version}.md", path.read_bytes())
-
-
-README = (files("pipeline.release") / "README.template.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from pipeline.records.release import Masters, PositiveStructured, ReleaseLine, R
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
+ROOT = "fulltax_prod_v1"
 TIER_FILES = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
     "accepted_repaired": "accepted_repaired_all.jsonl",

@@ -1,6 +1,8 @@
 """What a release holds of a second pass: its answers, its labels, and the records of which both passes are sure."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -82,24 +84,31 @@ def render_pass2(
 
 
 class Guide(NamedTuple):
-    """What a release's README says of the second pass, and who judged it; blank where there is none."""
+    """What a release's README says of the second pass; blank where there is none."""
 
     rows: str = ""
     notice: str = ""
-    judges: frozenset[str] = frozenset()
 
 
-def write_second_pass(
-    references: pl.DataFrame, assignments: pl.DataFrame, first_models: set[str], building: Building
-) -> Guide:
+def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, building: Building) -> set[str]:
     """The second pass's labels, and label rows of the records of which both passes are sure; as in the label files,
-    partial trial records are left out. `first_models`: judge_model of the first pass's records."""
+    partial trial records are left out. Returns the judges' names."""
     building.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     kept = assignments.filter(pl.col("paper_cut").is_not_null())
     building.write(BOTH_FILE, as_lines(labels(kept.join(sure, on=TRAJECTORY_KEY, how="semi"))))
-    who = references.select("judge", "judge_model").drop_nulls("judge").unique().sort("judge", "judge_model").rows()
-    return Guide(SECOND_ROWS, notice(who, first_models), frozenset(name for name, _ in who))
+    return set(references["judge"].drop_nulls())
+
+
+def guide(root: Path, first_models: set[str]) -> Guide:
+    """The same for the release in `root`. `first_models`: judge_model of the first pass's records."""
+    path = root / REFERENCE_FILE
+    if not path.is_file():
+        return Guide()
+    with path.open("rb") as file:
+        rows = [json.loads(line) for line in file]
+    who = sorted({(row["judge"], row["judge_model"]) for row in rows if row["judge"] is not None})
+    return Guide(SECOND_ROWS, notice(who, first_models))
 
 
 def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:

@@ -18,9 +18,54 @@ class Parquet(Record):
     compression_level: int = Field(ge=1, le=22)
 
 
+class Card(Record):
+    """Front matter of the dataset card, by the Hub's names."""
+
+    license: str
+    language: list[str]
+    pretty_name: str
+    annotations_creators: list[str]
+    source_datasets: list[str]
+    task_categories: list[str]
+    tags: list[str]
+
+
+class Dataset(Record):
+    """The dataset as a whole, for croissant.json."""
+
+    name: str
+    version: str
+    description: str
+    creator: str
+    url: str
+    date_published: str  # empty where it is not published
+    citation: str
+    based_on: list[str]
+
+
+class ResponsibleAi(Record):
+    """Texts of the Responsible AI vocabulary, by its names."""
+
+    dataLimitations: str
+    dataBiases: str
+    personalSensitiveInformation: str
+    dataUseCases: str
+    dataSocialImpact: str
+    dataCollection: str
+    dataCollectionType: str
+    dataPreprocessingProtocol: str
+    dataAnnotationProtocol: str
+    dataAnnotationPlatform: str
+    machineAnnotationTools: str
+    dataReleaseMaintenancePlan: str
+
+
 class PublishRules(Rules):
     """How a release is written."""
 
     FILE: ClassVar[str] = "publish.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
     parquet: Parquet
+    card: Card
+    dataset: Dataset
+    rai: ResponsibleAi

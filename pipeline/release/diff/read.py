@@ -10,8 +10,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from pipeline.errors import UnreadableInput, WrongUse
-from pipeline.release.publish import ROOT
-from pipeline.release.render import MASTER_FILE
+from pipeline.release.render import MASTER_FILE, ROOT
 
 Key = tuple[str, str]  # (source_model, trajectory_id)
 

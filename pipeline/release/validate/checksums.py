@@ -10,8 +10,9 @@ NAME = "CHECKSUMS.sha256"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
-def check_checksums(root: Path, findings: Findings) -> None:
-    """Compare CHECKSUMS.sha256 with the files."""
+def check_checksums(root: Path, findings: Findings) -> dict[str, str]:
+    """Compare CHECKSUMS.sha256 with the files; path -> sha256 of the files that are listed and there."""
+    found: dict[str, str] = {}
     listed = read_list(root, findings)
     here = {path.relative_to(root).as_posix(): path for path in sorted(root.rglob("*")) if path.is_file()}
     here.pop(NAME, None)
@@ -22,9 +23,10 @@ def check_checksums(root: Path, findings: Findings) -> None:
     for name in sorted(here.keys() & listed.keys()):
         findings.checked["files"] += 1
         with here[name].open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != listed[name]:
-            findings.add("checksum", name, f"has sha256 {found[:12]}…, the list says {listed[name][:12]}…")
+            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        if found[name] != listed[name]:
+            findings.add("checksum", name, f"has sha256 {found[name][:12]}…, the list says {listed[name][:12]}…")
+    return found
 
 
 def read_list(root: Path, findings: Findings) -> dict[str, str]:

@@ -1,14 +1,15 @@
 """Label files: each record of the corpus on one side or left out with a reason, in each cut; Parquet says the same."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from pipeline.records.base import Keyed
-from pipeline.records.release import LabelRow
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES
+from pipeline.records.release import LabelRow, PoolRow
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
 from pipeline.release.split import label_status
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Key, Line, read_lines
@@ -25,13 +26,6 @@ class Exclusion(Keyed):
     reason: str
 
 
-class PoolRow(Keyed):
-    """A line of calibration_pool.jsonl."""
-
-    task_id: str | None
-    slice_label: str
-
-
 def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
     """Both cuts."""
     for cut, folder in CUTS.items():
@@ -45,7 +39,8 @@ def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> No
                 check_row(name, line, records, cut, findings)
                 if line.key in records:
                     tasks[side].add(records[line.key].basis["task_digest"])
-            check_parquet(root, f"{folder}silver_{side}_labels.parquet", [one.record for one in rows], findings)
+            check_parquet(root, typed_file(name), LabelRow, [one.record for one in rows], findings)
+            check_accepted(root, name, [one.record for one in rows], findings)
         left_out = f"{folder}label_exclusions.jsonl"
         for excluded in read_lines(root, left_out, Exclusion, findings, unique=True):
             found[excluded.key] += 1
@@ -91,7 +86,9 @@ def check_hold_outs(root: Path, records: dict[Key, Slim], findings: Findings) ->
     for model in sorted({key[0] for key in records}):
         for side in SIDES:
             name = f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl"
-            for line in read_lines(root, name, LabelRow, findings, unique=True):
+            rows = list(read_lines(root, name, LabelRow, findings, unique=True))
+            check_accepted(root, name, [one.record for one in rows], findings)
+            for line in rows:
                 check_row(name, line, records, HOLD_OUT, findings)
                 if (line.record.source_model == model) != (side == "test"):
                     findings.add("leak", name, f"{'/'.join(line.key)} is on the wrong side", line.number)
@@ -99,7 +96,9 @@ def check_hold_outs(root: Path, records: dict[Key, Slim], findings: Findings) ->
 
 def check_pool(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
     """The calibration pool holds oracle-passing accepted records, with the slice that the record says."""
-    for line in read_lines(root, POOL_FILE, PoolRow, findings, unique=True):
+    rows = list(read_lines(root, POOL_FILE, PoolRow, findings, unique=True))
+    check_parquet(root, typed_file(POOL_FILE), PoolRow, [one.record for one in rows], findings)
+    for line in rows:
         known, row = records.get(line.key), line.record
         if known is None or known.tier == REVIEW or known.basis["oracle_outcome"] != "pass":
             findings.add("labels", POOL_FILE, f"{line.key[1]} is no accepted record that passes", line.number)
@@ -113,7 +112,13 @@ def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> 
         findings.add("leak", folder or "silver_*_labels.jsonl", f"{task[:80]} is on both sides of the default cut")
 
 
-def check_parquet(root: Path, name: str, rows: list[LabelRow], findings: Findings) -> None:
+def check_accepted(root: Path, name: str, rows: list[LabelRow], findings: Findings) -> None:
+    """The accepted rows of a label file stand in a file of their own: what is loaded by default."""
+    accepted = [row for row in rows if row.label_status == "accepted"]
+    check_parquet(root, accepted_file(name), LabelRow, accepted, findings)
+
+
+def check_parquet(root: Path, name: str, record: type[Keyed], rows: Sequence[Keyed], findings: Findings) -> None:
     """The Parquet file has the rows of the JSONL file beside it, with the record's types."""
     path = root / name
     if not path.is_file():
@@ -125,7 +130,7 @@ def check_parquet(root: Path, name: str, rows: list[LabelRow], findings: Finding
         findings.add("parquet", name, f"cannot be read: {str(error).splitlines()[0]}")
         return
     want: list[dict[str, Any]] = [row.model_dump() for row in rows]
-    if dict(frame.schema) != dict(schema(LabelRow)):
-        findings.add("parquet", name, "has other columns or types than the label record")
+    if dict(frame.schema) != dict(schema(record)):
+        findings.add("parquet", name, "has other columns or types than its record")
     elif frame.to_dicts() != want:
-        findings.add("parquet", name, f"has {frame.height} rows that are not those of the JSONL file ({len(want)})")
+        findings.add("parquet", name, f"has {frame.height} rows that are not the {len(want)} of the JSONL file")

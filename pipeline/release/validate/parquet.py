@@ -7,7 +7,7 @@ from pathlib import Path
 from pipeline.canonical import canonical_json
 from pipeline.records.base import Keyed
 from pipeline.release.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
-from pipeline.release.publish import ROOT
+from pipeline.release.render import ROOT
 from pipeline.release.validate.findings import Findings
 
 

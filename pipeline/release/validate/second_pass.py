@@ -8,8 +8,7 @@ from typing import Any
 from pipeline.records.release import LabelRow, StageRaw
 from pipeline.records.second_pass import ReferenceLabel
 from pipeline.release.labels import CUTS
-from pipeline.release.publish import ROOT
-from pipeline.release.render import STAGES, stage_raw_file
+from pipeline.release.render import ROOT, STAGES, stage_raw_file
 from pipeline.release.second_pass import (
     BOTH_FILE,
     RAW_FILES,

@@ -4,8 +4,7 @@ import hashlib
 from pathlib import Path
 
 from pipeline.records.release import Master, PositiveStructured, StageRaw
-from pipeline.release.publish import ROOT
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, STAGES, TIER_FILES, stage_raw_file
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, STAGES, TIER_FILES, stage_raw_file
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Key, read_lines
 from pipeline.release.validate.record import REVIEW, problems

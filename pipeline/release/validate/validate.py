@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from pipeline.errors import WrongUse
-from pipeline.release.publish import ROOT
+from pipeline.release.render import ROOT
+from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import check_labels
@@ -20,7 +21,7 @@ def validate(root: Path) -> Findings:
     if not (root / ROOT).is_dir():
         raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
     findings = Findings()
-    check_checksums(root, findings)
+    digests = check_checksums(root, findings)
     models = sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
     records: dict[Key, Slim] = {}
     for model in models:
@@ -29,4 +30,5 @@ def validate(root: Path) -> Findings:
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
     check_numbers(root, models, records, findings)
+    check_described(root, digests, findings)
     return findings

@@ -1,0 +1,173 @@
+"""README.md of a release: the Hub's front matter, and a card whose every number is computed from the released files."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pipeline.release.card.configs import DEFAULT, Config, rows
+from pipeline.release.card.facts import Facts
+from pipeline.release.card.features import feature_lines
+from pipeline.release.second_pass import guide
+from pipeline.release.settings import PublishRules
+
+TEMPLATE = (files("pipeline.release") / "README.template.md").read_text(encoding="utf-8")
+SHARE = "outcome_process_gap"
+GAP = {
+    "passing": "all that pass",
+    "passing_accepted": "accepted ones that pass",
+    "pass_high_risk": "pass_high_risk",
+    "pass_high_risk_accepted": "accepted ones of pass_high_risk",
+}
+LEAKS = ("shared_tasks", "test_records_of_shared_tasks", "near_duplicates")
+
+
+def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules) -> str:
+    """The text of README.md for the release in `root`, whose data files are all there."""
+    notice = found["corpus"].get("notice")
+    corpus = found["corpus"]
+    second = guide(root, set(found["made_by"]["judge_model"]))
+    return TEMPLATE.format(
+        front_matter=front_matter(loadable, found, rules),
+        title=rules.card.pretty_name,
+        notice=f"> **{notice}**\n\n" if notice else "",
+        second_rows=second.rows,
+        second_notice=second.notice,
+        glance=glance(found),
+        configs=table(
+            ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
+        ),
+        models=table(
+            ["source model", "trajectories", "steps", "accepted", "repaired", "in review", "anomalous (accepted)"],
+            [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
+        ),
+        subtypes=counted("subtype", corpus.get("anomaly_type_l2", {})),
+        slices=counted("slice", corpus.get("slice_label", {})),
+        gap=gap(corpus[SHARE]),
+        labels=labels(found["labels"]),
+        leakage=leakage(found["leakage"]),
+        left_out=table(
+            ["cut", "reason", "records"],
+            [[code(cut), code(why), number(n)] for cut, why_n in found["left_out"].items() for why, n in why_n.items()],
+        ),
+        pool=counted("slice", found["pool"]),
+        made_by=made_by(found),
+        collected=collected(found),
+    )
+
+
+def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> str:
+    """YAML of the Hub: licence, what can be loaded, and the columns of each (declared once a record)."""
+    lines = [f"{name}: {json.dumps(value)}" for name, value in rules.card]
+    lines.append(f"size_categories: {json.dumps([size(found['corpus']['totals']['trajectories'])])}")
+    if loadable:
+        lines += ["configs:", *(line for one in loadable for line in config_lines(one))]
+        lines.append("dataset_info:")
+    declared: set[str] = set()
+    for one in loadable:
+        anchor = one.record.__name__
+        lines.append(f"- config_name: {json.dumps(one.name)}")
+        if anchor in declared:
+            lines.append(f"  features: *{anchor}")
+        else:
+            lines += [f"  features: &{anchor}", *feature_lines(one.record)]
+            declared.add(anchor)
+    return "\n".join(["---", *lines, "---"])
+
+
+def config_lines(one: Config) -> list[str]:
+    """One configuration with the files of its splits."""
+    lines = [f"- config_name: {json.dumps(one.name)}"]
+    lines += ["  default: true"] if one.name == DEFAULT else []
+    lines.append("  data_files:")
+    for split, pattern in one.splits.items():
+        lines += [f"  - split: {split}", f"    path: {json.dumps(pattern)}"]
+    return lines
+
+
+def size(records: int) -> str:
+    """The Hub's word for so many records."""
+    limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+    return next((word for limit, word in limits.items() if records < limit), "n>1M")
+
+
+def glance(found: Facts) -> str:
+    """The corpus in one table."""
+    totals = found["corpus"]["totals"]
+    shown = {
+        "source models": len(found["models"]),
+        "trajectories": totals["trajectories"],
+        "steps": found["steps"],
+        "accepted labels": totals["accepted"],
+        "of them anomalous": totals["anomalous_accepted"],
+    }
+    return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
+
+
+def gap(said: dict[str, Any]) -> str:
+    """The outcome-process gap: anomalous of those that pass, in four bases."""
+    lines = []
+    for name, words in GAP.items():
+        share = said[f"{name}_anomalous_rate"]
+        shown = "-" if share is None else f"{share:.2%}"
+        lines.append([words, number(said[name]), number(said[f"{name}_anomalous"]), shown])
+    return table(["trajectories", "count", "anomalous", "share"], lines)
+
+
+def splits(root: Path, one: Config) -> str:
+    """Splits of a configuration with their rows."""
+    return ", ".join(f"{split} {number(rows(root, pattern))}" for split, pattern in one.splits.items())
+
+
+def labels(said: list[Facts]) -> str:
+    """Rows of the label files."""
+    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "needs_review"]
+    lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in said]
+    return table(header, lines)
+
+
+def leakage(said: dict[str, Any]) -> str:
+    """What of the test side can be known from the train side, for each cut."""
+    lines = []
+    for cut, one in said.items():
+        f1 = one["memoriser"]["f1"]
+        lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
+    return table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
+
+
+def made_by(found: Facts) -> str:
+    """Judge, prompts and versions, with the number of records that name them."""
+    lines = [[name, code(value), number(n)] for name, values in found["made_by"].items() for value, n in values.items()]
+    return table(["what", "value", "records"], lines)
+
+
+def collected(found: Facts) -> str:
+    """Where the sessions come from and when they ran."""
+    said = found["collected"]
+    lines = [["source format", code(name), number(n)] for name, n in said["formats"].items()]
+    lines += [[f"{name} time of a session (UTC)", code(said[name]), ""] for name in ("first", "last") if said[name]]
+    return table(["what", "value", "records"], lines)
+
+
+def counted(what: str, values: dict[str, int]) -> str:
+    """Values and how many records have them."""
+    return table([what, "records"], [[code(name), number(n)] for name, n in values.items()])
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    """A table of Markdown; a word where it has no line."""
+    if not lines:
+        return "None."
+    rule = ["---"] * len(header)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, rule, *lines])
+
+
+def number(value: int) -> str:
+    """With thousands marked."""
+    return f"{value:,}"
+
+
+def code(text: str) -> str:
+    """Text of the data, as code in a table: nothing in it can end the cell or become markup."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    return "`" + plain.replace("`", "'").replace("|", "¦") + "`"

@@ -1,0 +1,79 @@
+"""What of a release can be loaded by name: configurations with their splits, those that hold a row."""
+
+import glob
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline.records.base import Keyed
+from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
+from pipeline.release.parquet import shard_pattern
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, TIER_FILES
+
+DEFAULT = "silver_labels"
+WHOLE = "full"  # the split of what is cut into no sides; not "train": it holds the test side's records too
+IN_A_NAME = re.compile(r"[^\w.-]")  # what a configuration's name must not hold
+TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, record, what it is
+    "accepted_main": (TIER_FILES["high_confidence_accepted"], Master, "accepted records, steps and labels"),
+    "accepted_repaired": (TIER_FILES["accepted_repaired"], Master, "records accepted after a listed repair"),
+    "positives_structured": (POSITIVES_FILE, PositiveStructured, "accepted anomalous records, without steps"),
+    "review_or_unresolved": (TIER_FILES["review_or_unresolved"], Master, "records that wait for a person: no labels"),
+    "master_table": (MASTER_FILE, Master, "every record of every tier, those that wait for a person too"),
+}
+
+
+class Config(NamedTuple):
+    """Something that can be loaded by name."""
+
+    name: str
+    about: str
+    record: type[Keyed]
+    splits: dict[str, str]  # split -> pattern of its Parquet files, from the release folder
+
+
+def configs(root: Path) -> list[Config]:
+    """The configurations of a release, the default one first. A split without a row is left out, and so is a
+    configuration without a split: loaders refuse them."""
+    found = []
+    for one in all_configs(root):
+        splits = {name: pattern for name, pattern in one.splits.items() if rows(root, pattern)}
+        if splits:
+            found.append(one._replace(splits=splits))
+    return found
+
+
+def all_configs(root: Path) -> Iterator[Config]:
+    """Those that a release may have. Only the ones that say so hold rows that need review."""
+    for cut, folder in CUTS.items():
+        name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
+        about = "default cut, by hash of the task" if cut == "default_cut" else "paper cut, by source model and subset"
+        sides = {side: glob.escape(accepted_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
+        yield Config(name, f"accepted labels, {about}", LabelRow, sides)
+    both = {side: f"silver_{side}_labels.parquet" for side in SIDES}
+    yield Config(f"{DEFAULT}_with_review", "default cut with the rows that need review", LabelRow, both)
+    for name, (file, record, about) in TABLES.items():
+        yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
+    yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})
+    for model in models_of(root):
+        sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
+        held = {side: glob.escape(accepted_file(path)) for side, path in sides.items()}
+        yield Config(f"hold_out_{IN_A_NAME.sub('_', model)}", f"accepted labels, {model} held out", LabelRow, held)
+
+
+def models_of(root: Path) -> list[str]:
+    """Source models of a release."""
+    return sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
+
+
+def files_of(root: Path, pattern: str) -> list[Path]:
+    """Files of a split."""
+    return sorted(path.relative_to(root) for path in root.glob(pattern))
+
+
+def rows(root: Path, pattern: str) -> int:
+    """Rows of a split, as its files' footers say."""
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(root / path).num_rows for path in files_of(root, pattern))

@@ -1,0 +1,24 @@
+"""README.md and croissant.json of a release, as bytes, from its other files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from pipeline.release.card.card import TEMPLATE, card
+from pipeline.release.card.configs import configs
+from pipeline.release.card.croissant import CONTEXT, NAME, croissant
+from pipeline.release.card.facts import facts
+from pipeline.release.labels import as_json
+from pipeline.release.settings import PublishRules
+
+README = "README.md"
+TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # what stands in them beside what is computed
+
+
+def described(root: Path, digests: Mapping[str, str], rules: PublishRules) -> dict[str, bytes]:
+    """Name -> content. `digests`: path -> sha256 of the files of the release in `root`."""
+    found, loadable = facts(root), configs(root)
+    return {
+        README: card(root, found, loadable, rules).encode(),
+        NAME: as_json(croissant(root, found, loadable, digests, rules)),
+    }
