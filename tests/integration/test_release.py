@@ -65,13 +65,17 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
     assert sorted(path.name for path in (release / "fulltax_prod_v1").iterdir()) == MODELS
     for model in MODELS:
         assert {path.name for path in (release / "fulltax_prod_v1" / model).iterdir()} == T37 | TYPED
-    labels = {f"silver_{side}_labels.{kind}" for side in ("train", "test") for kind in ("jsonl", "parquet")}
+    endings = (".jsonl", ".parquet", "_accepted.parquet")
+    labels = {f"silver_{side}_labels{ending}" for side in ("train", "test") for ending in endings}
     cut = labels | {"label_exclusions.jsonl"}
     top = {path.name for path in release.iterdir()}
     folders = {"fulltax_prod_v1", "hold_out", "paper_cut", "prompts"}
     assert top == cut | folders | {
         "calibration_pool.jsonl",
+        "calibration_pool.parquet",
+        "croissant.json",
         "dataset_summary.json",
+        "publish.toml",
         "splits.json",
         "README.md",
         "taxonomy.toml",

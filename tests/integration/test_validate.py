@@ -102,6 +102,32 @@ def parquet_differs(root: Path) -> None:
     pl.read_parquet(path).with_columns(scoreable=~pl.col("scoreable")).write_parquet(path)
 
 
+README = "README.md"
+
+
+def says(name: str, before: str, after: str) -> Callable[[Path], None]:
+    """Change the text of a file."""
+
+    def damage(root: Path) -> None:
+        text = (root / name).read_text()
+        assert before in text
+        (root / name).write_text(text.replace(before, after))
+
+    return damage
+
+
+def default_holds_more(root: Path) -> None:
+    rows = pl.read_parquet(root / "silver_train_labels.parquet")
+    more = rows.head(1).with_columns(label_status=pl.lit("needs_review"))
+    pl.concat([rows, more]).write_parquet(root / "silver_train_labels_accepted.parquet")
+
+
+def digest_lies(root: Path) -> None:
+    said = json.loads((root / "croissant.json").read_text())
+    said["distribution"][-1]["sha256"] = "0" * 64
+    (root / "croissant.json").write_text(json.dumps(said))
+
+
 def typed_differs(root: Path) -> None:
     path = root / MASTER.replace(".jsonl", "-00000-of-00001.parquet")
     table = pq.read_table(path)
@@ -200,6 +226,12 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a summary that lies": (summary_lies, "numbers"),
     "Parquet that differs": (parquet_differs, "parquet"),
     "Parquet that is none": (lambda root: (root / "silver_test_labels.parquet").write_bytes(b"PAR1"), "parquet"),
+    "a card with another number": (says(README, "| trajectories | 12 |", "| trajectories | 13 |"), "card"),
+    "a card without its warning": (says(README, "They are a baseline", "They are gold"), "card"),
+    "a default file that offers a record in review": (default_holds_more, "parquet"),
+    "another licence in croissant.json": (says("croissant.json", "/by/4.0/", "/by-nc/4.0/"), "croissant"),
+    "another digest in croissant.json": (digest_lies, "croissant"),
+    "no settings to make the card with": (lambda root: (root / "publish.toml").unlink(), "card"),
     "a typed row that is missing": (typed_differs, "parquet"),
     "a typed column of another type": (typed_otherwise, "parquet"),
     "a typed file that is missing": (

@@ -19,7 +19,11 @@ TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, recor
     "accepted_main": (TIER_FILES["high_confidence_accepted"], Master, "accepted records, steps and labels"),
     "accepted_repaired": (TIER_FILES["accepted_repaired"], Master, "records accepted after a listed repair"),
     "positives_structured": (POSITIVES_FILE, PositiveStructured, "accepted anomalous records, without steps"),
-    "review_or_unresolved": (TIER_FILES["review_or_unresolved"], Master, "records that wait for a person: no labels"),
+    "review_or_unresolved": (
+        TIER_FILES["review_or_unresolved"],
+        Master,
+        "records that wait for a person: not to be trained on",
+    ),
     "master_table": (MASTER_FILE, Master, "every record of every tier, those that wait for a person too"),
 }
 

@@ -4,11 +4,12 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import polars as pl
 
 from pipeline.records.base import TRAJECTORY_KEY
-from pipeline.release.card.configs import WHOLE, Config, files_of
+from pipeline.release.card.configs import TABLES, WHOLE, Config, files_of
 from pipeline.release.card.facts import Facts
 from pipeline.release.parquet import of
 from pipeline.release.settings import PublishRules
@@ -95,7 +96,7 @@ def folder() -> Node:
 def file_sets(loadable: list[Config]) -> Iterator[Node]:
     """The Parquet files of each table that may be several files."""
     for one in loadable:
-        if "*" in one.splits.get(WHOLE, ""):
+        if one.name in TABLES:
             yield {
                 "@type": "cr:FileSet",
                 "@id": file_set(one),
@@ -117,7 +118,7 @@ def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
         if (form := FORMATS.get(Path(path).suffix)) and path != NAME:
             yield {
                 "@type": "cr:FileObject",
-                "@id": path,
+                "@id": quote(path),
                 "name": path,
                 "contentUrl": path,
                 "encodingFormat": form,
@@ -129,11 +130,11 @@ def record_set(root: Path, one: Config, split: str) -> Node:
     """One split of a configuration, with a field a column."""
     name = one.name if split == WHOLE else f"{one.name}_{split}"
     pattern = one.splits[split]
-    if "*" in pattern:
+    if one.name in TABLES:
         source = {"fileSet": {"@id": file_set(one)}}
     else:
         (path,) = files_of(root, pattern)
-        source = {"fileObject": {"@id": path.as_posix()}}
+        source = {"fileObject": {"@id": quote(path.as_posix())}}
     columns = schema(one.record)
     return {
         "@type": "cr:RecordSet",
