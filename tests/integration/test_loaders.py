@@ -136,13 +136,13 @@ def test_duckdb(release: Path) -> None:
     want = [sum(row["is_anomalous"] for row in accepted(release)), sum(len(row["steps"]) for row in accepted(release))]
     for source in (f"read_parquet('{parquet}')", f"read_json('{jsonl}', format='newline_delimited')"):
         query = f"SELECT sum(is_anomalous::INT), sum(len(steps)) FROM {source}"
-        assert list(map(int, duckdb.sql(query).fetchone())) == want
+        assert list(map(int, duckdb.sql(query).fetchall()[0])) == want
     labels = f"{release}/silver_train_labels_accepted.parquet"
     joined = duckdb.sql(
         f"SELECT count(*) FROM read_parquet('{labels}') JOIN read_parquet('{parquet}') "
         "USING (source_model, trajectory_id)"
     )
-    assert joined.fetchone() == (pl.read_parquet(labels).height,)
+    assert joined.fetchall() == [(pl.read_parquet(labels).height,)]
 
 
 def test_pandas(release: Path) -> None:
