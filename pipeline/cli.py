@@ -15,13 +15,13 @@ from pipeline.bench.cli import app as bench
 from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import dry_run as dry_run_
-from pipeline.console import export as export_
 from pipeline.console import report, second_pass, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.diff_cli import diff
 from pipeline.console.explain_cli import explain
-from pipeline.console.find import find, left_out
+from pipeline.console.export_cli import export
+from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
 from pipeline.console.report_cli import app as report_group
@@ -307,25 +307,6 @@ def show(
 
 
 @app.command()
-def export(
-    stage: Annotated[str, typer.Argument(help=f"One of: {', '.join(export_.TABLES)}.")],
-    data: Data = DATA,
-    kind: Annotated[str, typer.Option("--format", help="jsonl, parquet or csv.")] = "jsonl",
-    to: Annotated[Path | None, typer.Option("-o", "--output", help="File; stdout without it.")] = None,
-    debug: Debug = False,
-) -> None:
-    """A stage's table as JSONL, Parquet or CSV."""
-    pipeline.run.DEBUG = debug
-    folder = DataFolder(data)
-    export_.refuse_binary(kind, to)
-    found = current(folder, settings(folder))
-    export_.write(export_.encoded(export_.table(found, stage), kind), to)
-    if said := left_out(found, export_.TABLES[stage]):
-        errors().print(safe(said))
-        raise typer.Exit(NEEDS_A_PERSON)
-
-
-@app.command()
 def doctor(
     raw_dir: Annotated[Path | None, typer.Argument(help="A folder to look at; nothing is written.")] = None,
     data: Data = DATA,
@@ -347,6 +328,7 @@ def doctor(
 
 
 app.command()(explain)
+app.command()(export)
 app.command()(whatif)
 app.command("diff")(diff)
 

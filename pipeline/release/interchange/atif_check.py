@@ -1,0 +1,117 @@
+"""Is a document ATIF v1.7? Its fields, none unknown, and the rules that go over several of them (Harbor's RFC 1)."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+
+class Closed(msgspec.Struct, forbid_unknown_fields=True):
+    """An object with these fields and no other."""
+
+
+class Agent(Closed):
+    name: str
+    version: str
+    model_name: str | None = None
+    tool_definitions: list[dict[str, Any]] | None = None
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+class ToolCall(Closed):
+    tool_call_id: str
+    function_name: str
+    arguments: dict[str, msgspec.Raw]
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+class Result(Closed):
+    source_call_id: str | None = None
+    content: str | list[Any] | None = None
+    subagent_trajectory_ref: list[Any] | None = None
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+class Observation(Closed):
+    results: list[Result]
+
+
+class Step(Closed):
+    step_id: int
+    source: Literal["system", "user", "agent"]
+    message: str | list[Any]
+    timestamp: str | None = None
+    model_name: str | None = None
+    reasoning_effort: str | float | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[ToolCall] | None = None
+    observation: Observation | None = None
+    metrics: dict[str, Any] | None = None
+    is_copied_context: bool | None = None
+    llm_call_count: int | None = None
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+class FinalMetrics(Closed):
+    total_prompt_tokens: int | None = None
+    total_completion_tokens: int | None = None
+    total_cached_tokens: int | None = None
+    total_cost_usd: float | None = None
+    total_steps: int | None = None
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+class Document(Closed):
+    schema_version: Literal["ATIF-v1.7"]
+    agent: Agent
+    steps: list[Step]
+    session_id: str | None = None
+    trajectory_id: str | None = None
+    notes: str | None = None
+    final_metrics: FinalMetrics | None = None
+    continued_trajectory_ref: str | None = None
+    subagent_trajectories: list[Any] | None = None
+    extra: dict[str, msgspec.Raw] | None = None
+
+
+DOCUMENT = msgspec.json.Decoder(Document)
+AGENT_ONLY = ("model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics")
+MODEL_ONLY = ("metrics", "reasoning_content")  # absent where no model call is behind an agent's step
+
+
+def fault(data: bytes) -> str | None:
+    """The first thing that is wrong with a document; null where nothing is."""
+    try:
+        document = DOCUMENT.decode(data)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return str(error)
+    if not document.steps:
+        return "has no step"
+    for number, step in enumerate(document.steps, start=1):
+        if step.step_id != number:
+            return f"step {number} is called {step.step_id}"
+        if found := step_fault(step):
+            return f"step {number}: {found}"
+    return None
+
+
+def step_fault(step: Step) -> str | None:
+    """What is wrong with a step."""
+    if step.source != "agent" and (extra := present(step, AGENT_ONLY)):
+        return f"{extra[0]} is for steps of the agent"
+    if step.source == "agent" and step.llm_call_count == 0 and (extra := present(step, MODEL_ONLY)):
+        return f"{extra[0]} stands where no model was called"
+    known = {call.tool_call_id for call in step.tool_calls or []}
+    for result in step.observation.results if step.observation else []:
+        if result.source_call_id is not None and result.source_call_id not in known:
+            return f"source_call_id {result.source_call_id} is no call of this step"
+    try:
+        datetime.fromisoformat(step.timestamp or "1970-01-01")
+    except ValueError:
+        return f"timestamp {step.timestamp} is not ISO 8601"
+    return None
+
+
+def present(step: Step, names: tuple[str, ...]) -> list[str]:
+    """Those of the fields that are there."""
+    return [name for name in names if getattr(step, name) is not None]

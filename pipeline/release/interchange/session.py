@@ -1,0 +1,78 @@
+"""A labelled trajectory as it is handed to other tools: its user turns and messages in order, its label beside them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import msgspec
+
+Row = dict[str, Any]
+NO_LABEL = ("steps", "user_turns", "escaped_fields", "event_type_counts")  # of a merged record: texts, and their counts
+DESCRIBED = ("step_id", "event_type", "tool_name", "tool_name_raw", "tool_status", "side_effect", "auto_flags")
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One trajectory: rows of Trajectory, Step (by step_id), UserTurn (by number), and its merged record."""
+
+    trajectory: Row
+    steps: list[Row]
+    user_turns: list[Row]
+    master: Row
+
+    @property
+    def label(self) -> Row:
+        """The merged record without its texts: label, context, provenance."""
+        return {name: value for name, value in self.master.items() if name not in NO_LABEL}
+
+    def described(self, steps: list[Row]) -> list[Row]:
+        """Descriptors of these steps, keyed by the step_id that evidence, spans and onsets name."""
+        known = {step["step_id"]: step for step in self.master["steps"]}
+        return [{name: known[step["step_id"]][name] for name in DESCRIBED} for step in steps]
+
+    def in_order(self) -> Iterator[Row | list[Row]]:
+        """User turns, and the steps of each agent message, as they came. An orphan is a message of its own."""
+        waiting = list(self.user_turns)
+        for _, group in groupby(self.steps, key=lambda step: step["message_index"]):
+            steps = list(group)
+            while waiting and waiting[0]["user_turn"] <= (steps[0]["user_turn"] or 0):
+                yield waiting.pop(0)
+            yield steps
+        yield from waiting
+
+
+def arguments_of(step: Row) -> msgspec.Raw:
+    """A call's arguments as written; `{}` where they are unknown, a JSON string where they are no JSON."""
+    text = step["arguments"]
+    if text is None:
+        return msgspec.Raw(b"{}")
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return msgspec.Raw(msgspec.json.encode(text))
+    return msgspec.Raw(text.encode())
+
+
+def as_object(value: msgspec.Raw) -> msgspec.Raw:
+    """The same where it is an object, else `{"arguments": …}`: most forms want one."""
+    data = bytes(value)
+    return value if data.lstrip().startswith(b"{") else msgspec.Raw(b'{"arguments":' + data + b"}")
+
+
+def details_of(step: Row) -> dict[str, msgspec.Raw]:
+    """The details of a result by name; none where they are no object."""
+    try:
+        return msgspec.json.decode(step["result_details"] or "{}", type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def result_text(step: Row, synthetic: str) -> str | None:
+    """What came back; where the runner made it up, the words by which it says so."""
+    return synthetic if step["result_synthetic"] else step["reflection_text"]
+
+
+def without_nulls(row: Row) -> Row:
+    """Absent instead of null."""
+    return {name: value for name, value in row.items() if value is not None}
