@@ -169,7 +169,9 @@ def outcomes_of(
     files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
     named = [raw / RUN_MANIFEST] if (raw / RUN_MANIFEST).exists() else []
     manifest = manifest_rows([*named, *files.manifests], names, rules, faults)
-    return manifest, read_oracles(files, manifest, names, models, rules)
+    found = read_oracles(files, manifest, names, models, rules)
+    found.files["run_manifest"] = len({path.resolve() for path in (*named, *files.manifests)})
+    return manifest, found
 
 
 def spread(

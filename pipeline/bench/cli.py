@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.bench.corpus import write_corpus
-from pipeline.bench.ingest import BIG_BYTES, Job, print_results, run_benchmark, sessions_at
+from pipeline.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
 from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.bench.stages import print_stages, run_stages
 from pipeline.console.terminal import output
@@ -18,6 +18,16 @@ from pipeline.store import write_json
 app = typer.Typer(help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True)
 PLAN = Path("data/example/misbehaving.json")
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
+
+
+def made(scratch: Path | None) -> Path | None:
+    """The folder for what is needed meanwhile, made where it is not there. Raises WrongUse where it cannot be."""
+    if scratch is not None:
+        try:
+            scratch.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WrongUse(f"--scratch {scratch}: {error.strerror}. Name a folder that can be made.") from error
+    return scratch
 
 
 @app.command()
@@ -35,7 +45,12 @@ def corpus(
 
 @app.command()
 def ingest(
-    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale", min=0.0, help="1 is 31264 sessions, about 1 GB; below 0.1 the session of 200 MB shrinks."
+        ),
+    ] = DEFAULT_SCALE,
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for ingest.json.")] = None,
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
@@ -43,7 +58,7 @@ def ingest(
     """Measure scan and normalize beside reading and parsing alone."""
     if find_spec("orjson") is None:
         raise WrongUse("orjson, the yardstick, is not installed. Install the extra `bench`: pip install '.[bench]'.")
-    found = run_benchmark(Job(sessions_at(scale), seed, BIG_BYTES), scratch)
+    found = run_benchmark(Job(sessions_at(scale), seed, big_bytes_at(scale)), made(scratch))
     print_results(output(), found)
     if out is not None:
         write_json(out / "ingest.json", json.loads(json.dumps(found)))
@@ -57,7 +72,7 @@ def stages(
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
 ) -> None:
     """Measure every stage from describe to packet beside normalize."""
-    found = run_stages(sessions_at(scale), seed, scratch)
+    found = run_stages(sessions_at(scale), seed, made(scratch))
     print_stages(output(), found)
     if out is not None:
         write_json(out / "stages.json", found)
@@ -86,7 +101,7 @@ def judge(
     """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
     from pipeline.bench import judge as judge_  # asks over the network: not before it is needed
 
-    found = judge_.run_benchmark(judge_.Job(rounds, scratch))
+    found = judge_.run_benchmark(judge_.Job(rounds, made(scratch)))
     judge_.print_results(output(), found)
     if out is not None:
         write_json(out / "judge.json", json.loads(json.dumps(found)))

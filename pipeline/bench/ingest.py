@@ -19,7 +19,8 @@ from rich.console import Console
 from pipeline.bench.corpus import FULL, one_session_of, sessions_of, write_corpus, write_session
 from pipeline.console.terminal import table
 
-BIG_BYTES = 200_000_000
+BIG_BYTES, SMALLEST_BIG = 200_000_000, 1_000_000  # of the one large session, at the default scale and at the least
+DEFAULT_SCALE = 0.1
 COLUMNS = ("measure", "s", "CPU-s", "MB/s", "MB/CPU-s", "x reference", "sessions/s", "peak MB")
 
 
@@ -110,7 +111,8 @@ def print_results(console: Console, found: dict[str, Any]) -> None:
     """The table and the ratios."""
     corpus, measures = found["corpus"], found["measures"]
     console.print(
-        f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, seed {corpus['seed']}; {found['machine']}\n"
+        f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, "
+        f"and one of {corpus['big_bytes'] / 1e6:.0f} MB, seed {corpus['seed']}; {found['machine']}\n"
     )
     rows = []
     for name, one in measures.items():
@@ -129,6 +131,11 @@ def print_results(console: Console, found: dict[str, Any]) -> None:
 def rounded(value: float | None) -> float | None:
     """Three digits are more than a benchmark knows."""
     return None if value is None else float(f"{value:.3g}")
+
+
+def big_bytes_at(scale: float) -> int:
+    """Bytes of the one large session at a scale: whole from the default scale (0.1) on, below it as much smaller."""
+    return max(SMALLEST_BIG, round(BIG_BYTES * min(1.0, scale / DEFAULT_SCALE)))
 
 
 def sessions_at(scale: float) -> int:

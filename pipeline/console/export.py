@@ -71,13 +71,15 @@ def table(run: Run, name: str) -> pl.DataFrame:
 
 
 def encoded(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
-    """The table in one of FORMATS. In CSV nested columns are JSON text."""
+    """The table in one of FORMATS. In CSV a column of named fields is a column a field, `column.field`; lists are JSON
+    text."""
     if kind == "jsonl":
         return (canonical_json(row).encode() + b"\n" for row in frame.iter_rows(named=True))
     buffer = io.BytesIO()
     if kind == "parquet":
         frame.write_parquet(buffer, compression="zstd")
     elif kind == "csv":
+        frame = flattened(frame)
         nested = [name for name, kind_ in frame.schema.items() if kind_.is_nested()]
         flat = [{k: as_text(v) if k in nested else v for k, v in row.items()} for row in frame.iter_rows(named=True)]
         columns = {name: pl.String() if name in nested else one for name, one in frame.schema.items()}
@@ -85,6 +87,23 @@ def encoded(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
     else:
         raise WrongUse(f"format {kind}: use one of: {', '.join(FORMATS)}.")
     return [buffer.getvalue()]
+
+
+def flattened(frame: pl.DataFrame) -> pl.DataFrame:
+    """Each struct as one column a field, named `column.field`, however deep."""
+    while structs := [name for name, kind in frame.schema.items() if isinstance(kind, pl.Struct)]:
+        frame = frame.select(
+            column
+            for name in frame.columns
+            for column in (fields_of(frame.schema[name], name) if name in structs else [pl.col(name)])
+        )
+    return frame
+
+
+def fields_of(kind: pl.DataType, name: str) -> list[pl.Expr]:
+    """The fields of a struct column as columns."""
+    assert isinstance(kind, pl.Struct)
+    return [pl.col(name).struct.field(field.name).alias(f"{name}.{field.name}") for field in kind.fields]
 
 
 def as_text(value: Any) -> str | None:

@@ -119,7 +119,8 @@ def outcome_line(done: Done) -> str:
     return (
         f"oracle: {count['matched']} of {count['sessions']} trajectories matched, {count['scored']} scored, "
         f"{count['contradictions']} contradicted, {count['unmatched_rows']} rows without a session "
-        f"({count['ambiguous_basenames']} of an ambiguous basename); `openclawbench fuse` prints the table"
+        f"({count['ambiguous_basenames']} of an ambiguous basename, {count['ambiguous_attempts']} of a task with "
+        f"several attempts); `openclawbench fuse` prints the table"
     )
 
 
@@ -135,7 +136,8 @@ COVERED = {  # column of Coverage -> its title in the terminal's table; the repo
     "oracle_rows": "rows",
     "unmatched_rows": "no session",
     "duplicate_rows": "duplicates",
-    "ambiguous_basenames": "ambiguous",
+    "ambiguous_basenames": "ambiguous name",
+    "ambiguous_attempts": "several attempts",
 }
 
 

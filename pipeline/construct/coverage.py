@@ -26,7 +26,8 @@ def coverage(
 ) -> tuple[Coverages, Contradictions]:
     """Counts of sessions and rows, sorted by model and subset (null last), and every row of a contradiction.
 
-    A session counts under its own subset (run manifest, else oracle), an oracle row under the subset that it names.
+    A session counts under its own subset (run manifest, else oracle), an oracle row under that of its session; one
+    without a session under the subset that it names.
     A session's outcome that its source carries makes it matched, and is no oracle row.
     """
     counted = (
@@ -62,10 +63,13 @@ def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
 
 def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
     """The row counts of each model and subset. A row may stand in several shards: it counts once."""
-    met = fused.select(row_id=pl.col("oracle_rows")).explode("row_id").drop_nulls().unique()
+    met = fused.select(met="subset", row_id="oracle_rows").explode("row_id").drop_nulls("row_id")
     rows = oracle.unique("row_id").select("row_id", *OF_MODEL, "sessions_named", "unjoined")
-    left = rows.join(met.with_columns(met=True), on="row_id", how="left").with_columns(
-        lost=pl.col("met").is_null(), reason=pl.col("unjoined").fill_null("")
+    found = met.sort("row_id", "met").unique("row_id", keep="first", maintain_order=True).with_columns(lost=False)
+    left = rows.join(found, on="row_id", how="left").with_columns(
+        subset=pl.when(pl.col("lost").is_null()).then("subset").otherwise("met"),
+        lost=pl.col("lost").is_null(),
+        reason=pl.col("unjoined").fill_null(""),
     )
     ambiguous = (pl.col("sessions_named") > 1) & (pl.col("reason") == "")
     number = {

@@ -278,10 +278,13 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
 
 
 def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
-    """subset, task_id and attempt; null where the names of a session have several tasks: never guessed."""
+    """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
+    several for a session: never guessed."""
     names = sorted({session_name(one), *one.aliases})
     fields = ("subset", "task_id", "attempt")
     told = {tuple(row[field] for field in fields) for name in names for row in tasks.get((one.source_model, name), [])}
+    if not told and one.session is not None:
+        return dict.fromkeys(fields) | one.session.task
     return dict(zip(fields, told.pop() if len(told) == 1 else (None, None, None), strict=True))
 
 

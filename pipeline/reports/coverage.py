@@ -18,7 +18,8 @@ NAME = "coverage"
 READS: list[type[Record]] = [Coverage, Contradiction]
 COLUMNS = {
     "source_model": "source model",
-    "subset": "subset: of a session by the run manifest, else by its outcome; of a row as the row says",
+    "subset": "subset: of a session by the run manifest, else by its outcome; of a row that of its session, else as "
+    "the row says",
     "sessions": "trajectories",
     "matched": "those that have an outcome record",
     "scored": "of these, those with a pass or a fail",

@@ -75,6 +75,7 @@ class OpenClaw:
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
         made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcome": run.get("outcome")}
+        made["task"] = run.get("task")
         made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
         return {key: one for key, one in made.items() if one}
 
@@ -127,6 +128,7 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         warnings=list(raw.warnings),
         context=context.get("index", {}),
         outcome=context.get("outcome"),
+        task=context.get("task", {}),
         records_in=len(lines) + raw.torn,
         record_digests=RecordDigests(content, lines),
     )

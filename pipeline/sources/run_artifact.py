@@ -17,7 +17,7 @@ from pipeline.sources.run_artifact_layout import (
     sessions_of,
     traces_of,
 )
-from pipeline.sources.run_artifact_outcome import of_run, outcome_of, slim_evaluation
+from pipeline.sources.run_artifact_outcome import of_run, outcome_of, slim_evaluation, task_of_run
 from pipeline.sources.run_artifact_summary import ENDS, SUCCESS, models, run_summary
 from pipeline.sources.run_artifact_uris import uri_faults
 from pipeline.sources.session import MalformedSession, ParsedSession
@@ -91,6 +91,7 @@ class RunArtifact:
                 "label": text_of(document.part("identity").get("case_id")),
             },
             outcome=outcome_of(document.value, evaluations, context.get("repetition")),
+            task=task_of_run(document.part("identity"), context.get("repetition")),
             records_in=1 + len(document.events),
             record_counts=steps.counts + Counter({"metadata:document": 1}),
             record_digests=document.digests,

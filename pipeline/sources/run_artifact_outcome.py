@@ -30,6 +30,12 @@ def of_run(evaluations: list[dict[str, Any]], identity: dict[str, Any]) -> list[
     return [one for one in evaluations if all(one.get(key) in (None, identity.get(key)) for key in keys)]
 
 
+def task_of_run(identity: Any, repetition: int | None) -> dict[str, Any]:
+    """subset, task_id and attempt of a run, as the artifact's identity names them, whatever came of it."""
+    ids = identity if isinstance(identity, dict) else {}
+    return {"subset": text_of(ids.get("suite_id")), "task_id": text_of(ids.get("case_id")), "attempt": repetition}
+
+
 def outcome_of(
     document: dict[str, Any], evaluations: list[dict[str, Any]], repetition: int | None
 ) -> dict[str, Any] | None:
@@ -51,9 +57,7 @@ def outcome_of(
     scores = {one["score"] for one in found}
     return {
         "run_id": identity.get("run_id"),
-        "attempt": repetition,
-        "task_id": identity.get("case_id"),
-        "subset": identity.get("suite_id"),
+        **task_of_run(identity, repetition),
         "success": success if status == SUCCESS else None,
         "status": scored if status == SUCCESS else "infra_error",
         "score": scores.pop() if len(scores) == 1 else None,

@@ -67,6 +67,7 @@ class ParsedSession:
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary
     context: dict[str, Any] = field(default_factory=dict)  # RunContext: what lay beside the session
     outcome: dict[str, Any] | None = None
+    task: dict[str, Any] = field(default_factory=dict)  # subset, task_id, attempt, where the source itself names them
     completeness: str | None = None
     records_in: int = 0
     record_counts: Counter[str] = field(default_factory=Counter)
@@ -78,6 +79,7 @@ class ParsedSession:
         told = {name: value for name, value in copy.context.items() if value is not None}
         self.context = told | {name: value for name, value in self.context.items() if value is not None}
         self.outcome = self.outcome or copy.outcome
+        self.task = self.task or copy.task
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop
 

@@ -242,6 +242,7 @@ def test_of_two_attempts_only_the_scored_one_gets_the_score(
     assert found.category("multiple")["ambiguous_attempts"] == (0 if joined else 1)
     row = next(row for row in found.rows if row["task_id"] == "multiple_0")
     assert row["unjoined"] == (None if joined else "ambiguous_attempts")
+    assert found.intake.counts["run_manifest"] == 1
 
 
 def test_a_result_line_may_tell_its_attempt_or_its_session(tmp_path: Path) -> None:
@@ -328,3 +329,12 @@ def test_a_result_that_stands_twice_must_say_the_same(answer: Any, verdict: str,
     rewrite(path, [*lines(path), json.dumps(again if answer is None else again | {"result": answer})])
     category = corpus.read().category("multiple")
     assert (category["verdict"], category["reason"]) == (verdict, None if answer is None else "duplicate_ids")
+
+
+def test_a_row_counts_under_the_subset_of_its_session(tmp_path: Path) -> None:
+    """The manifest names another subset than the tree does: matched and rows stand in one line."""
+    corpus = Corpus(tmp_path, {"multiple"})
+    corpus.attempt(CALLS, "multiple_0", "once", subset="mine")
+    found = corpus.bring()
+    row = found.coverage()[CALLS, "mine"]
+    assert (row["sessions"], row["matched"], row["oracle_rows"], row["unmatched_rows"]) == (1, 1, 1, 0)

@@ -96,6 +96,7 @@ def outcome(document: dict[str, Any], *evaluations: Any) -> Any:
 def test_outcomes_come_from_evaluations_only() -> None:
     document = stored(DONE)
     assert outcome(document) == (None, [])
+    assert parse(document, repetition=2).task == {"subset": "s", "task_id": "case_1", "attempt": 2}
     passed, _ = outcome(document, evaluation())
     assert (passed["status"], passed["success"], passed["score"], passed["attempt"]) == ("scored", True, 9.5, 2)
     assert (passed["task_id"], passed["subset"], passed["run_id"], passed["flags"]) == ("case_1", "s", "run_7", [])
@@ -205,6 +206,7 @@ def test_context_where_several_runs_lie_beside_a_session() -> None:
     files = {RUN: openclaw(), other: openclaw("none")}
     given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
     assert given["outcome"] is None
+    assert given["task"] == {"subset": "s", "task_id": "case_1", "attempt": 2}
     assert given["index"]["status"] == "success"
     twice = dict.fromkeys(wanted, openclaw())
     assert run_artifact_context.for_session("native-1", beside, twice) == {}

@@ -1,0 +1,30 @@
+"""CSV has a column for each field of a nested value, and what a run ended for is called what it was."""
+
+import polars as pl
+import pytest
+
+from pipeline.console.export import encoded
+from pipeline.rules.trace import TraceRules
+
+INSIDE = {"behaviour": "gave_up", "tokens": {"in": 3}, "errors": ["a", "b"]}
+COLUMNS = {"run_end": "error", "aborted_last_run": False, "tool_calls": 1, "replies": 0, "longest_repeat": 1}
+COLUMNS |= {"last_is_reply": False, "gave_up_words": False, "last_failed": False, "tool_errors": 0}
+
+
+def test_fields_are_columns_and_lists_json() -> None:
+    frame = pl.DataFrame([{"id": "x", "summary": INSIDE, "n": 1}, {"id": "y", "summary": None, "n": 2}])
+    (content,) = encoded(frame, "csv")
+    assert content.decode().splitlines() == [
+        "id,summary.behaviour,summary.tokens.in,summary.errors,n",
+        'x,gave_up,3,"[""a"", ""b""]",1',
+        "y,,,,2",
+    ]
+
+
+@pytest.mark.parametrize(("errors", "rule"), [(0, "run_failed"), (1, "provider_failed")])
+def test_a_failed_run_is_the_providers_fault_only_where_it_failed(errors: int, rule: str) -> None:
+    rules = TraceRules.load()
+    found = pl.DataFrame([COLUMNS | {"provider_errors": errors}]).select(
+        rules.decided("behaviour"), id=rules.decided("id")
+    )
+    assert found.row(0) == ("errored_out", rule)
