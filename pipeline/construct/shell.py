@@ -9,7 +9,7 @@ from pipeline.construct.shell_plain import read_plain
 from pipeline.construct.shell_programs import inline, program_part, statement, statement_part
 from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.construct.shell_words import WordReader
-from pipeline.construct.shell_wrappers import Text, wrapped
+from pipeline.construct.shell_wrappers import FED, Text, wrapped
 from pipeline.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
@@ -197,7 +197,10 @@ class Shell:
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
             else:
-                found += self.simple_parts(inner._replace(writes=()), depth + 1)
+                parts = self.simple_parts(inner._replace(writes=()), depth + 1)
+                if FED not in simple.words:
+                    parts = [part._replace(command=part.command.removesuffix(f" {FED}")) for part in parts]
+                found += parts
         return [part._replace(external=True) for part in found] if wrapper.external else found
 
     def known_name(self, word: str) -> str:

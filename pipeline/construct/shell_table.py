@@ -129,8 +129,8 @@ class CommandTable:
         if target is None:
             return ()
         if target.startswith("-"):
-            value = next((read.flags[one] for one in (target, *rule.flags) if read.flags.get(one)), "")
-            return (value,) if value else words[:1]
+            value = next((read.flags[one] for one in (*target.split(), *rule.flags) if read.flags.get(one)), "")
+            return (value,) if value else words[condition.sub_words(read) :][:1]
         if target == "dir":
             return (read.flags["-C"],) if "-C" in read.flags else ()
         if target == "url":
@@ -139,13 +139,15 @@ class CommandTable:
             return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
         if target == "all" and not words:
             return tuple(value for value in read.flags.values() if value)[:1]
+        rest = words[condition.sub_words(read) or 1 :]
         picked = {
             "first": words[:1],
             "second": words[1:2],
             "third": words[2:3],
             "last": words[-1:],
             "last_first": words[-1:] + words[:-1],
-            "rest": words[condition.sub_words(read) or 1 :],
+            "rest": rest,
+            "object": rest if "/" in "".join(rest[:1]) else rest[1:] or rest,
             "all": words,
         }
         return picked[target] or ((read.flags["-C"],) if "-C" in read.flags else ())

@@ -8,6 +8,7 @@ from pipeline.construct.options import Options, options
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.rules.shell import Syntax, Wrapper
 
+FED = "{}"  # an argument that is read from the input
 SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 
 
@@ -44,7 +45,14 @@ def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
         yield from remote_text(rest, simple)
     elif rest:
         piped = simple.piped and not wrapper.feeds_arguments
+        rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
         yield Simple(rest, piped, simple.stdin, (), simple.may_exit)
+
+
+def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
+    """True where a mark among the arguments says where what is read from the input stands, not behind them."""
+    marked = any(FED in word for word in rest)
+    return marked or any(one in read.flags for one in wrapper.place_flags)
 
 
 def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[Simple]:

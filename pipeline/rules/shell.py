@@ -35,6 +35,7 @@ class Wrapper(Syntax):
     code_flags: list[str] = Field(default=[])
     code_rest: bool = False  # the rest is shell text, not an argument list
     feeds_arguments: bool = False
+    place_flags: list[str] = Field(default=[])
     unless_flags: list[str] = Field(default=[])
     after_flags: list[str] = Field(default=[])
     also_itself: bool = False

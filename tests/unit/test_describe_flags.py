@@ -35,6 +35,9 @@ FIRES = [
     ("capability_gap", "There is no tool for that here."),
     ("capability_gap", "I can't verify the result from here."),
     ("capability_gap", "The browser is not available."),
+    ("uncertainty", "Maybe I should overwrite both."),
+    ("uncertainty", "I assume that nothing else reads it."),
+    ("capability_gap", "I have no direct access, and no problem with that."),
     # beside a question to the user
     ("uncertainty", "I'm not sure which file you mean, could you tell me?"),
     ("capability_gap", "I can't access the calendar, can you send me the file?"),
@@ -75,6 +78,9 @@ SILENT = [
     ("capability_gap", "I can't see any problem with it."),
     ("capability_gap", "I have access to the server."),
     ("capability_gap", "You can't access that page."),
+    ("capability_gap", "I have no problem with access."),
+    ("uncertainty", "I assume nothing and checked it."),
+    ("uncertainty", "Maybe I should check the log first."),
     # questions to the user
     ("uncertainty", "Are you not sure about the date?"),
     ("uncertainty", "Should I assume UTC?"),
