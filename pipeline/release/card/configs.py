@@ -67,8 +67,9 @@ def all_configs(root: Path) -> Iterator[Config]:
 
 
 def models_of(root: Path) -> list[str]:
-    """Source models of a release."""
-    return sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
+    """Source models of a release; none where no session came in."""
+    folder = root / ROOT
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
 
 def files_of(root: Path, pattern: str) -> list[Path]:
