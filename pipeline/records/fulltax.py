@@ -6,6 +6,7 @@ The four Stage* models are the contract a judge's JSON must meet; their JSON Sch
 from typing import Annotated, ClassVar
 
 import polars as pl
+from pydantic import AfterValidator
 
 from pipeline.records.base import Keyed, Record
 from pipeline.records.vocabulary import (
@@ -23,11 +24,23 @@ from pipeline.records.vocabulary import (
     Verdict,
 )
 
+LARGEST = 2**63 - 1  # what a column of numbers holds
+
+
+def fits(number: int) -> int:
+    """The number; ValueError where no column holds it: an answer that says it is not its schema."""
+    if abs(number) > LARGEST:
+        raise ValueError("is larger than any step number")
+    return number
+
+
+Number = Annotated[int, AfterValidator(fits)]
+
 
 class EvidenceQuote(Record):
     """A cited place: the quote must stand in that field of that step. For user_turn, step_id is the turn's number."""
 
-    step_id: int
+    step_id: Number
     field: EvidenceField
     quote: str
 
@@ -36,15 +49,15 @@ class SubtypeTrigger(Record):
     """Why Stage A names a candidate."""
 
     subtype: CandidateSubtype
-    step_id: int
+    step_id: Number
     trigger: str
 
 
 class Span(Record):
     """Steps start_step to end_step, both included."""
 
-    start_step: int
-    end_step: int
+    start_step: Number
+    end_step: Number
     label: SpanLabel
 
 
@@ -103,9 +116,9 @@ class StageB2(Record):
 
     trajectory_id: str
     segment_spans: list[Span]
-    earliest_recoverable_onset: int | None
-    earliest_harmful_onset: int | None
-    earliest_state_contamination_onset: int | None
+    earliest_recoverable_onset: Number | None
+    earliest_harmful_onset: Number | None
+    earliest_state_contamination_onset: Number | None
     recoverability: Recoverability
     severity: Severity
     annotator_rationale_refined: str

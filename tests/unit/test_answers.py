@@ -99,3 +99,9 @@ def test_what_was_wrong_is_not_said_in_the_words_of_the_answer() -> None:
         reading = read_reply("complete", text, StageA, "t", RULES)
         assert reading.detail and "label this" not in reading.detail
     assert "(another field): Extra inputs" in read_reply("complete", json.dumps(wrong), StageA, "t", RULES).detail
+
+
+def test_a_step_number_that_no_column_holds_is_not_the_schema() -> None:
+    huge = A | {"evidence_steps": [QUOTE | {"step_id": 2**63}]}
+    assert failure(json.dumps(huge)) == failure(json.dumps(A | {"evidence_steps": [QUOTE | {"step_id": "x"}]}))
+    assert failure(json.dumps(A | {"evidence_steps": [QUOTE | {"step_id": 2**63 - 1}]})) is None
