@@ -22,7 +22,17 @@ from pipeline.canonical import canonical_json, sha256_text
 from pipeline.fulltax import a, b1, b2, c, merge, repair
 from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC
 from pipeline.judge.protocol import Question, Reply
-from pipeline.records.fulltax import EvidenceQuote, RequiredFix, Span, StageA, StageB1, StageB2, StageC, Usage
+from pipeline.records.fulltax import (
+    EvidenceQuote,
+    RequiredFix,
+    Span,
+    StageA,
+    StageB1,
+    StageB2,
+    StageC,
+    SubtypeTrigger,
+    Usage,
+)
 from pipeline.records.oracle import Fused
 from pipeline.records.packet import Evidence, Packet, PacketIndex
 from pipeline.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
@@ -72,7 +82,12 @@ fixes = st.builds(
     reason=st.just("so"),
 )
 ANSWERS = {
-    "a": st.builds(StageA, trajectory_id=identity, evidence_steps=cited),
+    "a": st.builds(
+        StageA,
+        trajectory_id=identity,
+        evidence_steps=cited,
+        subtype_evidence_triggers=st.lists(st.builds(SubtypeTrigger, step_id=step), max_size=2),
+    ),
     "b1": st.builds(StageB1, trajectory_id=identity, evidence_steps=cited, annotator_rationale=st.just("It fails.")),
     "b2": st.builds(
         StageB2,
