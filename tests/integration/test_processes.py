@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, Ended, Started, call, few_shards, files, start, temporary
 from conftest import Ran
+from fussy import fussy
 
 from pipeline.construct.normalize import normalize
 from pipeline.engines.processes import Processes
@@ -18,11 +19,8 @@ from pipeline.errors import StageFailed
 from pipeline.flow import FLOW
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.intake import take_in
-from pipeline.records.session import TraceSummaries, TraceSummaryRow, Trajectories
 from pipeline.run import Run, rounds
-from pipeline.stage import stage
 from pipeline.store import DataFolder
-from pipeline.tables import empty
 
 pytestmark = pytest.mark.slow
 PATIENCE = 60.0  # seconds
@@ -121,14 +119,6 @@ def test_a_killed_worker_changes_nothing(serial: Path, small: Ran, tmp_path: Pat
     assert parts(data) == parts(serial)
     assert files(data / "release") == files(serial / "release")
     assert temporary(data) == []
-
-
-@stage(scope="shard")
-def fussy(trajectories: Trajectories) -> TraceSummaries:
-    """Fails on the shard that has a certain session."""
-    if "2026.4.15-unicode" in trajectories.collect()["native_session_basename"].to_list():
-        raise ValueError("not this one")
-    return empty(TraceSummaryRow).lazy()
 
 
 @pytest.mark.parametrize("engine", [Serial(), Processes(2)], ids=lambda one: one.name)

@@ -1,0 +1,13 @@
+"""A stage that fails on one shard. A module of its own: a worker process imports it, and nothing of the tests."""
+
+from pipeline.records.session import TraceSummaries, TraceSummaryRow, Trajectories
+from pipeline.stage import stage
+from pipeline.tables import empty
+
+
+@stage(scope="shard")
+def fussy(trajectories: Trajectories) -> TraceSummaries:
+    """Fails on the shard that has a certain session."""
+    if "2026.4.15-unicode" in trajectories.collect()["native_session_basename"].to_list():
+        raise ValueError("not this one")
+    return empty(TraceSummaryRow).lazy()
