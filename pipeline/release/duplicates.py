@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from datasketch import MinHashLSH
-
 from pipeline.release.fingerprint import sketch_of
 from pipeline.rules.release import ReleaseRules
 
@@ -19,6 +17,8 @@ def near(
     Nearly: an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from an index
     whose bands favour recall; each is compared before it counts.
     """
+    from datasketch import MinHashLSH  # takes a second, which most commands can do without
+
     how = rules.duplicates
     index = MinHashLSH(how.similarity, how.permutations, weights=(1 - how.miss_weight, how.miss_weight))
     exact = set()

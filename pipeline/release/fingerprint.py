@@ -2,10 +2,9 @@
 
 import zlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
-from datasketch import MinHash
 
 from pipeline.canonical import sha256_text
 from pipeline.records.base import TRAJECTORY_KEY
@@ -14,6 +13,9 @@ from pipeline.records.session import Steps, UserTurns
 from pipeline.rules.release import Duplicates, ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
+
+if TYPE_CHECKING:  # imported where it is used: it takes a second, which most commands can do without
+    from datasketch import MinHash
 
 TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 SEED, SCHEME = 1, "affine32"
@@ -56,11 +58,16 @@ def shingles(text: str, words: int) -> Iterator[bytes]:
 
 def min_hash(text: str, rules: Duplicates) -> list[int]:
     """The MinHash of a text; every shingle counts once."""
+    from datasketch import MinHash
+
     sketch = MinHash(num_perm=rules.permutations, seed=SEED, hashfunc=zlib.crc32, scheme=SCHEME)
     sketch.update_batch(sorted(set(shingles(text, rules.words))))
     return [int(one) for one in sketch.hashvalues]
 
 
-def sketch_of(values: list[int], rules: Duplicates) -> MinHash:
+def sketch_of(values: list[int], rules: Duplicates) -> "MinHash":
     """A stored MinHash, to compare with others."""
+    import numpy as np
+    from datasketch import MinHash
+
     return MinHash(num_perm=rules.permutations, seed=SEED, scheme=SCHEME, hashvalues=np.array(values, dtype=np.uint32))

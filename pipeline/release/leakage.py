@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sklearn.metrics import f1_score
-
 from pipeline.release.duplicates import Key, near
 from pipeline.rules.release import ReleaseRules
 
@@ -47,6 +45,8 @@ def shares(rows: Rows) -> dict[str, float]:
 def memoriser(train: Rows, test: Rows) -> dict[str, float | None]:
     """F1 of anomalous for a predictor that knows nothing but the task: the majority label of the task's train records,
     ties and tasks without one by the majority of train. Null where the test side holds no record."""
+    from sklearn.metrics import f1_score  # takes a second and a half, which most commands can do without
+
     votes: dict[str, Counter[bool]] = {}
     for row in train:
         votes.setdefault(row["task_digest"], Counter())[bool(row["is_anomalous"])] += 1

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,13 @@ def test_rooms_that_do_not_know_each_other(room: str, other: str) -> None:
     for path in modules:
         named = imports(read(path), package_of(path))
         assert not [name for name in named if name == forbidden or name.startswith(f"{forbidden}.")], path.name
+
+
+def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> None:
+    heavy = ("sklearn", "scipy", "pandas", "datasketch", "matplotlib", "numpy", "pyarrow", "openai")
+    asked = f"import sys, pipeline.cli, pipeline.flow; print([one for one in {heavy} if one in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
+    assert found.stdout.strip() == "[]"
 
 
 def test_no_committed_file_names_a_registry_host() -> None:
