@@ -134,7 +134,8 @@ def leave(folder: DataFolder, report: Report) -> str:
     files = as_files(report)
     with folder.locked():
         where = folder.write_report(report.name, files)
-    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json, and {len(files) - 2} pictures"
+    pictures = f", and {len(files) - 2} pictures" if len(files) > 2 else ""
+    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 
 def headline(report: Report, console: Console) -> None:
