@@ -86,7 +86,7 @@ def carry_out(
         print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
     else:
         print_done(verb, done, folder)
-    none = not done.sessions and chosen.share is None
+    none = not done.sessions and chosen.shard is None
     if done.quarantined > chosen.quarantine_limit or done.faults or none:
         raise typer.Exit(NEEDS_A_PERSON)
     return done

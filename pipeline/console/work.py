@@ -81,7 +81,7 @@ def bring(
 ) -> Done:
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
     a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
-    with data.locked(settings.share is not None), remembered_code(data):
+    with data.locked(settings.shard is not None), remembered_code(data):
         report_to = {annotation_pass: progress.asking}
         judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
         second = second_judge_of(data, settings, report_to.get(2))
@@ -91,7 +91,7 @@ def bring(
             second = instead(second)
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
-        run = Run(data, intake, judge, partial(engine, settings), second, settings.share)
+        run = Run(data, intake, judge, partial(engine, settings), second, settings.shard)
         stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
         if annotation_pass == 1:
             refuse_stale(run, stages)
@@ -100,10 +100,10 @@ def bring(
         for report in run.bring(stages, progress.shard):
             progress.stage(report)
             reports.append(report)
-        released = publish(data, run.keys) if verb == "release" and settings.share is None else None
+        released = publish(data, run.keys) if verb == "release" and settings.shard is None else None
         tables = Tables(run)
         files = tables[FileOutcome].collect()
-        return Done(reports, files, intake.faults, released, tables, settings.share, intake.warnings)
+        return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
 
 
 def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:

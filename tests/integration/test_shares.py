@@ -130,9 +130,7 @@ def test_status_says_what_is_running_and_a_dead_run_is_not(whole: Path, small: R
 
 
 @pytest.mark.parametrize("engine", ["serial", "processes"])
-def test_a_failing_shard_is_listed_and_the_others_go_on(
-    engine: str, whole: Path, small: Ran, tmp_path: Path
-) -> None:
+def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     how = ["--engine", engine, "--workers", "2"]
     assert call(*arguments(data, small.raw, *how, verb="normalize")).status == 0
