@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, files, lines, table
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ran, files, lines, table
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 

@@ -11,8 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from child import call
-from conftest import Ran
+from child import Ran, call
 
 from pipeline.canonical import canonical_json
 from pipeline.release.validate.validate import validate
