@@ -75,7 +75,7 @@ class Same:
 
 @dataclass(frozen=True)
 class Book:
-    """Published figures as printed, and how they belong together. Detector rows: where -> name of DETECTOR -> figure."""
+    """Published figures as printed, and how they belong together. Detectors: where -> name as in DETECTOR -> figure."""
 
     detectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     sums: Iterable[Sum] = ()
