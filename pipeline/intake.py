@@ -81,7 +81,7 @@ class Intake:
     def read(self, record: type[Any], shard: int) -> pl.LazyFrame:
         """One shard of a source table."""
         if record is SourceFile:
-            whole = lru_cache(maxsize=1)(lambda path: whole_content(self.raw / path))
+            whole = lru_cache(maxsize=1)(lambda path: whole_content(f"{self.raw}/{path}"))
             files = [self.source_file(entry, whole) for entry in self.entries.get(shard, [])]
             contents = shared_bytes("content", [file.pop("content") for file in files])
             return from_records(files, SourceFile).with_columns(contents).lazy()

@@ -3,7 +3,7 @@
 import types
 from collections.abc import Iterator
 from functools import cache
-from itertools import accumulate, groupby
+from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -77,6 +77,19 @@ def from_records(rows: list[Any], record: type[BaseModel]) -> pl.DataFrame:
     return pl.DataFrame([column(name, cells(dicts, name), kind) for name, kind in schema(record).items()])
 
 
+def from_columns(values: dict[str, list[Any]], kinds: pl.Schema) -> pl.DataFrame:
+    """Lists of values as a table, each of the type that its name has there."""
+    return pl.DataFrame([column(name, one, kinds[name]) for name, one in values.items()])
+
+
+def list_column(name: str, lengths: list[int], items: pl.DataFrame) -> pl.Series:
+    """Lists of structs as a column, given how many rows of a table each of them has."""
+    import pyarrow as pa
+
+    starts = pl.Series([0, *accumulate(lengths)], dtype=pl.Int64).to_arrow()
+    return pl.Series(name, pa.LargeListArray.from_arrays(starts, items.to_struct().to_arrow()))
+
+
 def cells(rows: list[dict[str, Any]], name: str) -> list[Any]:
     """One value of every row; null where a row has none."""
     try:
@@ -87,20 +100,51 @@ def cells(rows: list[dict[str, Any]], name: str) -> list[Any]:
 
 def column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
     """Values as a column of a type; where one is of another type, polars' row builder converts it or refuses it."""
-    import pyarrow as pa
-
     try:
-        if isinstance(kind, pl.List | pl.Struct):  # arrow takes these in a tenth of polars' time
-            return pl.Series(name, pa.array(values, arrow_type(kind)))
+        if isinstance(kind, pl.List | pl.Struct):  # built of flat columns in a twentieth of polars' time
+            return pl.Series(name, nested(values, kind))
         return pl.Series(name, values, dtype=kind, strict=True)
-    except (TypeError, OverflowError, pa.ArrowInvalid):
+    except (TypeError, OverflowError):
         return pl.DataFrame([{name: value} for value in values], schema={name: kind}, orient="row")[name]
 
 
-@cache
-def arrow_type(kind: pl.DataType) -> "pa.DataType":
-    """The arrow type of a polars type."""
-    return pl.Series([], dtype=kind).to_arrow().type
+def nested(values: list[Any], kind: pl.DataType) -> "pa.Array":
+    """Values of any type as an arrow array, built of flat columns.
+
+    Arrow's own `pa.array` would take dicts and lists too, in three times as long, and it imports pandas where that is
+    installed. TypeError where a value is not of the type."""
+    if isinstance(kind, pl.List):
+        return lists(values, kind)
+    if isinstance(kind, pl.Struct):
+        return structs(values, kind)
+    return pl.Series(values, dtype=kind, strict=True).to_arrow()
+
+
+def lists(values: list[Any], kind: pl.List) -> "pa.Array":
+    """Lists as one array of all their items, and where each list begins in it."""
+    import pyarrow as pa
+
+    if not set(map(type, values)) <= {list, tuple, types.NoneType}:
+        raise TypeError("not a list")
+    starts = pl.Series([0, *accumulate(len(one) if one else 0 for one in values)], dtype=pl.Int64).to_arrow()
+    items = nested(list(chain.from_iterable(filter(None, values))), kind.inner)  # type: ignore[arg-type]
+    return pa.LargeListArray.from_arrays(starts, items, mask=absent(values))
+
+
+def structs(values: list[Any], kind: pl.Struct) -> "pa.Array":
+    """Dicts as one array a field."""
+    import pyarrow as pa
+
+    mask = absent(values)
+    rows = values if mask is None else [{} if one is None else one for one in values]
+    columns = [nested(cells(rows, one.name), one.dtype) for one in kind.fields]  # type: ignore[arg-type]
+    return pa.StructArray.from_arrays(columns, [one.name for one in kind.fields], mask=mask)
+
+
+def absent(values: list[Any]) -> "pa.Array | None":
+    """True for each null; null where there is none."""
+    found = [value is None for value in values]
+    return pl.Series(found, dtype=pl.Boolean).to_arrow() if any(found) else None
 
 
 def shared_bytes(name: str, values: list[bytes | None]) -> pl.Series:
@@ -125,12 +169,11 @@ def bytes_chunk(values: list[bytes | None]) -> "pa.Array":
     import pyarrow as pa
 
     known = [value for value in values if value is not None]
-    ends = pa.array([0, *accumulate(map(len, known))], pa.int64()).buffers()[1]
+    ends = pl.Series([0, *accumulate(map(len, known))], dtype=pl.Int64).to_arrow().buffers()[1]
     data = known[0] if len(known) == 1 else b"".join(known)
     items = pa.Array.from_buffers(pa.large_binary(), len(known), [None, ends, pa.py_buffer(data)])
-    starts = [0, *accumulate(int(value is not None) for value in values)]
-    absent = pa.array([value is None for value in values])
-    return pa.LargeListArray.from_arrays(pa.array(starts, pa.int64()), items, mask=absent)
+    starts = pl.Series([0, *accumulate(int(value is not None) for value in values)], dtype=pl.Int64).to_arrow()
+    return pa.LargeListArray.from_arrays(starts, items, mask=absent(values))
 
 
 def bytes_of(column: pl.Series) -> Iterator[bytes | memoryview | None]:

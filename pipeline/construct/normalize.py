@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.construct.divergent import divergent_ids
+from pipeline.construct.step_columns import StepColumns
 from pipeline.records.oracle import Evaluator, OracleRecord, SourceOutcome, SourceOutcomes
 from pipeline.records.session import (
     FileOutcome,
@@ -17,7 +18,6 @@ from pipeline.records.session import (
     RunManifest,
     RunSummary,
     SourceFiles,
-    Step,
     Steps,
     Trajectories,
     Trajectory,
@@ -61,6 +61,7 @@ class ReadFile:
     divergent: bool = False
     parent: str | None = None
     aliases: set[str] = field(default_factory=set)
+    steps: range | pl.DataFrame = range(0)  # of the session: rows of the shard's columns, or a table without the key
 
 
 @stage(scope="shard")
@@ -71,27 +72,31 @@ def normalize(
 
     Never raises on bad input: a file that can't be used becomes a row of FileOutcome with reason, line and sentence.
     """
-    read = [read_file(row, rules) for row in rows_of(files)]
+    columns = StepColumns()
+    read = [with_columns(read_file(row, rules), columns) for row in rows_of(files)]
     sessions = [one for one in read if one.session is not None]
     name_trajectories(sessions)
     kept = [one for one in sessions if one.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
-    rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "step": [], "turn": [], "outcome": []}
-    steps: list[pl.DataFrame] = []
+    rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}
     for one in kept:
         add_rows(rows, one, tasks)
-        if one.session is not None and one.session.packed_steps is not None:
-            key = [pl.lit(value).alias(name) for name, value in key_of(one).items()]
-            steps += [from_records(rows["step"], Step), one.session.packed_steps.with_columns(key)]
-            rows["step"] = []
-    steps.append(from_records(rows["step"], Step))
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        pl.concat(steps).lazy(),
+        columns.frame([(key_of(one), one.steps) for one in kept]).lazy(),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(one) for one in read], FileOutcome).lazy(),
     )
+
+
+def with_columns(one: ReadFile, columns: StepColumns) -> ReadFile:
+    """A file with the steps of its session, if it is one, taken over into the columns."""
+    if one.session is not None:
+        packed = one.session.packed_steps
+        one.steps = columns.add(one.session.steps) if packed is None else packed
+        one.session.steps, one.session.packed_steps = [], None
+    return one
 
 
 def rows_of(files: pl.LazyFrame) -> Iterator[dict[str, Any]]:
@@ -296,9 +301,8 @@ def add_rows(
     assert session is not None
     task = task_of(one, tasks)
     key = key_of(one)
-    for row in (*session.steps, *session.user_turns):
+    for row in session.user_turns:
         row.update(key)
-    rows["step"] += session.steps
     rows["turn"] += session.user_turns
     if session.outcome is not None:
         rows["outcome"].append({**key, "oracle": oracle_record(one, session.outcome)})
@@ -315,7 +319,7 @@ def add_rows(
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
-            "num_steps": len(session.steps) if session.packed_steps is None else session.packed_steps.height,
+            "num_steps": len(one.steps),
             "truncated": session.truncated,
             "order_ambiguous": session.order_ambiguous,
             "several_sessions": session.several_sessions,

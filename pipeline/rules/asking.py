@@ -49,6 +49,7 @@ class Commit(Part):
 
     window_ms: float
     rows: int
+    backlog: int
     ballast_bytes: int
 
 

@@ -1,7 +1,7 @@
 """Loader of normalize.toml."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -9,6 +9,11 @@ from pydantic import Field
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
+
+Finder = Callable[[str], re.Match[str] | None]
+BOUND = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")  # the beginning of a pattern that is bound to the text's
+ESCAPES_AND_CLASSES = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+GROUP = re.compile(r"\([^()]*\)")
 
 
 class SidecarRule(Record):
@@ -30,7 +35,7 @@ class UserKindRule(Record):
 
     id: str
     kind: str
-    holds: str = ""
+    holds: str = ""  # plain text in everything that the pattern finds: looked for first
     pattern: str
     own_words: bool
 
@@ -39,7 +44,7 @@ class EnvelopeRule(Record):
     """Text around a user's words."""
 
     id: str
-    holds: str = ""
+    holds: str = ""  # as in UserKindRule
     pattern: str
 
 
@@ -58,6 +63,7 @@ class BackgroundRules(Record):
     process_tools: list[str]
     final_statuses: list[str]
     final_words: str
+    notice_holds: str  # plain text in everything that `notice` finds
     notice_turn: str
     notice: str
     notice_name: str
@@ -86,6 +92,7 @@ class NormalizeRules(Rules):
     synthetic_result_prefixes: list[str]
     beside_reasons: list[str]
     leading_notices: str
+    silent_mark: str
     timeout_words: str
     abort_words: str
     sidecars: list[SidecarRule] = Field(alias="sidecar")
@@ -97,12 +104,24 @@ class NormalizeRules(Rules):
     notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
     @cached_property
-    def kind_patterns(self) -> list[tuple[re.Pattern[str], UserKindRule]]:
-        return [(re.compile(rule.pattern), rule) for rule in self.user_kinds]
+    def kind_finders(self) -> list[tuple[str, Finder, str]]:
+        """(plain text that has to be there, what looks for the pattern, kind) of each user kind."""
+        return [(rule.holds, finder(re.compile(rule.pattern)), rule.kind) for rule in self.user_kinds]
 
     @cached_property
-    def envelope_patterns(self) -> list[tuple[re.Pattern[str], str]]:
-        return [(re.compile(rule.pattern), rule.holds) for rule in self.envelopes]
+    def envelope_finders(self) -> list[tuple[str, Finder, re.Pattern[str]]]:
+        """(plain text that has to be there, what looks for the pattern, pattern) of each envelope."""
+        patterns = [(rule.holds, re.compile(rule.pattern)) for rule in self.envelopes]
+        return [(holds, finder(pattern), pattern) for holds, pattern in patterns]
+
+    @cached_property
+    def own_kinds(self) -> set[str]:
+        """Kinds of turns in which a person speaks."""
+        return {"user"} | {rule.kind for rule in self.user_kinds if rule.own_words}
+
+    @cached_property
+    def leading_pattern(self) -> re.Pattern[str]:
+        return re.compile(self.leading_notices)
 
     @cached_property
     def silent_patterns(self) -> list[tuple[re.Pattern[str], str]]:
@@ -113,12 +132,22 @@ class NormalizeRules(Rules):
         rules = self.background
         return re.compile(rules.notice_turn), re.compile(rules.notice), re.compile(rules.notice_name)
 
+    @cached_property
+    def open_signs(self) -> re.Pattern[str]:
+        """What the JSON text of a result's details holds where it may say that a command has not ended."""
+        signs = [f'"{self.background.running}"', "\\u", *self.background.awaiting]
+        return re.compile("|".join(map(re.escape, signs)))
+
     def silent_token(self, reply: str) -> str | None:
         """Id of the rule that says that this reply was shown to nobody, else None."""
+        if self.silent_mark not in reply:
+            return None
         return next((rule_id for pattern, rule_id in self.silent_patterns if pattern.fullmatch(reply)), None)
 
     def notices(self, raw_text: str) -> Iterator[Notice]:
         """Notices of a user turn about commands, in order; none where the turn is no place for them."""
+        if self.background.notice_holds not in raw_text:
+            return
         turn, notice, name = self.notice_patterns
         for match in notice.finditer(raw_text) if turn.search(raw_text) else ():
             said = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
@@ -127,7 +156,7 @@ class NormalizeRules(Rules):
 
     def person_speaks(self, kinds: list[str]) -> bool:
         """True where a turn of these kinds holds a person's words."""
-        return "user" in kinds or any(rule.own_words for rule in self.user_kinds if rule.kind in kinds)
+        return not self.own_kinds.isdisjoint(kinds)
 
     def is_timeout(self, error: str) -> bool:
         """True where a run error speaks of a time-out."""
@@ -139,12 +168,17 @@ class NormalizeRules(Rules):
 
     def sidecar(self, first: Any) -> str | None:
         """Id of the sidecar rule that the first record meets, else None."""
-        if not isinstance(first, dict):
+        if not isinstance(first, dict) or self.sidecar_signs.isdisjoint(first):
             return None
         for rule in self.sidecars:
             if all(key in first and value in ("", first[key]) for key, value in rule.keys.items()):
                 return rule.id
         return None
+
+    @cached_property
+    def sidecar_signs(self) -> set[str]:
+        """Keys of which the first record of a sidecar has one at least."""
+        return {next(iter(rule.keys)) for rule in self.sidecars}
 
     @cached_property
     def injected_models(self) -> dict[str, str]:
@@ -160,22 +194,38 @@ class NormalizeRules(Rules):
 
     def user_kinds_of(self, raw_text: str) -> list[str]:
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
-        rest = re.sub(self.leading_notices, "", raw_text)
-        texts = (raw_text,) if rest == raw_text else (raw_text, rest)
-        matched = [
-            rule
-            for pattern, rule in self.kind_patterns
-            if rule.holds in raw_text and any(pattern.search(one) for one in texts)
+        leading = self.leading_pattern.match(raw_text)
+        rest = raw_text[leading.end() :] if leading else None
+        found = [
+            kind
+            for holds, find, kind in self.kind_finders
+            if holds in raw_text and (find(raw_text) or (rest is not None and find(rest)))
         ]
-        kinds = list(dict.fromkeys(rule.kind for rule in matched))
-        only_notices = kinds == ["system_notice"] and self.own_words(raw_text).strip() != ""
-        if not kinds or only_notices:
+        if not found:
+            return ["user"]
+        kinds = list(dict.fromkeys(found))
+        if kinds == ["system_notice"] and self.own_words(raw_text).strip() != "":
             kinds.append("user")
         return kinds
 
     def own_words(self, raw_text: str) -> str:
         """The user's words without the envelope."""
-        for pattern, holds in self.envelope_patterns:
-            if holds in raw_text:
+        for holds, find, pattern in self.envelope_finders:
+            if holds in raw_text and find(raw_text):
                 raw_text = pattern.sub("", raw_text)
         return raw_text.strip()
+
+
+def finder(pattern: re.Pattern[str]) -> Finder:
+    """What finds the first match of a pattern. One that can match nowhere but at the text's beginning is not looked
+    for anywhere else: `search` would, at every character of a long text."""
+    bound = BOUND.match(pattern.pattern) and not pattern.flags & re.MULTILINE and not has_branches(pattern.pattern)
+    return pattern.match if bound else pattern.search
+
+
+def has_branches(pattern: str) -> bool:
+    """True where a pattern has several branches, those of its groups apart."""
+    bare, grouped = ESCAPES_AND_CLASSES.sub("", pattern), 1
+    while grouped:
+        bare, grouped = GROUP.subn("", bare)
+    return "|" in bare

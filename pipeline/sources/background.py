@@ -1,11 +1,11 @@
 """Background commands: which later poll, log or notice tells the outcome of a command left running (own choice)."""
 
-import json
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
 from pipeline.rules.normalize import NormalizeRules, Notice
+from pipeline.sources.json_values import loaded
 
 Row = dict[str, Any]
 
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 def loads(text: str | None) -> Row:
     """A JSON object, or an empty one where the text is none."""
     try:
-        value = json.loads(text) if text else None
+        value = loaded(text) if text else None
     except (ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
@@ -26,7 +26,7 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
     """
     known = rules.background
-    if not any(step["result_details"] and may_be_open(step["result_details"], rules) for step in steps):
+    if not any(may_be_open(text, rules) for step in steps if (text := step["result_details"])):
         return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
     unnoticed: dict[str, Row] = {}  # process or approval id -> step, of what no notice has ended
@@ -73,8 +73,7 @@ def resolve(unnoticed: dict[str, Row], user_turn: int, notice: Notice, short: in
 
 def may_be_open(details: str, rules: NormalizeRules) -> bool:
     """False where the text of the details can't say that a command has not ended; spares reading all of them."""
-    known = rules.background
-    return f'"{known.running}"' in details or "\\u" in details or any(one in details for one in known.awaiting)
+    return rules.open_signs.search(details) is not None
 
 
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:

@@ -5,9 +5,9 @@ MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 def decompressed(data: bytes) -> bytes:
     """The bytes themselves, or what they were compressed from. ValueError where the compressed data is broken."""
-    kind = next((name for magic, name in MAGIC.items() if data.startswith(magic)), None)
-    if kind is None:
+    if not data.startswith(tuple(MAGIC)):
         return data
+    kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
     import pyarrow as pa  # takes a quarter of a second, which most commands can do without
 
     try:

@@ -1,7 +1,21 @@
 """JSON values that may be of any type, as the columns want them; null for all that does not fit."""
 
+import json
 import math
 from typing import Any
+
+import msgspec
+
+QUICK = msgspec.json.Decoder()
+
+
+def loaded(text: str | bytes) -> Any:
+    """A JSON value: by the fast parser, or by the standard one where that gives up (a number beyond all bounds, half an
+    emoji). ValueError or RecursionError where it is none."""
+    try:
+        return QUICK.decode(text)
+    except (ValueError, RecursionError):
+        return json.loads(text)
 
 
 def text_of(value: Any) -> str | None:

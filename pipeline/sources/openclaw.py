@@ -13,7 +13,7 @@ from pipeline.sources.background import link_background
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines
 from pipeline.sources.names import NATIVE_NAME, basename
 from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
-from pipeline.sources.openclaw_records import Line, Message, Outline, decode_line, decode_outline, iso_time
+from pipeline.sources.openclaw_records import LINE, Line, Message, Outline, decode_line, decode_outline, iso_time
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.packed import Packed
 from pipeline.sources.run_artifact_context import companions_of, for_session
@@ -80,7 +80,7 @@ class OpenClaw:
         return {key: one for key, one in made.items() if one}
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        raw = read_lines(content, decode_line)
+        raw = read_lines(content, decode_line, LINE.decode)
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context)
@@ -200,9 +200,13 @@ def build(
     builder = StepBuilder(rules)
     times = []
     for row in active:
-        if time := iso_time(row.value.timestamp):
+        line = row.value
+        if time := iso_time(line.timestamp):
             times.append(time)
-        take(builder, row, time)
+        if line.type == "message" and line.message is not None:
+            builder.message(row, line.message, time)
+        else:
+            note_record(builder, line)
         if packed is not None:
             packed.take_over(builder.steps, row.length, rules)
     builder.finish()
@@ -217,12 +221,9 @@ def build(
     session.record_counts.update(builder.counts)
 
 
-def take(builder: StepBuilder, row: RawLine, time: str | None) -> None:
-    """One record of the active branch into steps, or into a named count."""
-    line: Line = row.value
-    if line.type == "message" and line.message is not None:
-        builder.message(row, line.message, time)
-    elif line.type in METADATA:
+def note_record(builder: StepBuilder, line: Line) -> None:
+    """A record of the active branch that is no message, into a named count."""
+    if line.type in METADATA:
         name = f"{line.type}:{line.customType}" if line.customType else line.type
         if line.customType == "openclaw:prompt-error" and isinstance(line.data, dict):
             builder.run_error = str(line.data.get("error"))
@@ -233,6 +234,8 @@ def take(builder: StepBuilder, row: RawLine, time: str | None) -> None:
 
 def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:
     """Calls that were executed on a branch left later, with their results: reachable, not dropped."""
+    if not rows:
+        return []
     builder = StepBuilder(rules)
     for row in rows:
         if row.value.type == "message" and row.value.message is not None:

@@ -1,6 +1,5 @@
 """Messages of the active branch -> ReAct steps and user turns. A step is one executed agent action."""
 
-from collections import Counter
 from math import isfinite
 from typing import Any
 
@@ -16,6 +15,14 @@ from pipeline.sources.steps import StepRows, pointer
 # Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
 USAGE = (("input", "input"), ("output", "output"), ("total", "totalTokens"))  # our name, the message's
+FAILED = ("error", "aborted")  # stop reasons
+NOTHING, ONE_WITH_ONE = (
+    Pairing(),
+    Pairing({0: 0}),
+)  # how most messages are paired: nothing to pair, a call with its result
+
+
+NUMBER = (int, float)
 
 
 class Result(msgspec.Struct, gc=False):
@@ -46,8 +53,9 @@ class StepBuilder(StepRows):
 
     def __init__(self, rules: NormalizeRules) -> None:
         super().__init__(rules)
+        self.injected = rules.injected_models
         self.models: dict[str, None] = {}
-        self.usage: Counter[str] = Counter()
+        self.usage: dict[str, int] = {}
         self.first_error: str | None = None
         self.last_stop: str | None = None
         self.last_error: str | None = None  # errorMessage of the last message
@@ -76,8 +84,8 @@ class StepBuilder(StepRows):
             self.counts[f"unknown_role:{message.role}"] += 1
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
-        if injected := self.rules.injected_by(message.model):
-            self.counts[f"injected:{injected}"] += 1
+        if message.model in self.injected:
+            self.counts[f"injected:{self.injected[message.model]}"] += 1
             return
         calls, thinking, text = parts_of(message)
         if message.api == "cli" and self.repeats_reply(message, text):
@@ -87,7 +95,7 @@ class StepBuilder(StepRows):
         self.close_stretch()
         self.message_index += 1
         self.note_model(message)
-        if message.stopReason not in ("error", "aborted") and (calls or text):
+        if message.stopReason not in FAILED and (calls or text):
             self.run_error = None
         self.stretch = Stretch(row, message, calls, thinking, text, self.current_turn(), time)
 
@@ -102,17 +110,18 @@ class StepBuilder(StepRows):
             self.models[f"{message.provider}/{message.model}" if message.provider else message.model] = None
         self.last_stop = message.stopReason
         self.last_error = as_text(message.errorMessage)
-        usage = message.usage
-        if not usage:
+        used, total = message.usage, self.usage
+        if not used:
             return
         for ours, theirs in USAGE:
-            count = usage.get(theirs)
+            count = used.get(theirs)
             if isinstance(count, int):
-                self.usage[ours] = self.usage.get(ours, 0) + count  # += of a Counter takes three times as long
-        cost = usage.get("cost")
-        if isinstance(cost, dict) and isinstance(cost.get("total"), int | float):
-            micro_usd = cost["total"] * 1e6  # a sum of integers is the same on every machine
-            self.usage["micro_usd"] = self.usage.get("micro_usd", 0) + (round(micro_usd) if isfinite(micro_usd) else 0)
+                total[ours] = total.get(ours, 0) + count
+        cost = used.get("cost")
+        usd = cost.get("total") if isinstance(cost, dict) else None
+        if isinstance(usd, NUMBER):
+            micro_usd = usd * 1e6  # a sum of integers is the same on every machine
+            total["micro_usd"] = total.get("micro_usd", 0) + (round(micro_usd) if isfinite(micro_usd) else 0)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
@@ -124,7 +133,7 @@ class StepBuilder(StepRows):
         open_one, message = self.stretch, self.stretch.message
         pairing = paired(open_one.calls, open_one.results)
         if message is not None:
-            self.message_steps(open_one, pairing, message.stopReason in ("error", "aborted"))
+            self.message_steps(open_one, pairing, message.stopReason in FAILED)
         if open_one.results:
             self.counts["step_result"] += len(open_one.results)
         for index in pairing.orphans:
@@ -156,7 +165,8 @@ class StepBuilder(StepRows):
         step["order_ambiguous"] = ambiguous
         if result is not None:
             self.give(step, result)
-        self.note(step)
+        if self.escaped:
+            self.note(step)
 
     def orphan_step(self, result: Result) -> None:
         """A result without a call: newer releases don't write the line of an unknown tool's call."""
@@ -196,7 +206,8 @@ class StepBuilder(StepRows):
         step["narration"] = open_one.text
         if open_one.text is not None and open_one.message is not None:
             step["narration_position"] = narration_position(open_one.message, call)
-        self.note(step)
+        if self.escaped:
+            self.note(step)
 
     def give(self, step: dict[str, Any], result: Result) -> None:
         """Give a call its result."""
@@ -213,9 +224,9 @@ class StepBuilder(StepRows):
 def paired(calls: list[Block], results: list[Result]) -> Pairing:
     """pair() of a message's calls and the results after it; most come back one by one in the order of the calls."""
     if not calls and not results:
-        return Pairing()
+        return NOTHING
     if len(calls) == len(results) == 1 and calls[0].id and calls[0].id == results[0].message.toolCallId:
-        return Pairing({0: 0})
+        return ONE_WITH_ONE
     ids = [call.id for call in calls]
     if ids == [one.message.toolCallId for one in results] and all(ids) and len(set(ids)) == len(ids):
         return Pairing({index: index for index in range(len(ids))})

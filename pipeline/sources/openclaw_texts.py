@@ -5,6 +5,7 @@ import json
 from base64 import b64decode
 from typing import Any
 
+from pipeline.sources.json_values import loaded
 from pipeline.sources.openclaw_records import Block, Message, blocks_of
 
 LONGEST_ESCAPE = len("\\ud83d\\ude00")  # characters of JSON text that one character may take
@@ -28,6 +29,8 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None]:
 
 def joined_lines(texts: list[str]) -> str | None:
     """Texts that are not empty, with a newline between; null where all is blank."""
+    if not texts:
+        return None
     text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
     return text if text and not text.isspace() else None
 
@@ -35,15 +38,21 @@ def joined_lines(texts: list[str]) -> str | None:
 def narration_position(message: Message, call: Block) -> str:
     """Whether text stands before or after the first call, or on both sides."""
     blocks = blocks_of(message)
-    at = next(i for i, block in enumerate(blocks) if block is call)
-    said = [i for i, block in enumerate(blocks) if block.type == "text" and (block.text or "").strip()]
-    before, after = any(i < at for i in said), any(i > at for i in said)
+    before = after = passed = False
+    for block in blocks:
+        if block is call:
+            passed = True
+        elif block.type == "text" and block.text and not block.text.isspace():
+            before, after = before or not passed, after or passed
     return "both" if before and after else "before" if before else "after"
 
 
 def result_text(message: Message) -> str | None:
     """Text of a tool result or user message; an image becomes a typed placeholder with its size and digest."""
     blocks = blocks_of(message)
+    if len(blocks) == 1 and blocks[0].type == "text":
+        text = blocks[0].text
+        return text if text and not text.isspace() else None
     return joined_lines([image_placeholder(block) if block.type == "image" else block.text or "" for block in blocks])
 
 
@@ -68,7 +77,7 @@ def slim_details(raw: bytes) -> str | None:
     if len(raw) <= DETAIL_STRING:
         return raw.decode("utf-8", "backslashreplace")
     try:
-        value = json.loads(raw)
+        value = loaded(raw)
         if not isinstance(value, dict):
             return None
         return json.dumps({key: one for key, one in value.items() if is_short(one)}, ensure_ascii=True)

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.session import Step
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import may_be_open
@@ -47,7 +48,7 @@ class Packed:
             pl.Series(name, [known[one][name] if one in known else None for one in whole["step_id"]], whole[name].dtype)
             for name in LATER
         ]
-        return whole.with_columns(filled)
+        return whole.with_columns(filled).drop(TRAJECTORY_KEY)
 
 
 def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import msgspec
+
 from pipeline.sources.aec_conversation import AecConversation
 from pipeline.sources.aec_trajectory import AecTrajectory
 from pipeline.sources.atif import Atif
@@ -18,6 +20,7 @@ from pipeline.sources.session import Source
 
 FORMATS: tuple[Source, ...] = (OpenClaw(), RunArtifact(), LlmBenchmark(), AecTrajectory(), AecConversation(), Atif())
 DECODER = json.JSONDecoder()
+QUICK = msgspec.json.Decoder()
 WHOLE_JSON = 64 << 20  # bytes: a larger file is not tried as one JSON document
 
 
@@ -44,6 +47,8 @@ def source_named(name: str) -> Source | None:
 
 def first_line(content: bytes) -> bytes:
     """The first non-blank line, without a byte-order mark; empty where there is none."""
+    if content.startswith(b"{") and (end := content.find(b"\n")) > 0:
+        return content[:end]
     return next((data for _, _, data in pieces(content)), b"")
 
 
@@ -67,6 +72,14 @@ def read_first(content: bytes) -> FirstRecord:
 
 def decode(data: bytes) -> Any:
     """The JSON value at the beginning of the bytes, else null."""
+    try:
+        return QUICK.decode(data)
+    except (ValueError, RecursionError):
+        return decode_anything(data)
+
+
+def decode_anything(data: bytes) -> Any:
+    """The JSON value at the beginning of the bytes, whatever follows it and whatever stands in it, else null."""
     clean = escape_surrogates(data.removeprefix(BOM))
     try:
         text = (clean if is_utf8(clean) else escape_invalid_bytes(clean)).decode()

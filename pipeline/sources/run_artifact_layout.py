@@ -38,8 +38,9 @@ def layout(paths: frozenset[str]) -> Layout:
     found = Layout()
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
-        own = OWN_FOLDER.match(path)
-        if evaluation := EVALUATION.match(path):
+        own = own_folder(path)
+        evaluation = EVALUATION.match(path) if "/raw_outputs/" in path else None
+        if evaluation:
             found.evaluations[evaluation.groups()].append(path)
         elif RUN_FILE.match(name):
             found.runs[folder].append(path)
@@ -48,6 +49,11 @@ def layout(paths: frozenset[str]) -> Layout:
         elif own and RAW_TRACE.search(name):
             found.traces[own[1]].append(path)
     return found
+
+
+def own_folder(path: str) -> re.Match[str] | None:
+    """The folder of the run in whose own folder a path is, as group 1."""
+    return OWN_FOLDER.match(path) if ".artifacts/" in path else None
 
 
 def repetition(path: str) -> int | None:
@@ -75,7 +81,7 @@ def traces_of(path: str, paths: frozenset[str]) -> list[str]:
 
 def runs_of(session_path: str, paths: frozenset[str]) -> list[str]:
     """RunArtifacts that a native session may belong to: the one whose own folder it lies in, else those next to it."""
-    own = OWN_FOLDER.match(session_path)
+    own = own_folder(session_path)
     if own:
         return [f"{own[1]}.json"] if f"{own[1]}.json" in paths else []
     return layout(paths).runs.get(session_path.rpartition("/")[0], [])

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from child import Ran, call, files, table
+from child import call, files, table
+from conftest import Ran
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, Ended, Ran, call, call_all, few_shards, files, start, table
+from child import EXAMPLE, ROOT, Ended, call, call_all, few_shards, files, start, table
+from conftest import Ran
 
 from pipeline.cli import app
 from pipeline.console.export import TABLES

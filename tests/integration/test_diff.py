@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import EXAMPLE, ROOT, Ran, call, lines
+from child import EXAMPLE, ROOT, call, lines
+from conftest import Ran
 
 pytestmark = pytest.mark.slow
 

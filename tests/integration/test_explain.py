@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import Ran, call
+from child import call
+from conftest import Ran
 
 from pipeline.console.explain import explain
 from pipeline.console.find import known

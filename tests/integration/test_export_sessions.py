@@ -5,7 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import Ended, Ran, call, call_all, lines, table
+from child import Ended, call, call_all, lines, table
+from conftest import Ran
 
 pytestmark = pytest.mark.slow
 

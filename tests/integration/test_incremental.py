@@ -6,7 +6,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, ROOT, SMALL, Ran, call, few_shards, files, manifest, redone, temporary
+from child import EXAMPLE, ROOT, SMALL, call, few_shards, files, manifest, redone, temporary
+from conftest import Ran
 
 from pipeline.flow import FLOW
 

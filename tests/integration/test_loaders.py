@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import Ran, lines
+from child import lines
+from conftest import Ran
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import Master

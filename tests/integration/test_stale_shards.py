@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import ROOT, Ended, Ran, call, table
+from child import ROOT, Ended, call, table
+from conftest import Ran
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, Ended, Ran, call, few_shards, files
+from child import EXAMPLE, ROOT, Ended, call, few_shards, files
+from conftest import Ran
 
 pytestmark = pytest.mark.slow
 

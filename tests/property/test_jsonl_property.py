@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.sources.jsonl import BOM, RawFile, escape_invalid_bytes, escape_surrogates, pieces, read_lines, readable
-from pipeline.sources.openclaw_records import decode_line
-from pipeline.sources.registry import first_line, read_first
+from pipeline.sources.openclaw_records import LINE, decode_line
+from pipeline.sources.registry import decode, decode_anything, first_line, read_first
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
 VALUES = st.recursive(
@@ -41,12 +41,28 @@ def again(content: bytes, raw: RawFile) -> list[Any]:
 @example(b"\xef\xbb\xbf\xef\xbb\xbf{}")
 @example(b'{"id":' + b"[" * 5000)
 def test_no_bytes_make_it_raise(content: bytes) -> None:
-    for decode in (json.loads, decode_line):
-        raw = read_lines(content, decode)
+    for each in (json.loads, decode_line):
+        raw = read_lines(content, each)
         assert all(0 <= row.offset <= row.offset + row.length <= len(content) for row in raw.lines)
         if raw.fatal is None:
             assert {row.line for row in raw.lines} | ({0} if raw.torn else set()) or not list(pieces(content))
     assert read_first(first_line(content)).identity
+
+
+@given(st.lists(OBJECTS.map(text_of) | FRAGMENTS | st.just(b"\n"), max_size=12).map(b"".join))
+@example(b'{"a":1}\n\n{"a":1}{"b":2}\n')
+@example(b'{"id":"\xff"}\n{"unread":"\xff"}')
+@example(b'{"message":{"details":"\\ud83d"}}\n')
+def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(content: bytes) -> None:
+    for each, quick in ((json.loads, None), (decode_line, LINE.decode)):
+        assert read_lines(content, each, quick) == read_lines(memoryview(content), each)
+
+
+@given(OBJECTS.map(text_of) | st.lists(FRAGMENTS, max_size=4).map(b"".join) | BYTES)
+@example(b'{"a":1e400,"b":NaN}')
+@example(b'{"a":123456789012345678901234567890,"a":0.1}')
+def test_the_fast_parser_and_the_patient_one_say_the_same_of_a_first_record(data: bytes) -> None:
+    assert repr(decode(data)) == repr(decode_anything(data))
 
 
 @given(st.lists(OBJECTS, min_size=1, max_size=5), st.booleans(), st.sampled_from([b"\n", b"\r\n", b"\n\n"]))

@@ -3,7 +3,6 @@
 import pytest
 
 from pipeline import stage
-from pipeline.rules.normalize import NormalizeRules
 from pipeline.stage import code_digest, module_source, parsed
 
 
@@ -24,10 +23,3 @@ def test_what_is_remembered_gives_the_same_digest(monkeypatch: pytest.MonkeyPatc
     module_source.cache_clear()
     code_digest.cache_clear()
     assert code_digest(name) == digest
-
-
-def test_the_plain_text_that_a_pattern_waits_for_stands_in_the_pattern() -> None:
-    rules = NormalizeRules.load()
-    waiting = [one for one in (*rules.user_kinds, *rules.envelopes) if one.holds]
-    assert len(waiting) >= 5
-    assert [one.id for one in waiting if one.holds not in one.pattern] == []

@@ -1,0 +1,57 @@
+"""Steps of a shard as columns, taken over session by session while they are at hand: as rows they would take five times
+the memory until the shard is done, and be fetched from it once more."""
+
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import Any
+
+import polars as pl
+
+from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.records.session import RawRecord, Step
+from pipeline.tables import from_columns, list_column, schema
+
+Row = dict[str, Any]
+NAMES = [name for name in schema(Step) if name not in (*TRAJECTORY_KEY, "raw")]
+POINTER = list(RawRecord.model_fields)
+
+
+class StepColumns:
+    """Every column of Step but the key, which is known once all sessions of the shard are."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[Any]] = {name: [] for name in NAMES}
+        self.pointers: dict[str, list[Any]] = {name: [] for name in POINTER}
+        self.raw_records: list[int] = []  # of each step
+        self.sinks = [(itemgetter(name), values.extend) for name, values in self.values.items()]
+        self.pointer_sinks = [(itemgetter(name), values.extend) for name, values in self.pointers.items()]
+
+    def add(self, steps: list[Row]) -> range:
+        """Take over the steps of a session; which rows of the columns they are."""
+        start = len(self.raw_records)
+        for get, extend in self.sinks:
+            extend(map(get, steps))
+        raw = [step["raw"] for step in steps]
+        self.raw_records.extend(map(len, raw))
+        flat = list(chain.from_iterable(raw))
+        for get, extend in self.pointer_sinks:
+            extend(map(get, flat))
+        return range(start, len(self.raw_records))
+
+    def frame(self, sessions: list[tuple[Row, range | pl.DataFrame]]) -> pl.DataFrame:
+        """Table of Step: (key, steps) of each session, in the order in which they were taken over. Steps that are a
+        table already stand where their session does; rows of the columns that are no session's are left out."""
+        kinds = schema(Step)
+        pointers = from_columns(self.pointers, schema(RawRecord))
+        raw = list_column("raw", self.raw_records, pointers)
+        whole = from_columns(self.values, kinds).with_columns(raw)
+        ranges = [steps for _, steps in sessions if isinstance(steps, range)]
+        if len(ranges) < len(sessions) or sum(map(len, ranges)) < whole.height:
+            parts = [whole[one.start : one.stop] if isinstance(one, range) else one for _, one in sessions]
+            whole = pl.concat(parts) if parts else whole.clear()
+        heights = [len(steps) for _, steps in sessions]
+        keys = {
+            name: list(chain.from_iterable(map(repeat, (key[name] for key, _ in sessions), heights)))
+            for name in TRAJECTORY_KEY
+        }
+        return from_columns(keys, kinds).hstack(whole).select(list(kinds))
