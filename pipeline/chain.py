@@ -21,6 +21,8 @@ Shard = int | str
 Keys = dict[Shard, str]
 Judges = Mapping[int, Judge | None]  # annotation pass -> its judge
 ALL: Shard = "all"
+HANDED_ON = 64 << 20  # bytes of a table; a larger one, of a very long session, is read again where it is needed
+Made = dict[type[Record], pl.DataFrame]  # tables of this shard that a later stage of its chain reads
 
 
 @dataclass(frozen=True)
@@ -64,19 +66,25 @@ class Worker:
         """Bring a shard up to date as far as it goes: an error ends the chain, later stages would read what is not
         there."""
         found: list[Outcome] = []
-        with collector_off():
-            for link in chain.links:
+        made: Made = {}
+        with collector_off(), engine_of(chain):
+            for place, link in enumerate(chain.links):
                 started = time.perf_counter()
-                error = self.compute(chain, link)
+                later = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
+                error = self.compute(chain, link, made, later)
                 found.append(Outcome(link.stage.name, chain.shard, time.perf_counter() - started, error))
                 if error is not None:
                     break
         return found
 
-    def compute(self, chain: Chain, link: Link) -> str | None:
-        """Run the stage function on one shard and write its parts; an error of the function becomes text."""
+    def compute(self, chain: Chain, link: Link, made: Made, later: set[type[Record]]) -> str | None:
+        """Run the stage function on one shard and write its parts; an error of the function becomes text. Of what is
+        `made`, no more than what is read `later` stays."""
         stage, data = link.stage, DataFolder(self.root)
-        frames = {name: load(data, chain, record, link.inputs[record]) for name, record in stage.reads.items()}
+        frames = {
+            name: made[record].lazy() if record in made else load(data, chain, record, link.inputs[record])
+            for name, record in stage.reads.items()
+        }
         extra = {stage.judge: self.judges.get(stage.annotation_pass)} if stage.judge else {}
         try:
             result = stage.call(**frames, **self.rules[stage.name], **extra)
@@ -97,8 +105,12 @@ class Worker:
                 raise
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
+        for record in made.keys() - later:
+            del made[record]
         for record, table in done:
             data.write_part(record, chain.shard, link.key, table)
+            if record in later and chain.shard != ALL and table.estimated_size() <= HANDED_ON:
+                made[record] = table
         return None
 
 
@@ -108,6 +120,11 @@ def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl
         return data.scan(record, keys)
     found = [chain.intake.read(record, int(shard)) for shard in keys if shard != ALL]
     return found[0] if len(found) == 1 else pl.concat(found) if found else pl.LazyFrame(schema=schema(record))
+
+
+def engine_of(chain: Chain) -> contextlib.AbstractContextManager[Any]:
+    """Polars' engine: a shard fits in memory, where its queries cost a fifth less; the corpus may not, and is streamed."""
+    return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")
 
 
 @contextlib.contextmanager

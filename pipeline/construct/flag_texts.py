@@ -4,6 +4,7 @@ import polars as pl
 
 from pipeline.records.base import STEP_KEY
 from pipeline.rules.flags import FlagRules, TextRule
+from pipeline.rules.patterns import union
 
 EVIDENCE = {"flag": pl.String, "rule_id": pl.String, "field": pl.String, "start": pl.Int64, "end": pl.Int64}
 
@@ -17,55 +18,60 @@ def text_evidence(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
     nothing = pieces.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
     if pieces.is_empty():
         return nothing
-    flags = {rule.flag for rule in rules.texts}
-    open_to = {flag: not_taken_back(pieces, rules.unless(flag)) for flag in flags}
-    found = [hits(open_to[rule.flag], rule) for rule in rules.texts]
+    places = first_places(pieces, rules)
+    found = [hits(pieces, rule, places[rule.id]) for rule in rules.texts if places[rule.id].null_count() < len(pieces)]
     return pl.concat([nothing, *found])
 
 
-def not_taken_back(pieces: pl.DataFrame, unless: list[str]) -> pl.DataFrame:
-    """The pieces in which nothing takes a flag back; one union, so that a pattern is compiled once a shard."""
-    if not unless:
-        return pieces
-    return pieces.filter(~pl.col("piece").str.contains("|".join(f"(?:{one})" for one in unless)))
-
-
 def own_pieces(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
-    """Sentences of the agent's own words that some rule's pattern is in: key, field, piece, offset (code points)."""
-    anything = "|".join(f"(?:{rule.pattern})" for rule in rules.texts)
-    return pl.concat([field_pieces(steps, name, anything, rules) for name in rules.fields])
+    """Sentences of the agent's own words that some rule's pattern is in: key, field, piece, offset (code points).
+
+    The texts of all fields are searched together, by columns of their own: polars makes a pattern ready anew for each
+    query and thread, which costs as much as searching some hundred kilobytes.
+    """
+    anything = union(rule.pattern for rule in rules.texts)
+    texts = pl.concat([field_texts(steps, name) for name in rules.fields]).collect()
+    spoken = texts.filter(texts["text"].str.contains(anything))
+    pieces = spoken.select(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
+    lengths = pl.col("piece").list.eval(pl.element().str.len_chars().cast(pl.Int64))
+    own = pieces.with_columns(offset=lengths.list.eval(pl.element().cum_sum() - pl.element()))
+    own = own.explode("piece", "offset", empty_as_null=True).filter(~pl.col("piece").str.contains(rules.not_own))
+    return own.filter(own["piece"].str.contains(anything))
 
 
-def field_pieces(steps: pl.LazyFrame, name: str, anything: str, rules: FlagRules) -> pl.DataFrame:
-    """Pieces of one field. A reply's text is its own words; a call's text is not."""
+def field_texts(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
+    """The texts of one field. A reply's text is its own words; a call's text is not."""
     own = pl.col(name).is_not_null() if name != "action_text" else pl.col("action_kind") == "reply"
-    texts = (
-        steps.filter(own).select(*STEP_KEY, text=pl.col(name)).filter(pl.col("text").str.contains(anything)).collect()
+    return steps.filter(own).select(*STEP_KEY, field=pl.lit(name), text=pl.col(name))
+
+
+def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
+    """One column a rule: byte offset of its first hit in a piece; null where it has none, or where something in the
+    piece takes its flag back."""
+    piece = pl.col("piece")
+    flags = sorted({rule.flag for rule in rules.texts})
+    back = pieces.select("piece", *(piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags))
+    return back.select(
+        pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in rules.texts
     )
+
+
+def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFrame:
+    """Where one rule fires. Byte offsets are turned into code points."""
+    piece = pl.col("piece")
+    before = piece.cast(pl.Binary).bin.slice(0, pl.col("place")).cast(pl.String)
+    start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
     return (
-        texts.with_columns(piece=pl.col("text").str.extract_all(rules.pieces))
-        .drop("text")
-        .explode("piece", empty_as_null=True)
-        .with_columns(length=pl.col("piece").str.len_chars().cast(pl.Int64))
-        .with_columns(offset=pl.col("length").cum_sum().over(STEP_KEY) - pl.col("length"))
-        .filter(~pl.col("piece").str.contains(rules.not_own) & pl.col("piece").str.contains(anything))
-        .select(*STEP_KEY, pl.lit(name).alias("field"), "piece", "offset")
-    )
-
-
-def hits(pieces: pl.DataFrame, rule: TextRule) -> pl.DataFrame:
-    """Where one rule fires. Byte offsets of `find` are turned into code points."""
-    found = pieces.with_columns(hit=pl.col("piece").str.extract(rule.pattern, 0)).filter(pl.col("hit").is_not_null())
-    if found.is_empty():
-        start = pl.col("offset")
-    else:
-        before = pl.col("piece").cast(pl.Binary).bin.slice(0, pl.col("piece").str.find(rule.pattern)).cast(pl.String)
-        start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
-    return found.select(
-        *STEP_KEY,
-        flag=pl.lit(rule.flag),
-        rule_id=pl.lit(rule.id),
-        field="field",
-        start=start,
-        end=start + pl.col("hit").str.len_chars().cast(pl.Int64),
+        pieces.lazy()
+        .with_columns(place=places)
+        .filter(pl.col("place").is_not_null())
+        .select(
+            *STEP_KEY,
+            flag=pl.lit(rule.flag),
+            rule_id=pl.lit(rule.id),
+            field="field",
+            start=start,
+            end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
+        )
+        .collect()
     )

@@ -1,9 +1,11 @@
 """Patterns of rule files that run inside polars (Rust regex): ASCII word boundaries, no Unicode classes."""
 
 import re
+from collections.abc import Iterable
 
 import polars as pl
 
+NOTHING = r"[^\x00-\x{10FFFF}]"
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
 
 
@@ -20,3 +22,8 @@ def rust_pattern(pattern: str) -> str:
     except pl.exceptions.ComputeError as error:
         raise ValueError(f"bad pattern {pattern!r}: {error}") from error
     return ready
+
+
+def union(patterns: Iterable[str]) -> str:
+    """One pattern that is found where any of these is; nothing is found by a union of none."""
+    return "|".join(f"(?:{pattern})" for pattern in patterns) or NOTHING
