@@ -123,7 +123,7 @@ def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl
 
 
 def engine_of(chain: Chain) -> contextlib.AbstractContextManager[Any]:
-    """Polars' engine: a shard fits in memory, where its queries cost a fifth less; the corpus may not, and is streamed."""
+    """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
     return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")
 
 
