@@ -12,8 +12,12 @@ LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 def canonical_json(value: Any) -> str:
     """JSON text of a record or of plain data."""
-    plain = value.model_dump() if isinstance(value, BaseModel) else value
-    return msgspec.json.encode(plain).decode()
+    return canonical_bytes(value).decode()
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """The UTF-8 bytes of canonical_json."""
+    return msgspec.json.encode(value.model_dump() if isinstance(value, BaseModel) else value)
 
 
 def whole_characters(value: Any) -> Any:
@@ -30,4 +34,9 @@ def whole_characters(value: Any) -> Any:
 
 def sha256_text(text: str) -> str:
     """Hex digest of a text's UTF-8 bytes."""
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256_bytes(text.encode())
+
+
+def sha256_bytes(content: bytes) -> str:
+    """Hex digest of bytes."""
+    return hashlib.sha256(content).hexdigest()

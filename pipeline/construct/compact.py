@@ -22,11 +22,6 @@ class Compacted:
     cuts: list[dict[str, Any]] = field(default_factory=list)  # PacketCut rows without their key
 
 
-def estimated(steps: list[dict[str, Any]], user_turns: list[dict[str, Any]], rules: PacketRules) -> int:
-    """Tokens that steps and user turns come to."""
-    return rules.tokens(json_size(steps) + json_size(user_turns))
-
-
 def json_size(value: Any) -> int:
     """Bytes of canonical JSON."""
     return len(msgspec.json.encode(value))

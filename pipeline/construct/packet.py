@@ -1,12 +1,14 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+import msgspec
 import polars as pl
 
-from pipeline.canonical import canonical_json, sha256_text
-from pipeline.construct.compact import compact, estimated
+from pipeline.canonical import canonical_bytes, sha256_bytes
+from pipeline.construct.compact import compact
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
@@ -30,6 +32,7 @@ from pipeline.schemas import stage_schema
 from pipeline.stage import stage
 from pipeline.tables import conform, from_records
 
+TEXTS = ["user_turns", "steps"]  # the columns of a packet that are long
 DESCRIPTORS = ["event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"]
 
 
@@ -105,21 +108,38 @@ def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: 
     """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
     tokens, and where it is too long the shortened packet. `bearing`: ids of a trajectory's steps that bear evidence."""
     found = Fitted()
-    for row in packets.iter_rows(named=True):
-        key = {name: row[name] for name in TRAJECTORY_KEY}
-        tokens, fits = estimated(row["steps"], row["user_turns"], rules), True
-        shown = row
+    for place, written in enumerate(with_written_texts(packets)):
+        key = {name: written[name] for name in TRAJECTORY_KEY}
+        tokens, fits = rules.tokens(sum(len(bytes(written[name])) for name in TEXTS)), True
+        shown: dict[str, Any] = written
         if tokens > rules.max_tokens:
+            row = packets.row(place, named=True)
             made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
             tokens, fits = made.tokens, made.fits
             shown = {**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True}
             found.short.append(shown)
             found.cuts += [{**key, **cut} for cut in made.cuts]
-        known = row["oracle_outcome"] is not None or rules.unmatched == "exclude"
-        digest = sha256_text(canonical_json(shown))
-        asked = {"packet_sha256": digest, "to_judge": row["num_steps"] > 0 and known}
+        known = written["oracle_outcome"] is not None or rules.unmatched == "exclude"
+        digest = sha256_bytes(canonical_bytes(shown))
+        asked = {"packet_sha256": digest, "to_judge": written["num_steps"] > 0 and known}
         found.index.append({**key, **asked, "estimated_tokens": tokens, "fits": fits})
     return found
+
+
+def with_written_texts(packets: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """The packets as plain data, user turns and steps as the JSON text that canonical_json would write of them: they
+    hold no number with a fraction, and polars writes the rest as it does, in a quarter of the time."""
+    columns = {name: written_lists(packets[name]) for name in TEXTS}
+    for place, row in enumerate(packets.drop(TEXTS).iter_rows(named=True)):
+        texts = {name: msgspec.Raw(columns[name][place]) for name in TEXTS}
+        yield {name: texts[name] if name in texts else row[name] for name in packets.columns}
+
+
+def written_lists(lists: pl.Series) -> list[bytes]:
+    """Each list of a column as JSON."""
+    around = len(f'{{"{lists.name}":')
+    objects = lists.to_frame().select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
+    return [text[around:-1] for text in objects]
 
 
 def replaced(packets: pl.DataFrame, short: pl.DataFrame) -> pl.LazyFrame:

@@ -3,11 +3,16 @@
 import json
 from typing import Any
 
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.construct.compact import compact, estimated
+from pipeline.canonical import canonical_bytes
+from pipeline.construct.compact import compact
+from pipeline.construct.packet import written_lists
+from pipeline.records.packet import EvidenceStep
 from pipeline.rules.packet import PacketRules
+from pipeline.tables import from_records
 
 RULES = PacketRules.load()
 TEXTS = ("thinking", "narration", "action_text", "reflection_text", "artifact_target")
@@ -38,6 +43,19 @@ budgets = st.sampled_from([1, 200, 900, 3000, 20000, 10**9])
 
 def with_budget(tokens: int) -> PacketRules:
     return RULES.model_copy(update={"max_tokens": tokens})
+
+
+def estimated(steps: list[dict[str, Any]], users: list[dict[str, Any]], rules: PacketRules) -> int:
+    return rules.tokens(len(canonical_bytes(steps)) + len(canonical_bytes(users)))
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(TEXTS), st.text(st.characters(exclude_categories=["Cs"]))), max_size=4))
+def test_a_list_of_steps_written_by_polars_is_canonical_json(rows: list[dict[str, Any]]) -> None:
+    steps = from_records(
+        [{"step_id": 1, "side_effect": True, "auto_flags": list(row), **row} for row in rows], EvidenceStep
+    )
+    lists = steps.select(pl.struct(pl.all()).implode().alias("steps"))["steps"]
+    assert written_lists(lists) == [canonical_bytes(one) for one in lists.to_list()]
 
 
 @given(packets(), budgets)
