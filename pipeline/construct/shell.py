@@ -165,17 +165,19 @@ class Shell:
     def command_parts(self, simple: Simple, depth: int) -> list[Part]:
         """What a command does: look through a wrapper, read a program or a statement, else its rule."""
         name = self.known_name(simple.words[0])
-        simple = simple._replace(words=(name, *simple.words[1:]))
+        if name != simple.words[0]:
+            simple = simple._replace(words=(name, *simple.words[1:]))
         if depth < DEEPEST:
             for wrapper in self.wrappers.get(name, ()):
                 inner = self.behind(wrapper, simple, depth)
                 if inner:
-                    return [self.shown(self.table.by_rule(simple), simple), *inner] if wrapper.also_itself else inner
-        return [self.shown(self.own_part(simple, name), simple)._replace(may_exit=simple.may_exit)]
+                    itself = self.table.by_rule(simple)._replace(command=self.shown(simple))
+                    return [itself, *inner] if wrapper.also_itself else inner
+        return [self.own_part(simple, name)._replace(command=self.shown(simple), may_exit=simple.may_exit)]
 
-    def shown(self, part: Part, simple: Simple) -> Part:
-        """The part with the words of its command."""
-        return part._replace(command=" ".join(simple.words)[: self.rules.shown_length])
+    def shown(self, simple: Simple) -> str:
+        """The words of a command, as far as they are shown."""
+        return " ".join(simple.words)[: self.rules.shown_length]
 
     def own_part(self, simple: Simple, name: str) -> Part:
         """What a command does that runs no other."""

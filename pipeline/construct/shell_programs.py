@@ -26,7 +26,8 @@ def inline(simple: Simple, interpreter: Interpreter, table: CommandTable, rules:
 
 def program_part(text: str, interpreter: Interpreter, table: CommandTable, rules: ShellRules) -> Part:
     """A program that plainly writes a file is a write, else it is run."""
-    hits = [hit for rule in rules.program_writes for hit in re.finditer(rule.pattern, text)]
+    likely = (rule for rule in rules.program_writes if any(one in text for one in rule.needs))
+    hits = [hit for rule in likely for hit in re.finditer(rule.pattern, text)]
     targets = tuple(target for hit in sorted(hits, key=lambda hit: hit.start()) if (target := hit["target"]))
     if not hits or (targets and not [target for target in targets if table.is_file(target)]):
         return Part(interpreter.category, interpreter.id, False)

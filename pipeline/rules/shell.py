@@ -73,12 +73,18 @@ class Interpreter(Record):
 
 
 class Pattern(Record):
-    """A plain write to a file in program text."""
+    """A pattern with its id."""
 
     id: str
     pattern: str
 
     _checked = field_validator("pattern")(checked)
+
+
+class ProgramWrite(Pattern):
+    """A plain write to a file in program text."""
+
+    needs: list[str] = Field(default=[""])  # plain texts; one of them is in whatever the pattern finds
 
 
 class SqlClient(Record):
@@ -151,7 +157,7 @@ class ShellRules(Rules):
     syntaxes: list[Syntax] = Field(alias="syntax")
     wrappers: list[Wrapper] = Field(alias="wrapper")
     interpreters: list[Interpreter] = Field(alias="interpreter")
-    program_writes: list[Pattern] = Field(alias="program_write")
+    program_writes: list[ProgramWrite] = Field(alias="program_write")
     sql_clients: list[SqlClient] = Field(alias="sql_client")
     sql: list[SqlRule]
     commands: list[CommandRule] = Field(alias="command")

@@ -1,0 +1,19 @@
+"""What a pattern of program text finds has one of the plain texts that are looked for first."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.rules.shell import ProgramWrite, ShellRules
+
+RULES = ShellRules.load().program_writes
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_whatever_a_rule_finds_has_a_text_that_it_needs(rule: ProgramWrite, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(re.compile(rule.pattern)))
+    assert any(one and one in text for one in rule.needs)
