@@ -15,7 +15,7 @@ from pipeline.bench.cli import app as bench
 from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import dry_run as dry_run_
-from pipeline.console import report, second_pass, status_report
+from pipeline.console import report, second_pass, shares, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.diff_cli import diff
@@ -32,8 +32,8 @@ from pipeline.console.terminal import errors, output, safe
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
 from pipeline.console.whatif_cli import whatif
+from pipeline.console.where import HERE, Where, with_where
 from pipeline.console.work import Done, bring, current
-from pipeline.engines.choice import ENGINES
 from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
 from pipeline.flow import VERBS
 from pipeline.records.release import SummaryCount
@@ -60,8 +60,6 @@ JudgeName = Annotated[
     str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline, or openai, a language model.")
 ]
 Model = Annotated[str | None, typer.Option("--model", help="Language model that is asked.")]
-EngineName = Annotated[str | None, typer.Option("--engine", help=f"{', '.join(ENGINES)}: where shards are computed.")]
-Workers = Annotated[int | None, typer.Option("--workers", help="Processes at most; one for each processor without it.")]
 Unmatched = Annotated[
     str | None, typer.Option("--unmatched", help="Sessions without an outcome: exclude (from slices) or review.")
 ]
@@ -88,7 +86,8 @@ def carry_out(
         print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
     else:
         print_done(verb, done, folder)
-    if done.quarantined > chosen.quarantine_limit or done.faults or not done.sessions:
+    none = not done.sessions and chosen.shard is None
+    if done.quarantined > chosen.quarantine_limit or done.faults or none:
         raise typer.Exit(NEEDS_A_PERSON)
     return done
 
@@ -103,7 +102,9 @@ def as_data(verb: str, done: Done, folder: DataFolder) -> dict[str, Any]:
         "needs_a_person": report.complaints(done),
         "warnings": [*report.notes(done), *report.warnings(done.files)],
     }
-    if verb == "release" and done.tables is not None:
+    if done.share is not None:
+        found |= shares.as_data(done)
+    elif verb == "release" and done.tables is not None:
         found["release"] = str(folder.release)
         found["summary"] = report.headline(done.tables[SummaryCount].collect())
     return found
@@ -115,6 +116,9 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
     if not done.redone and not done.released:
         console.print(f"{verb}: nothing has changed, nothing was redone")
     report.print_accounting(console, done.files)
+    if done.share is not None:
+        console.print(f"\n{shares.line(done, verb, folder)}", soft_wrap=True, highlight=False)
+        return
     if verb == "fuse":
         console.print()
         report.print_coverage(console, done)
@@ -134,6 +138,7 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
 
 @app.command()
 @with_asking
+@with_where
 def run(
     data: Data = DATA,
     raw: Raw = None,
@@ -142,8 +147,7 @@ def run(
     model: Model = None,
     unmatched: Unmatched = None,
     to: Annotated[str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.")] = "release",
-    engine: EngineName = None,
-    workers: Workers = None,
+    where: Where = HERE,
     json_out: Json = False,
     debug: Debug = False,
     asking: Asking = NOTHING,
@@ -151,24 +155,24 @@ def run(
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
         raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
-    how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
-    carry_out(to, data, json_out, debug, raw, oracle, **how, **asking)
+    how = {"judge": judge, "model": model, "unmatched": unmatched}
+    carry_out(to, data, json_out, debug, raw, oracle, **how, **where, **asking)
 
 
 def add_construct_verb(verb: str, text: str) -> None:
     """A verb that needs no judge."""
 
     @app.command(verb, help=text)
+    @with_where
     def command(
         data: Data = DATA,
         raw: Raw = None,
         oracle: Oracle = None,
-        engine: EngineName = None,
-        workers: Workers = None,
+        where: Where = HERE,
         json_out: Json = False,
         debug: Debug = False,
     ) -> None:
-        carry_out(verb, data, json_out, debug, raw, oracle, engine=engine, workers=workers)
+        carry_out(verb, data, json_out, debug, raw, oracle, **where)
 
 
 def add_judged_verb(verb: str, text: str) -> None:
@@ -176,6 +180,7 @@ def add_judged_verb(verb: str, text: str) -> None:
 
     @app.command(verb, help=text)
     @with_asking
+    @with_where
     def command(
         data: Data = DATA,
         raw: Raw = None,
@@ -183,14 +188,13 @@ def add_judged_verb(verb: str, text: str) -> None:
         judge: JudgeName = None,
         model: Model = None,
         unmatched: Unmatched = None,
-        engine: EngineName = None,
-        workers: Workers = None,
+        where: Where = HERE,
         json_out: Json = False,
         debug: Debug = False,
         asking: Asking = NOTHING,
     ) -> None:
-        how = {"judge": judge, "model": model, "unmatched": unmatched, "engine": engine, "workers": workers}
-        carry_out(verb, data, json_out, debug, raw, oracle, **how, **asking)
+        how = {"judge": judge, "model": model, "unmatched": unmatched}
+        carry_out(verb, data, json_out, debug, raw, oracle, **how, **where, **asking)
 
 
 add_construct_verb("normalize", "Raw sessions to trajectories of steps.")
@@ -201,22 +205,23 @@ add_construct_verb("onset", "Onset candidates.")
 
 
 @app.command()
+@with_where
 def packet(
     data: Data = DATA,
     raw: Raw = None,
     oracle: Oracle = None,
     unmatched: Unmatched = None,
-    engine: EngineName = None,
-    workers: Workers = None,
+    where: Where = HERE,
     json_out: Json = False,
     debug: Debug = False,
 ) -> None:
     """Annotation packets."""
-    carry_out("packet", data, json_out, debug, raw, oracle, unmatched=unmatched, engine=engine, workers=workers)
+    carry_out("packet", data, json_out, debug, raw, oracle, unmatched=unmatched, **where)
 
 
 @app.command()
 @with_asking
+@with_where
 def annotate(
     data: Data = DATA,
     stage: Annotated[str | None, typer.Option("--stage", help="Stop after FullTax stage a, b1, b2 or c.")] = None,
@@ -225,8 +230,7 @@ def annotate(
     judge: JudgeName = None,
     model: Model = None,
     unmatched: Unmatched = None,
-    engine: EngineName = None,
-    workers: Workers = None,
+    where: Where = HERE,
     json_out: Json = False,
     debug: Debug = False,
     pass_: second_pass.Pass = 1,
@@ -240,13 +244,13 @@ def annotate(
     if not plan and second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
         return
-    how = {"unmatched": unmatched, "engine": engine, "workers": workers}
+    how = {"unmatched": unmatched}
     who = second_pass.judge_flags(pass_, judge, model)
     if plan:
         pipeline.run.DEBUG = debug
-        dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **asking)
+        dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **where, **asking)
         return
-    carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **asking)
+    carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **where, **asking)
 
 
 add_judged_verb("merge", "One record a trajectory: label, context, provenance.")

@@ -21,10 +21,13 @@ from pipeline.intake import SOURCES, Intake
 from pipeline.judge.ask import MATERIAL, Asked
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
+from pipeline.running import Running
+from pipeline.share import Share
 from pipeline.stage import Stage
-from pipeline.store import DataFolder, read_json, write_json
+from pipeline.store import DataFolder, part_name, read_json, write_json
 from pipeline.tables import schema
 
+LISTED = 10  # failed shards of a stage that are named where the run ends
 DEBUG = False  # set by --debug: let a stage's exception through with its traceback
 
 
@@ -38,6 +41,7 @@ class StageReport:
     redone: int = 0
     seconds: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)  # shard -> error
+    waits_for: int | None = None  # of a stage over the whole corpus that waits: shards that are not there
 
 
 class Run:
@@ -50,45 +54,66 @@ class Run:
         judge: Judge | None,
         choose: Callable[[list[Chain]], Engine] | None = None,
         second: Judge | None = None,
+        share: Share | None = None,
     ) -> None:
         """`choose` gives the engine for the shards that are stale; one process does them all without it. `second` is
-        the judge of the second annotation pass."""
+        the judge of the second annotation pass. With a `share` only its shards are worked on, and stages that read
+        the whole corpus wait."""
         self.data = data
+        self.share = share
         self.intake = intake
         self.judges: Judges = {1: judge, 2: second}
         self.choose = choose or (lambda _: Serial())
         self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
         self.rules: dict[str, dict[str, Any]] = {}
+        self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
 
     def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
         """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
         other shard is as far as it can be."""
         reports = {report.stage: report for report in self.plan(stages)}
-        for together in rounds(stages, self.judges):
-            self.bring_together(together, reports, progress)
-            for stage in together:
-                yield self.conclude(stage, reports[stage.name])
-            if failed := [sentence(reports[stage.name]) for stage in together if reports[stage.name].failed]:
-                raise StageFailed(f"{'; '.join(failed)}. The others are done; run again with --debug to see where.")
+        with Running(self.data, self.share) as running:
+            for together in rounds(stages, self.judges):
+                self.bring_together(together, reports, progress, running)
+                for stage in together:
+                    yield self.conclude(stage, reports[stage.name])
+        if failed := [sentence(report) for report in reports.values() if report.failed]:
+            raise StageFailed(f"{'; '.join(failed)}. The others are done; run again with --debug to see where.")
 
     def plan(self, stages: list[Stage]) -> list[StageReport]:
         """Which parts would be redone, computing nothing; afterwards `keys` holds every stage's keys."""
         reports = []
+        self.listed.clear()
         for stage in stages:
             self.rules[stage.name] = rules = {name: kind.load() for name, kind in stage.rules.items()}
             keys = self.part_keys(stage, rules)
             for record in stage.writes:
                 self.keys[record] = keys
-            stale = [shard for shard, key in keys.items() if not self.is_fresh(stage, shard, key)]
-            reports.append(StageReport(stage.name, len(keys), len(stale)))
+            mine = [shard for shard in keys if self.share is None or self.share.has(shard)]
+            reports.append(StageReport(stage.name, len(mine), len(set(mine) - self.fresh(stage))))
         return reports
 
-    def is_fresh(self, stage: Stage, shard: Shard, key: str) -> bool:
-        """True where every part of a shard is there."""
-        return all(self.data.part(record, shard, key).exists() for record in stage.writes)
+    def present(self, record: type[Record]) -> set[str]:
+        """Names of the parts of a table that are there."""
+        if record not in self.listed:
+            self.listed[record] = self.data.present(record)
+        return self.listed[record]
+
+    def fresh(self, stage: Stage) -> set[Shard]:
+        """The shards of which every part that the stage owes is there."""
+        keys, there = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
+        return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in there)}
+
+    def missing(self, stage: Stage) -> set[Shard]:
+        """The shards that lack a part which the stage reads."""
+        return set().union(*(self.lacking(record) for record in stage.reads.values()))
 
     def bring_together(
-        self, stages: list[Stage], reports: dict[str, StageReport], progress: Callable[[str, int, int], None]
+        self,
+        stages: list[Stage],
+        reports: dict[str, StageReport],
+        progress: Callable[[str, int, int], None],
+        running: Running,
     ) -> None:
         """Take every shard through those of the stages for which it is stale."""
         chains = self.chains(stages)
@@ -100,29 +125,50 @@ class Run:
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
         worker = Worker(self.data.root, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
-        for chain, result in engine.run(worker.carry_out, chains):
+        self.listed.clear()
+        for chain, result in engine.run(worker.carry_out, chains, running.begun):
+            running.ended(chain)
             for outcome in lost(chain, result) if isinstance(result, Lost) else result:
                 done += 1
-                report = reports[outcome.stage]
-                report.seconds += outcome.seconds
-                if outcome.error is None:
-                    report.redone += 1
-                else:
-                    report.failed[str(outcome.shard)] = outcome.error
+                self.note(chain, outcome, reports[outcome.stage])
                 progress(outcome.stage, done, total)
 
+    def note(self, chain: Chain, outcome: Outcome, report: StageReport) -> None:
+        """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
+        report.seconds += outcome.seconds
+        if outcome.error is None:
+            report.redone += 1
+            self.data.forget_failure(outcome.stage, outcome.shard)
+        else:
+            report.failed[str(outcome.shard)] = outcome.error
+            key = next(link.key for link in chain.links if link.stage.name == outcome.stage)
+            self.data.note_failure(outcome.stage, outcome.shard, key, outcome.error)
+
     def chains(self, stages: list[Stage]) -> list[Chain]:
-        """For each shard that is stale, the stages to redo in order."""
+        """For each shard that is stale, the stages to redo in order: those whose inputs are there, or are made by the
+        stages before them."""
         links: dict[Shard, list[Link]] = {}
+        lacking = {record: self.lacking(record) for stage in stages for record in stage.reads.values()}
         for stage in stages:
+            fresh = self.fresh(stage)
             for shard, key in self.keys[stage.writes[0]].items():
-                if not self.is_fresh(stage, shard, key):
-                    inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
+                if shard in fresh or (self.share is not None and not self.share.has(shard)):
+                    continue
+                inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
+                made = {record for link in links.get(shard, ()) for record in link.stage.writes}
+                if all(record in made or not lacking[record] & keys.keys() for record, keys in inputs.items()):
                     links.setdefault(shard, []).append(Link(stage, key, inputs))
         return [
             Chain(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
             for shard, owed in links.items()
         ]
+
+    def lacking(self, record: type[Record]) -> set[Shard]:
+        """The shards of which a table's part is not there."""
+        if record in SOURCES:
+            return set()
+        names = self.present(record)
+        return {shard for shard, key in self.keys[record].items() if part_name(shard, key) not in names}
 
     def read_by(self, shard: Shard, record: type[Record]) -> Keys:
         """Keys of the parts of a table that a shard reads: its own and the corpus's; the corpus reads all."""
@@ -130,9 +176,12 @@ class Run:
         return keys if shard == ALL else {one: keys[one] for one in (shard, ALL) if one in keys}
 
     def conclude(self, stage: Stage, report: StageReport) -> StageReport:
-        """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done."""
+        """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share
+        leaves both to the run over everything: others may be at work."""
         keys = self.keys[stage.writes[0]]
-        if report.redone == report.stale:
+        if stage.scope == "corpus" and ALL not in self.fresh(stage):
+            report.waits_for = len(self.missing(stage))
+        elif self.share is None and report.redone == report.stale:
             for record in stage.writes:
                 self.data.sweep(record, keys)
             self.leave_manifest(stage, keys, report)
@@ -235,9 +284,11 @@ def lost(chain: Chain, why: Lost) -> list[Outcome]:
 
 
 def sentence(report: StageReport) -> str:
-    """What failed at a stage."""
-    shard, error = next(iter(report.failed.items()))
-    return f"stage {report.stage}: {len(report.failed)} of {report.shards} shards failed; shard {shard}: {error}"
+    """What failed at a stage: every shard with its error, as far as one sentence can hold them."""
+    named = [f"shard {shard}: {error}" for shard, error in [*report.failed.items()][:LISTED]]
+    if (others := len(report.failed) - len(named)) > 0:
+        named.append(f"and {others} more, which `openclawbench status` lists")
+    return f"stage {report.stage}: {len(report.failed)} of {report.shards} shards failed; {'; '.join(named)}"
 
 
 def source_keys(intake: Intake, record: type[Record]) -> Keys:

@@ -18,6 +18,7 @@ from pipeline.records.review import EventReview, EventSampleRow
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.second_pass import ReferenceLabel
 from pipeline.records.session import FileOutcome, RunManifestRow, Step, Trajectory
+from pipeline.records.statistics import StatisticsFile
 
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 PUBLIC: dict[str, type[BaseModel]] = {
@@ -41,6 +42,7 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "stage_b2": StageB2,
     "stage_c": StageC,
     "stage_raw": StageRaw,
+    "statistics": StatisticsFile,
     "step": Step,
     "trajectory": Trajectory,
 }

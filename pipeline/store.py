@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,10 +23,20 @@ TEMPORARY = ".tmp-"
 ROWS_AT_ONCE = 16_384  # of a part, encoded and compressed together: bounds the memory that this takes
 
 
+def temporary_name(name: str) -> str:
+    """A name that no other process uses, on this machine or on another that shares the folder."""
+    return f"{TEMPORARY}{uuid.uuid4().hex[:12]}-{name}"
+
+
+def part_name(shard: int | str, key: str) -> str:
+    """File name of a part."""
+    return f"{shard:0>4}-{key}.parquet"
+
+
 def write_atomic(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a file whole or not at all: temporary name, fsync, rename, fsync of the folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+    temporary = path.with_name(temporary_name(path.name))
     try:
         with temporary.open("wb") as file:
             for chunk in chunks:
@@ -90,13 +101,21 @@ class DataFolder:
 
     def part(self, record: type[Record], shard: int | str, key: str) -> Path:
         """Path of one part: work/<table>/<shard>-<key>.parquet."""
-        return self.work / table_name(record) / f"{shard:0>4}-{key}.parquet"
+        return self.work / table_name(record) / part_name(shard, key)
+
+    def present(self, record: type[Record]) -> set[str]:
+        """Names of the parts of a table that are there, up to date or not."""
+        try:
+            with os.scandir(self.work / table_name(record)) as found:
+                return {one.name for one in found if not one.name.startswith(TEMPORARY)}
+        except FileNotFoundError:
+            return set()
 
     def write_part(self, record: type[Record], shard: int | str, key: str, frame: pl.DataFrame) -> None:
         """Write one part durably."""
         path = self.part(record, shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f"{TEMPORARY}{os.getpid()}-{path.name}")
+        temporary = path.with_name(temporary_name(path.name))
         try:
             with temporary.open("wb") as file:
                 frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
@@ -159,6 +178,27 @@ class DataFolder:
             raise WrongUse(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
         return False
 
+    def failure_file(self, stage: str, shard: int | str) -> Path:
+        return self.work / "failed" / f"{stage}-{shard}.json"
+
+    def note_failure(self, stage: str, shard: int | str, key: str, error: str) -> None:
+        """Keep why a shard of a stage failed; it holds for this key alone."""
+        write_json(self.failure_file(stage, shard), {"stage": stage, "shard": shard, "key": key, "error": error})
+
+    def forget_failure(self, stage: str, shard: int | str) -> None:
+        """The shard has been redone."""
+        self.failure_file(stage, shard).unlink(missing_ok=True)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """What was noted of failed shards: {stage, shard, key, error}, in the order of names."""
+        found = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
+        return [one for one in found if isinstance(one, dict)]
+
+    @property
+    def running(self) -> Path:
+        """Folder in which runs say what they are working on."""
+        return self.work / "running"
+
     @property
     def code_file(self) -> Path:
         """What parsing the program's modules gave, so that the next command need not parse them again."""
@@ -168,28 +208,30 @@ class DataFolder:
         return self.work / "manifests" / f"{stage}.json"
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """One run at a time writes to a data folder. Raises BusyDataFolder."""
+    def locked(self, share: bool = False) -> Iterator[None]:
+        """One run at a time writes to a data folder, or any number of runs over shares of it. Raises BusyDataFolder."""
         try:
             self.work.mkdir(parents=True, exist_ok=True)
-            file = (self.work / ".lock").open("w")
+            file = (self.work / ".lock").open("a+")
         except OSError as error:
             raise UnreadableInput(f"{self.root}: cannot write here: {error.strerror}. Name another --data.") from error
         with file:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except OSError as error:
                 raise BusyDataFolder(f"{self.root}: another run is writing here. Wait for it to end.") from error
-            self.sweep_temporary()
+            if not share:
+                self.sweep_temporary()
             yield
 
     def sweep_temporary(self) -> None:
         """Remove what a killed run left half-written; nobody else writes while the folder is locked."""
-        for folder in (self.work, self.work / "manifests"):
+        for folder in (self.work, self.work / "manifests", self.work / "failed"):
             for path in folder.glob(f"{TEMPORARY}*"):
                 path.unlink()
         for path in self.root.glob(f"{TEMPORARY}*"):
             shutil.rmtree(path)
+        shutil.rmtree(self.running, ignore_errors=True)
 
 
 class Building:

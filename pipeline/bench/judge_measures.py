@@ -97,26 +97,20 @@ def bare_aiohttp(url: str, calls: int, in_flight: int, _: Path) -> Result:
 
 def bare_openai(url: str, calls: int, in_flight: int, _: Path) -> Result:
     """A loop over AsyncOpenAI as it comes, its retries off."""
-    import openai
-
-    async def work(client: openai.AsyncOpenAI, numbers: Iterator[int]) -> None:
-        for number in numbers:
-            completion = await client.chat.completions.create(**body(number))
-            json.loads(completion.choices[0].message.content)
-
-    async def run() -> None:
-        numbers = iter(range(calls))
-        async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
-            await asyncio.gather(*(work(client, numbers) for _ in range(in_flight)))
-
-    asyncio.run(run())
-    return {}
+    return openai_loop(url, calls, in_flight)
 
 
 def bare_openai_aiohttp(url: str, calls: int, in_flight: int, _: Path) -> Result:
     """The same over the client's aiohttp connections."""
     import openai
 
+    return openai_loop(url, calls, in_flight, openai.DefaultAioHttpClient)
+
+
+def openai_loop(url: str, calls: int, in_flight: int, http: Callable[[], Any] = lambda: None) -> Result:
+    """Send, read, parse, keep nothing; `http` makes the client's connections (null: its own)."""
+    import openai
+
     async def work(client: openai.AsyncOpenAI, numbers: Iterator[int]) -> None:
         for number in numbers:
             completion = await client.chat.completions.create(**body(number))
@@ -124,8 +118,7 @@ def bare_openai_aiohttp(url: str, calls: int, in_flight: int, _: Path) -> Result
 
     async def run() -> None:
         numbers = iter(range(calls))
-        http = openai.DefaultAioHttpClient()
-        async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0, http_client=http) as client:
+        async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0, http_client=http()) as client:
             await asyncio.gather(*(work(client, numbers) for _ in range(in_flight)))
 
     asyncio.run(run())

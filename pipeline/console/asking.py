@@ -1,11 +1,9 @@
 """The options of asking, for every command that may ask a language model."""
 
-import inspect
 from collections.abc import Callable
-from functools import wraps
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from pipeline.console.options import with_options
 
 Asking = dict[str, Any]  # setting -> value, null where no flag was given
 NOTHING: Asking = {}
@@ -39,22 +37,4 @@ KINDS: dict[str, Any] = {
 
 def with_asking(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of asking; they reach its parameter `asking` as {setting: value or null}."""
-    signature = inspect.signature(command)
-    kept = [one for name, one in signature.parameters.items() if name != "asking"]
-    options = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[KINDS[name] | None, typer.Option(f"--{name.replace('_', '-')}", help=text)],
-        )
-        for name, text in HELP.items()
-    ]
-
-    @wraps(command)
-    def asked(*args: Any, **values: Any) -> None:
-        asking = {name: values.pop(name, None) for name in HELP}
-        command(*args, **values, asking=asking)
-
-    asked.__signature__ = signature.replace(parameters=[*kept, *options])  # type: ignore[attr-defined]
-    return asked
+    return with_options("asking", {name: (KINDS[name], text) for name, text in HELP.items()})(command)

@@ -13,7 +13,7 @@ from pipeline.errors import UnreadableInput
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import Annotation
 from pipeline.records.session import Trajectory
-from pipeline.release.publish import RULES_NOTICE
+from pipeline.release.notice import RULES_NOTICE
 from pipeline.run import Run
 
 CHARACTERS = 240  # of a raw line that the demo prints

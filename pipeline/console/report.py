@@ -11,7 +11,8 @@ from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import Coverage
 from pipeline.records.packet import PacketCut, PacketIndex
 from pipeline.records.release import SummaryCount
-from pipeline.release.publish import RULES_NOTICE, summary
+from pipeline.release.notice import RULES_NOTICE
+from pipeline.release.publish import summary
 
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
 

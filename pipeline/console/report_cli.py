@@ -11,6 +11,7 @@ import pipeline.run
 from pipeline.console.find import rows_of
 from pipeline.console.second_pass import same_judge
 from pipeline.console.settings import settings
+from pipeline.console.statistics_cli import statistics
 from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import current
 from pipeline.errors import NotFound
@@ -19,16 +20,19 @@ from pipeline.reports.section import Report, Section, Tables
 from pipeline.run import Run, digest
 from pipeline.store import DataFolder
 
-app = typer.Typer(help="Reports over the work tables, written to work/reports/.", no_args_is_help=True)
+app = typer.Typer(
+    help="Reports over the work tables, written to work/reports/; `statistics` over a release.", no_args_is_help=True
+)
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 DATA = Path("data")
+app.command("statistics")(statistics)
 
 
 @app.callback()
 def report() -> None:
-    """Reports over the work tables, written to work/reports/."""
+    """Reports over the work tables, written to work/reports/; `statistics` over a release."""
 
 
 @app.command()
@@ -134,7 +138,8 @@ def leave(folder: DataFolder, report: Report) -> str:
     files = as_files(report)
     with folder.locked():
         where = folder.write_report(report.name, files)
-    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json, and {len(files) - 2} pictures"
+    pictures = f", and {len(files) - 2} pictures" if len(files) > 2 else ""
+    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 
 def headline(report: Report, console: Console) -> None:

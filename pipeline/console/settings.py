@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pipeline.engines.choice import ENGINES
 from pipeline.errors import WrongUse
 from pipeline.judge.settings import AskingSettings
+from pipeline.share import Share
 from pipeline.store import DataFolder
 
 FILE = "openclawbench.toml"
@@ -56,6 +57,7 @@ class Settings:
     quarantine_limit: int
     engine: str  # auto | serial | processes
     workers: int | None  # null: one for each processor
+    shard: Share | None  # null: everything
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
@@ -90,6 +92,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "quarantine_limit": 0,
         "engine": "auto",
         "workers": None,
+        "shard": None,
         **dict.fromkeys(AskingSettings.model_fields),
         "unmatched": None,
     }
@@ -122,6 +125,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
         engine=found["engine"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
+        shard=None if found["shard"] is None else Share.parse(found["shard"]),
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
         unmatched=found["unmatched"],
         bfcl_models=in_file.bfcl.models,

@@ -12,26 +12,45 @@ from pipeline.flow import whole
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow
 from pipeline.run import Run
+from pipeline.running import runs
 from pipeline.store import read_json
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
-    """One row a stage: shards done and stale, rows of its tables as its last manifest has them."""
+    """One row a stage: shards done, running, failed and stale, rows of its tables as its last manifest has them."""
+    under_way = [(shard, set(names)) for one in runs(run.data) for shard, names in one["shards"]]
+    bad = failures(run)
     rows = []
-    for report in run.plan(whole(run.judges[2] is not None)):
+    for report, stage in zip(run.plan(flow := whole(run.judges[2] is not None)), flow, strict=True):
         manifest = read_json(run.data.manifest_file(report.stage)) or {}
         outputs = manifest.get("outputs", {})
+        stale = run.keys[stage.writes[0]].keys() - run.fresh(stage)
+        running = {shard for shard, names in under_way if shard in stale and report.stage in names}
+        failed = {one["shard"] for one in bad if one["stage"] == report.stage} - running
         rows.append(
             {
                 "stage": report.stage,
                 "shards": report.shards,
-                "done": report.shards - report.stale,
-                "stale": report.stale,
+                "done": report.shards - len(stale),
+                "running": len(running),
+                "stale": len(stale) - len(running) - len(failed),
+                "failed": len(failed),
                 "rows": ", ".join(f"{name} {one['rows']}" for name, one in outputs.items()) or None,
                 "seconds": manifest.get("wall_time_s"),
             }
         )
     return rows
+
+
+def failures(run: Run) -> list[dict[str, Any]]:
+    """Shards that failed and have neither been redone nor changed since: {stage, shard, error}."""
+    flow = {stage.name: stage for stage in whole(run.judges[2] is not None)}
+    found = []
+    for one in run.data.failures():
+        stage, shard = flow.get(one["stage"]), one["shard"]
+        if stage and run.keys[stage.writes[0]].get(shard) == one["key"] and shard not in run.fresh(stage):
+            found.append({"stage": stage.name, "shard": shard, "error": one["error"]})
+    return found
 
 
 def unknown(run: Run) -> list[dict[str, Any]]:
@@ -65,6 +84,8 @@ def as_data(run: Run) -> dict[str, Any]:
     """Everything that status knows."""
     found: dict[str, Any] = {
         "stages": stages(run),
+        "runs": runs(run.data),
+        "failed": failures(run),
         "unknown": unknown(run),
         "behaviours": behaviours(run),
         "input_faults": run.intake.faults,
@@ -83,8 +104,9 @@ def as_data(run: Run) -> dict[str, Any]:
 def print_status(run: Run, console: Console) -> None:
     """Tables for people."""
     rows = stages(run)
-    names = ["stage", "shards", "done", "stale", "rows", "seconds"]
+    names = ["stage", "shards", "done", "running", "stale", "failed", "rows", "seconds"]
     console.print(table(None, names, ([row[name] for name in names] for row in rows)))
+    print_runs(run, console)
     if has(run, FileOutcome):
         console.print()
         files = rows_of(run, FileOutcome).collect()
@@ -109,3 +131,16 @@ def print_status(run: Run, console: Console) -> None:
     if strange:
         console.print()
         console.print(table("Known to no rule", ["what", "count"], ([row["what"], row["count"]] for row in strange)))
+
+
+def print_runs(run: Run, console: Console) -> None:
+    """What is at work in this data folder, and which shards failed."""
+    if alive := runs(run.data):
+        console.print()
+        columns = ["host", "process", "share", "shards under way"]
+        rows = ([one["host"], one["pid"], one["share"], len(one["shards"])] for one in alive)
+        console.print(table("Runs", columns, rows))
+    if bad := failures(run):
+        console.print()
+        columns = ["stage", "shard", "error"]
+        console.print(table("Failed shards", columns, ([one[name] for name in columns] for one in bad)))

@@ -20,8 +20,8 @@ def safe(text: str) -> str:
 
 
 def output() -> Console:
-    """Results: stdout, no markup, wide when it is no terminal."""
-    width = None if sys.stdout.isatty() else 140
+    """Results: stdout, no markup; so wide when it is no terminal that a row is a line, for grep."""
+    width = None if sys.stdout.isatty() else 400
     return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
 
 

@@ -27,6 +27,7 @@ from pipeline.release.publish import publish
 from pipeline.rules.base import CHOSEN
 from pipeline.rules.packet import PacketRules
 from pipeline.run import Run, StageReport
+from pipeline.share import Share
 from pipeline.stage import PARSED, Parsed
 from pipeline.store import DataFolder, read_json, write_json
 
@@ -42,6 +43,7 @@ class Done:
     faults: list[dict[str, Any]]
     released: bool | None = None  # null: not asked for; false: it stood already
     tables: "Tables | None" = None
+    share: Share | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)  # what the oracle must be said to hold, and is no fault
     sessions: int = field(init=False, default=0)
     quarantined: int = field(init=False, default=0)
@@ -57,13 +59,16 @@ class Done:
 
 
 class Tables:
-    """The up-to-date tables of a data folder, whole."""
+    """The up-to-date tables of a data folder, whole, or of the share that was brought up to date."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
 
     def __getitem__(self, record: type[Record]) -> pl.LazyFrame:
-        return self.run.data.scan(record, self.run.keys[record])
+        share = self.run.share
+        keys = self.run.keys[record]
+        mine = keys if share is None else {shard: key for shard, key in keys.items() if share.has(shard)}
+        return self.run.data.scan(record, mine)
 
 
 def bring(
@@ -76,7 +81,7 @@ def bring(
 ) -> Done:
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
     a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
-    with data.locked(), remembered_code(data):
+    with data.locked(settings.shard is not None), remembered_code(data):
         report_to = {annotation_pass: progress.asking}
         judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
         second = second_judge_of(data, settings, report_to.get(2))
@@ -86,7 +91,7 @@ def bring(
             second = instead(second)
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings)
-        run = Run(data, intake, judge, partial(engine, settings), second)
+        run = Run(data, intake, judge, partial(engine, settings), second, settings.shard)
         stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
         if annotation_pass == 1:
             refuse_stale(run, stages)
@@ -95,9 +100,10 @@ def bring(
         for report in run.bring(stages, progress.shard):
             progress.stage(report)
             reports.append(report)
-        released = publish(data, run.keys) if verb == "release" else None
+        released = publish(data, run.keys) if verb == "release" and settings.shard is None else None
         tables = Tables(run)
-        return Done(reports, tables[FileOutcome].collect(), intake.faults, released, tables, intake.warnings)
+        files = tables[FileOutcome].collect()
+        return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
 
 
 def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:

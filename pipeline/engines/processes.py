@@ -15,7 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from pipeline.engines.protocol import Lost, Result, Task
+from pipeline.engines.protocol import Lost, Result, Task, unheard
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
 GONE = "its process was killed or died, twice (the machine may be short of memory: use fewer --workers)"
@@ -30,19 +30,21 @@ class Processes:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | Lost]]:
+    def run(
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
+    ) -> Iterator[tuple[Task, Result | Lost]]:
         """Results as they come. Where a worker dies, nobody knows of which task: each that was under way is done
         again, alone; the one at which a worker dies again is Lost, the others are not."""
         waiting = deque(tasks)
         while waiting:
-            suspects = deque((yield from pooled(function, waiting, self.workers, AHEAD)))
+            suspects = deque((yield from pooled(function, waiting, self.workers, AHEAD, begun)))
             while suspects:
-                for task in (yield from pooled(function, suspects, 1, 0)):
+                for task in (yield from pooled(function, suspects, 1, 0, begun)):
                     yield task, Lost(GONE)
 
 
 def pooled(
-    function: Callable[[Task], Result], waiting: deque[Task], workers: int, ahead: int
+    function: Callable[[Task], Result], waiting: deque[Task], workers: int, ahead: int, begun: Callable[[Task], None]
 ) -> Generator[tuple[Task, Result], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
     flying: dict[Future[Any], Task] = {}
@@ -53,7 +55,7 @@ def pooled(
                 while waiting and len(flying) < workers + ahead:
                     with interrupts_held():
                         flying[executor.submit(carry_out, waiting[0])] = waiting[0]
-                    waiting.popleft()
+                    begun(waiting.popleft())
                 for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     result = future.result()
                     yield flying.pop(future), result

@@ -20,12 +20,19 @@ class Lost:
     reason: str
 
 
+def unheard(task: object) -> None:
+    """Nobody wants to know."""
+
+
 class Engine(Protocol):
     """Serial, or a pool of processes; one that uses many machines has the same face."""
 
     name: str
     workers: int
 
-    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | Lost]]:
-        """Every task with its result, in the order in which they are done."""
+    def run(
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
+    ) -> Iterator[tuple[Task, Result | Lost]]:
+        """Every task with its result, in the order in which they are done. `begun` is told of each task that is handed
+        out, once more where it is handed out again."""
         ...

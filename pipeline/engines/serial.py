@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from pipeline.engines.protocol import Lost, Result, Task
+from pipeline.engines.protocol import Lost, Result, Task, unheard
 
 
 class Serial:
@@ -11,7 +11,10 @@ class Serial:
     name = "serial"
     workers = 1
 
-    def run(self, function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[tuple[Task, Result | Lost]]:
+    def run(
+        self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
+    ) -> Iterator[tuple[Task, Result | Lost]]:
         """Results in the order of the tasks."""
         for task in tasks:
+            begun(task)
             yield task, function(task)

@@ -50,6 +50,7 @@ class AiohttpTransport:
                 **self.endpoint.headers(),
             },
             proxy=proxy_for(self.endpoint.base_url),
+            cookie_jar=aiohttp.DummyCookieJar(),  # none are kept, and none looked for at every request
         )
         return self
 

@@ -27,8 +27,10 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
-LEAST_READY = 4  # requests that wait for a slot with a durable intent, or for a commit with an answer: at least so many
-SHARE_READY = 4  # else one for so many slots; a kill can make so many and those in the slots be paid for twice
+LEAST_WAITING = (
+    4  # requests with a durable intent that wait for a slot; answers that wait for their commit: so many each
+)
+SHARE_WAITING = 2  # or one for so many slots. A kill can make the latter and those in the slots be paid for twice.
 UNDER_WAY = 2  # questions under way for each slot: one with the endpoint, one being made or made durable
 
 
@@ -69,9 +71,11 @@ class Engine:
         self.tally = tally
         self.patience = Patience(rules.retry)
         self.breaker = Breaker(concurrency, rules.retry)
+        waiting = max(LEAST_WAITING, concurrency // SHARE_WAITING)
         self.slots = asyncio.Semaphore(concurrency)
-        self.ready = asyncio.Semaphore(concurrency + max(LEAST_READY, concurrency // SHARE_READY))
-        self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY)
+        self.unacknowledged = asyncio.Semaphore(concurrency + waiting)  # sent, and no durable answer yet
+        self.ready = asyncio.Semaphore(concurrency + 2 * waiting)  # with an intent
+        self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY + 2 * waiting)
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
         self.remembered: Way | None = None
@@ -150,7 +154,10 @@ class Engine:
                 self.budget.settle(reserved, usd, tokens)
             self.limits.correct(self.estimated(task, request), tokens)
             self.tally.add(usd, tokens, stored.cached_tokens)
-            await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
+            try:
+                await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
+            finally:
+                self.unacknowledged.release()
         if self.way is not None and self.way != self.remembered:
             self.remembered = self.way
             await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.text)
@@ -158,15 +165,18 @@ class Engine:
 
     # ------------------------------------------------------------------------------------------------------ one call
     async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
-        """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out."""
+        """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out. `answer`
+        gives back what is `unacknowledged`."""
         question, attempts = task.question, [0]
         self.go_on()
         await self.ledger.intend(request.key, question.stage, question.trajectory_id)
+        await self.unacknowledged.acquire()
         try:
             async with self.slots:
                 started = time.monotonic()
                 received, finish, way = await self.sent(task, request, attempts)
         except (Passing, OpenClawBenchError, Halted):
+            self.unacknowledged.release()
             await self.ledger.put((END_INTENT, (request.key,)))
             raise
         latency = time.monotonic() - started

@@ -16,6 +16,7 @@ from pipeline.canonical import canonical_json
 from pipeline.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
 from pipeline.judge.batch import BatchRun, open_requests
 from pipeline.judge.batch_client import BatchClient
+from pipeline.judge.collector import little_collecting
 from pipeline.judge.engine import Engine, Task
 from pipeline.judge.ledger import Ledger, Stored, stored
 from pipeline.judge.ledger_file import NAME, connect_to_read
@@ -147,7 +148,8 @@ class LanguageModelJudge:
         """Ask what the ledger has no answer to. Raises what ended the run early."""
         if self.asking is None:
             raise NotAnswered(f"{self.model} cannot be asked from here.")
-        asyncio.run(self.ask_all(stage, parts, total, self.asking))
+        with little_collecting():
+            asyncio.run(self.ask_all(stage, parts, total, self.asking))
 
     async def ask_all(self, stage: str, parts: Iterable[Part], total: int, asking: Asking) -> None:
         """Open the ledger, see what is missing, and only where something is, the endpoint."""

@@ -81,6 +81,7 @@ class Ledger:
         self.waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
         self.alarm: LedgerFailed | None = None  # no new calls any more
         self.broken: LedgerFailed | None = None  # nothing can be written any more
+        self.unhurried: list[Row] = []  # that go with the next commit
         self.held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -97,6 +98,8 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self.unhurried:
+            self.waiting.put(Waiting(tuple(self.unhurried), None))
         self.waiting.put(None)
         self.thread.join()
         self.scout.close()
@@ -148,7 +151,8 @@ class Ledger:
         if self.broken is not None:
             future.set_exception(self.broken)
         else:
-            self.waiting.put(Waiting(rows, future))
+            self.waiting.put(Waiting((*rows, *self.unhurried), future))
+            self.unhurried.clear()
         return future
 
     def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
@@ -156,8 +160,9 @@ class Ledger:
         return self.put((ADD_INTENT, (key, stage, trajectory_id, now())))
 
     def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> None:
-        """Note which answer stands for a question. Nobody waits: it follows from answers that are durable."""
-        self.waiting.put(Waiting(((ADD_SETTLED, (question, first, last, outcome)),), None))
+        """Note which answer stands for a question. It goes with the next commit, and nobody waits for it: it follows
+        from answers that are durable."""
+        self.unhurried.append((ADD_SETTLED, (question, first, last, outcome)))
 
     def remember(self, base_url: str, model: str, accepts: str) -> "asyncio.Future[None]":
         """Note what an endpoint accepts."""

@@ -14,10 +14,13 @@ from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertific
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.release.card.described import TEXTS, described
 from pipeline.release.labels import as_json, write_labels
+from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.parquet import ParquetTables
 from pipeline.release.render import LINE_FILES, ROOT
 from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from pipeline.release.settings import PublishRules
+from pipeline.release.statistics.context import paper_words
+from pipeline.release.statistics.files import statistics_files, statistics_of
 from pipeline.rules.base import rule_path
 from pipeline.run import digest
 from pipeline.stage import code_digest
@@ -25,11 +28,6 @@ from pipeline.store import Building, DataFolder, read_json, write_json
 
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 BATCH = 64  # rows of a shard in memory at a time
-RULES_NOTICE = (
-    "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
-    "surface cues in English text, no understanding. "
-    "Do not train on them as if a person or a language model had judged."
-)
 
 
 def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
@@ -55,6 +53,8 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
         judges |= write_second_pass(data.scan(ReferenceLabel, keys[ReferenceLabel]).collect(), assignments, building)
     write_guides(building, judges)
     building.close()
+    for name, content in statistics_files(statistics_of(building.root, rules), rules).items():
+        building.write(name, content)
     digests = {path: found for found, path in building.checksums()}
     for name, content in described(building.root, digests, rules).items():
         building.write(name, content)
@@ -133,6 +133,7 @@ def notice_texts() -> list[str]:
         rule_path("taxonomy.toml").read_text(encoding="utf-8"),
         *prompts,
         RULES_NOTICE,
+        paper_words().digest,
         SECOND_ROWS,
         SECOND_NOTICE,
         *TEXTS,

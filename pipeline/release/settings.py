@@ -1,7 +1,7 @@
 """Loader of publish.toml: how a release is written."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,18 @@ class Parquet(Record):
     row_group_bytes: int = Field(ge=1)
     shard_bytes: int = Field(ge=1)
     compression_level: int = Field(ge=1, le=22)
+
+
+class Statistics(Record):
+    """How statistics are measured and shown."""
+
+    confidence: float = Field(gt=0, lt=1)
+    interval: Literal["wilson", "exact"]
+    onset_steps: list[int] = Field(min_length=1)  # rising; last step of each group
+    onset_parts: int = Field(ge=1)
+    pictures: list[Literal["png", "svg"]] = Field(min_length=1)
+    pictured_rows: int = Field(ge=10)
+    default_use: dict[str, str]  # partition, tier or slice -> default use
 
 
 class Card(Record):
@@ -66,6 +78,7 @@ class PublishRules(Rules):
     FILE: ClassVar[str] = "publish.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
     parquet: Parquet
+    statistics: Statistics
     card: Card
     dataset: Dataset
     rai: ResponsibleAi

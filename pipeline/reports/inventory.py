@@ -20,8 +20,12 @@ NONE: Row = {"steps": 0, BY_MODEL: {}}
 def inventory(tables: Tables, rules: EvidenceReportRules) -> Section:
     """T9 with every category, also those without a step; a category outside the closed set stands last."""
     steps = tables(AlignedDescriptor)
-    models = models_of(steps)
-    counted = {row["event_type"]: row for row in by_model(steps, ["event_type"])}
+    return inventory_of(by_model(steps, ["event_type"]), models_of(steps), rules)
+
+
+def inventory_of(counts: list[Row], models: list[str], rules: EvidenceReportRules) -> Section:
+    """T9 of rows {event_type, steps, by_model}, wherever they were counted."""
+    counted = {row["event_type"]: row for row in counts}
     total = sum(row["steps"] for row in counted.values())
     closed = get_args(EventType)
     rows = with_models(

@@ -12,7 +12,7 @@ WRITTEN_OUT = str.maketrans({"|": "\\x7c", "`": "\\x60", "\n": "\\n", "\t": "\\t
 
 def render(report: Report, plots: dict[str, str]) -> str:
     """The whole report; plots: section -> file name of its picture."""
-    parts = [f"# {report.title}", report.about]
+    parts = [f"# {report.title}", *([f"> **{report.notice}**"] if report.notice else []), report.about]
     for section in report.sections:
         parts += [f"## {section.title}", section.about]
         if section.facts:

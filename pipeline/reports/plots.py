@@ -37,21 +37,36 @@ STYLE: Any = {
 }
 
 
-def pictures(draw: "Callable[[], Figure]", kinds: Sequence[str]) -> dict[str, bytes]:
-    """Kind (png, svg) -> the picture that `draw` makes, without a date or a version in it."""
+def pictures(draw: "Callable[[], Figure]", kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
+    """Kind (png, svg) -> the picture that `draw` makes, without a date in it. With `about`, that text and what drew
+    the picture stand in it as metadata; without, nothing does."""
     import matplotlib
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     with matplotlib.rc_context(STYLE):
         figure = draw()
-        return {kind: encoded(figure, kind) for kind in kinds}
+        return {kind: encoded(figure, kind, about) for kind in kinds}
 
 
-def encoded(figure: "Figure", kind: str) -> bytes:
+def drawn_by() -> str:
+    """Name and version of what draws here."""
+    import matplotlib
+
+    return f"matplotlib {matplotlib.__version__}"
+
+
+def encoded(figure: "Figure", kind: str, about: str | None = None) -> bytes:
     """One picture's bytes."""
     buffer = io.BytesIO()
-    metadata = {"Software": None} if kind == "png" else {"Date": None, "Creator": None}
-    figure.savefig(buffer, format=kind, metadata=metadata, bbox_inches="tight", pad_inches=0.15)
+    by = None if about is None else drawn_by()
+    metadata = {"Software": by} if kind == "png" else {"Date": None, "Creator": by}
+    figure.savefig(
+        buffer,
+        format=kind,
+        metadata=metadata | ({"Description": about} if about else {}),
+        bbox_inches="tight",
+        pad_inches=0.15,
+    )
     return buffer.getvalue()
 
 
@@ -132,6 +147,9 @@ def heat(
     title: str,
 ) -> None:
     """A matrix of shares (null: blank), darker where larger, each cell with its text."""
+    if not columns:
+        axes.set_axis_off()
+        return
     filled = [[float("nan") if share is None else share for share in line] for line in shares]
     most = max((share for line in shares for share in line if share is not None), default=1.0) or 1.0
     axes.imshow(filled, cmap="Blues", vmin=0.0, vmax=most, aspect="auto")

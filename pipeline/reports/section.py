@@ -53,11 +53,13 @@ class Report:
     sections: list[Section]
     inputs: dict[str, str] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)  # rule file -> digest
+    notice: str | None = None  # what must be said loudly before anything else
 
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
         return {
             "report": self.name,
+            **({"notice": self.notice} if self.notice else {}),
             "about": self.about,
             "inputs": self.inputs,
             "rules": self.rules,

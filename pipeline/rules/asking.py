@@ -49,7 +49,6 @@ class Commit(Part):
 
     window_ms: float
     rows: int
-    backlog: int
     ballast_bytes: int
 
 

@@ -56,6 +56,15 @@ class Ended:
         return json.loads(self.out)
 
 
+@dataclass(frozen=True)
+class Ran:
+    """A data folder, the raw folder behind it, and the run that made it."""
+
+    data: Path
+    raw: Path
+    ended: Ended
+
+
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
     """The surroundings of a child: this checkout's code, and no setting of whoever runs the tests."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith("OPENCLAWBENCH_")}

@@ -1,19 +1,11 @@
-"""Runs that several tests look at; none of them changes what it finds here."""
+"""What several tests share: runs that none of them changes, and the scripted endpoint, which each scripts anew."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, Ended, call, few_shards, small_raw
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A data folder, the raw folder behind it, and the run that made it."""
-
-    data: Path
-    raw: Path
-    ended: Ended
+from asking import Endpoint, endpoint_process
+from child import EXAMPLE, Ran, call, few_shards, small_raw
 
 
 @pytest.fixture(scope="session")
@@ -33,3 +25,16 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     ended = call("run", "--data", data, "--raw", raw, "--oracle", EXAMPLE / "oracle", "--json")
     assert ended.status == 0, ended.err
     return Ran(data, raw, ended)
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[Endpoint]:
+    """An OpenAI-compatible endpoint in a process of its own."""
+    with endpoint_process() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Twelve sessions."""
+    return small_raw(tmp_path_factory.mktemp("raw"))

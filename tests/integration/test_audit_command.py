@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from child import call, files, table
-from conftest import Ran
+from child import Ran, call, files, table
 
 pytestmark = pytest.mark.slow
 

@@ -15,8 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, Ended, call, call_all, few_shards, files, start, table
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ended, Ran, call, call_all, few_shards, files, start, table
 
 from pipeline.cli import app
 from pipeline.console.export import TABLES

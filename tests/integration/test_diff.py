@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import EXAMPLE, ROOT, call, lines
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ran, call, lines
 
 pytestmark = pytest.mark.slow
 

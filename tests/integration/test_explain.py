@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import call
-from conftest import Ran
+from child import Ran, call
 
 from pipeline.console.explain import explain
 from pipeline.console.find import known

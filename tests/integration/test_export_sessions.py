@@ -5,8 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import Ended, call, call_all, lines, table
-from conftest import Ran
+from child import Ended, Ran, call, call_all, lines, table
 
 pytestmark = pytest.mark.slow
 

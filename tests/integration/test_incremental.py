@@ -6,8 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, ROOT, SMALL, call, few_shards, files, manifest, redone, temporary
-from conftest import Ran
+from child import EXAMPLE, ROOT, SMALL, Ran, call, few_shards, files, manifest, redone, temporary
 
 from pipeline.flow import FLOW
 

@@ -3,12 +3,11 @@
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from asking import KEY, Endpoint, arguments, endpoint_process, fresh, ledger, rules
-from child import Started, call, files, lines, manifest, small_raw, start, table
+from asking import KEY, Endpoint, arguments, fresh, ledger, rules
+from child import Started, call, files, lines, manifest, start, table
 
 from pipeline.judge.aiohttp_transport import AiohttpTransport
 from pipeline.judge.openai_transport import OpenaiTransport
@@ -20,17 +19,6 @@ pytestmark = pytest.mark.slow
 
 FAULTS = ["408", "409", "429", "500", "502", "503", "late", "dropped", "half_sent", "broken_body"]
 ODD = ["not_json", "truncated", "refusal", "empty", "wrong_enum", "extra_fields", "missing_fields", "wrong_trajectory"]
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with endpoint_process() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_raw(tmp_path_factory.mktemp("raw"))
 
 
 @pytest.fixture(scope="module")

@@ -2,28 +2,16 @@
 
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Endpoint, arguments, endpoint_process, fresh, ledger, rules
-from child import call, lines, small_raw, start, table
+from asking import Endpoint, arguments, fresh, ledger, rules
+from child import call, lines, start, table
 
 pytestmark = pytest.mark.slow
 
 PATIENCE = 60.0  # seconds
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with endpoint_process() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_raw(tmp_path_factory.mktemp("raw"))
 
 
 @pytest.fixture(scope="module")

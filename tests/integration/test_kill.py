@@ -13,8 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, TWO_AT_A_TIME, call, few_shards, files, start, temporary
-from conftest import Ran
+from child import EXAMPLE, TWO_AT_A_TIME, Ran, call, few_shards, files, start, temporary
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import lines
-from conftest import Ran
+from child import Ran, lines
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import Master

@@ -2,12 +2,11 @@
 with its cause, in review."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Endpoint, arguments, endpoint_process, fresh, rules
+from asking import Endpoint, arguments, fresh, rules
 from child import call, lines
 from injected import Injection, write_session
 
@@ -28,12 +27,6 @@ KINDS: dict[str, tuple[str, str | None, str | None]] = {
     "wrong_trajectory": ("parse_failure", "wrong_trajectory", PARSE),
 }
 STAGES = ["a", "b1", "b2", "c"]
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with endpoint_process() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

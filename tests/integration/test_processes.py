@@ -7,8 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, Ended, Started, call, few_shards, files, start, temporary
-from conftest import Ran
+from child import EXAMPLE, Ended, Ran, Started, call, few_shards, files, start, temporary
 from fussy import fussy
 
 from pipeline.construct.normalize import normalize

@@ -9,14 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, files, lines, table
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ran, files, lines, table
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from pipeline.bench.rules_judge import measure, plan_of, put_into
 from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
-from pipeline.release.publish import RULES_NOTICE
+from pipeline.release.notice import RULES_NOTICE
 from pipeline.rules.taxonomy import Taxonomy
 
 pytestmark = pytest.mark.slow
@@ -69,7 +68,7 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
     labels = {f"silver_{side}_labels{ending}" for side in ("train", "test") for ending in endings}
     cut = labels | {"label_exclusions.jsonl"}
     top = {path.name for path in release.iterdir()}
-    folders = {"fulltax_prod_v1", "hold_out", "paper_cut", "prompts"}
+    folders = {"fulltax_prod_v1", "hold_out", "paper_cut", "prompts", "statistics"}
     assert top == cut | folders | {
         "calibration_pool.jsonl",
         "calibration_pool.parquet",
@@ -77,6 +76,8 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
         "dataset_summary.json",
         "publish.toml",
         "splits.json",
+        "statistics.json",
+        "STATISTICS.md",
         "README.md",
         "taxonomy.toml",
         "CHECKSUMS.sha256",

@@ -5,8 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, call, few_shards, files, table
-from conftest import Ran
+from child import EXAMPLE, Ran, call, few_shards, files, table
 from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (a fixture)
 
 pytestmark = pytest.mark.slow

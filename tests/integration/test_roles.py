@@ -8,8 +8,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from child import EXAMPLE, ROOT, call, few_shards, lines, table
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ran, call, few_shards, lines, table
 from pydantic import BaseModel
 
 from pipeline.flow import FLOW

@@ -3,26 +3,18 @@
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import Endpoint, arguments, endpoint_process, rules
-from child import ROOT, call, few_shards, files, lines, manifest, redone, table
-from conftest import Ran
+from asking import Endpoint, arguments, rules
+from child import ROOT, Ran, call, few_shards, files, lines, manifest, redone, table
 
 from pipeline.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 
 OF_SECOND = ("annotation_pass2", "reference_label", "release_line_pass2")
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with endpoint_process() as found:
-        yield found
 
 
 def every_negative_audited(folder: Path) -> dict[str, str]:

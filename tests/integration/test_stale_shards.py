@@ -6,8 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from child import ROOT, Ended, call, table
-from conftest import Ran
+from child import ROOT, Ended, Ran, call, table
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from child import EXAMPLE, ROOT, Ended, call, few_shards, files
-from conftest import Ran
+from child import EXAMPLE, ROOT, Ended, Ran, call, few_shards, files
 
 pytestmark = pytest.mark.slow
 

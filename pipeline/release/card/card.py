@@ -12,20 +12,12 @@ from pipeline.release.second_pass import guide
 from pipeline.release.settings import PublishRules
 
 TEMPLATE = (files("pipeline.release") / "README.template.md").read_text(encoding="utf-8")
-SHARE = "outcome_process_gap"
-GAP = {
-    "passing": "all that pass",
-    "passing_accepted": "accepted ones that pass",
-    "pass_high_risk": "pass_high_risk",
-    "pass_high_risk_accepted": "accepted ones of pass_high_risk",
-}
 LEAKS = ("shared_tasks", "test_records_of_shared_tasks", "near_duplicates")
 
 
-def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules) -> str:
+def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
     """The text of README.md for the release in `root`, whose data files are all there."""
     notice = found["corpus"].get("notice")
-    corpus = found["corpus"]
     second = guide(root, set(found["made_by"]["judge_model"]))
     return TEMPLATE.format(
         front_matter=front_matter(loadable, found, rules),
@@ -41,9 +33,7 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules) 
             ["source model", "trajectories", "steps", "accepted", "repaired", "in review", "anomalous (accepted)"],
             [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
         ),
-        subtypes=counted("subtype", corpus.get("anomaly_type_l2", {})),
-        slices=counted("slice", corpus.get("slice_label", {})),
-        gap=gap(corpus[SHARE]),
+        statistics=statistics,
         labels=labels(found["labels"]),
         leakage=leakage(found["leakage"]),
         left_out=table(
@@ -102,16 +92,6 @@ def glance(found: Facts) -> str:
         "of them anomalous": totals["anomalous_accepted"],
     }
     return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
-
-
-def gap(said: dict[str, Any]) -> str:
-    """The outcome-process gap: anomalous of those that pass, in four bases."""
-    lines = []
-    for name, words in GAP.items():
-        share = said[f"{name}_anomalous_rate"]
-        shown = "-" if share is None else f"{share:.2%}"
-        lines.append([words, number(said[name]), number(said[f"{name}_anomalous"]), shown])
-    return table(["trajectories", "count", "anomalous", "share"], lines)
 
 
 def splits(root: Path, one: Config) -> str:

@@ -10,6 +10,7 @@ from pipeline.release.card.croissant import CONTEXT, NAME, croissant
 from pipeline.release.card.facts import facts
 from pipeline.release.labels import as_json
 from pipeline.release.settings import PublishRules
+from pipeline.release.statistics.card import statistics_part
 
 README = "README.md"
 TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # what stands in them beside what is computed
@@ -19,6 +20,6 @@ def described(root: Path, digests: Mapping[str, str], rules: PublishRules) -> di
     """Name -> content. `digests`: path -> sha256 of the files of the release in `root`."""
     found, loadable = facts(root), configs(root)
     return {
-        README: card(root, found, loadable, rules).encode(),
+        README: card(root, found, loadable, rules, statistics_part(root, rules)).encode(),
         NAME: as_json(croissant(root, found, loadable, digests, rules)),
     }

@@ -29,7 +29,7 @@ def check_described(root: Path, digests: Mapping[str, str], findings: Findings) 
         message = str(error).partition("\n")[0] or type(error).__name__
         findings.add("card", README, f"cannot be computed from the files of the release: {message}")
         return
-    check_card(root, want[README].decode(), findings)
+    check_text(root, README, "card", want[README].decode(), findings)
     check_croissant(root, json.loads(want[NAME]), findings)
 
 
@@ -39,14 +39,14 @@ def settings(root: Path) -> PublishRules:
     return PublishRules.checked(tomllib.loads(path.read_text(encoding="utf-8")), path)
 
 
-def check_card(root: Path, want: str, findings: Findings) -> None:
-    """A finding for each line that is not what the files give."""
-    path = root / README
+def check_text(root: Path, name: str, check: str, want: str, findings: Findings) -> None:
+    """A finding for each line of a text that is not what the files give."""
+    path = root / name
     said = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
     for number, (line, right) in enumerate(zip_longest(said.split("\n"), want.split("\n")), start=1):
-        findings.checked["card_lines"] += 1
+        findings.checked[f"{check}_lines"] += 1
         if line != right:
-            findings.add("card", README, f"says {shown(line)}, the files give {shown(right)}", number)
+            findings.add(check, name, f"says {shown(line)}, the files give {shown(right)}", number)
 
 
 def check_croissant(root: Path, want: Any, findings: Findings) -> None:

@@ -13,6 +13,7 @@ from pipeline.release.validate.numbers import check_numbers
 from pipeline.release.validate.parquet import check_parquet_tables
 from pipeline.release.validate.second_pass import check_second_pass
 from pipeline.release.validate.slim import Slim
+from pipeline.release.validate.statistics import check_statistics
 from pipeline.release.validate.tables import check_model
 
 
@@ -30,5 +31,6 @@ def validate(root: Path) -> Findings:
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
     check_numbers(root, models, records, findings)
+    check_statistics(root, findings)
     check_described(root, digests, findings)
     return findings

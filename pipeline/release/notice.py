@@ -1,0 +1,15 @@
+"""What a release must say loudly about its labels."""
+
+from collections.abc import Iterable
+
+RULES_NOTICE = (
+    "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
+    "surface cues in English text, no understanding. "
+    "Do not train on them as if a person or a language model had judged."
+)
+RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on every picture
+
+
+def notice_of(judges: Iterable[str | None]) -> str | None:
+    """The notice where one of the judges (`provenance.judge`) is the rules judge, else null."""
+    return RULES_NOTICE if "rules" in set(judges) else None

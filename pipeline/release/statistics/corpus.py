@@ -1,0 +1,109 @@
+"""What the statistics are computed from: a few columns of the released files, and nothing else."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.records.release import LabelRow, Master, PoolRow
+from pipeline.release.card.configs import models_of
+from pipeline.release.labels import CUTS, POOL_FILE, SIDES, typed_file
+from pipeline.release.notice import notice_of
+from pipeline.release.parquet import shards_of
+from pipeline.release.render import MASTER_FILE, ROOT
+from pipeline.release.second_pass import BOTH_FILE
+from pipeline.tables import schema
+
+COLUMNS = (
+    "source_model",
+    "trajectory_id",
+    "subset",
+    "num_steps",
+    "event_type_counts",
+    "oracle_outcome",
+    "risk_bucket",
+    "risk_score",
+    "slice_label",
+    "is_anomalous",
+    "anomaly_type_l1",
+    "anomaly_type_l2",
+    "earliest_recoverable_onset",
+    "earliest_harmful_onset",
+    "earliest_state_contamination_onset",
+    "severity",
+    "recoverability",
+    "quality_tier",
+)
+ACCEPTED = pl.col("quality_tier") != "review_or_unresolved"
+ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # as in the gap: a record without a decision is not anomalous
+READ = {  # released files -> what is read of them
+    f"{ROOT}/*/master_table_all-*-of-*.parquet": "every record",
+    "silver_*_labels.parquet, paper_cut/silver_*_labels.parquet": "the sides of both cuts",
+    typed_file(POOL_FILE): "the calibration pool",
+    f"{BOTH_FILE} (where there is a second pass)": "records of which both passes are sure",
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One release in memory, slim.
+
+    records: COLUMNS and `judge`, a row a trajectory; labels: LabelRow's columns with `cut` and `side`; pool: PoolRow's
+    columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
+    """
+
+    records: pl.DataFrame
+    labels: pl.DataFrame
+    pool: pl.DataFrame
+    both_sure: int | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """Source models in the order of their names."""
+        return sorted(self.records["source_model"].unique())
+
+    @property
+    def positives(self) -> pl.DataFrame:
+        """Accepted anomalous records."""
+        return self.records.filter(ACCEPTED & ANOMALOUS)
+
+    @property
+    def notice(self) -> str | None:
+        """What must be said loudly, else null."""
+        return notice_of(self.records["judge"])
+
+
+def read_corpus(root: Path) -> Corpus:
+    """The release in `root`. WrongUse where it is none, UnreadableInput with the file where one cannot be read."""
+    if not (root / ROOT).is_dir():
+        raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
+    columns = {name: pl.col(name) for name in COLUMNS} | {"judge": pl.col("provenance").struct["judge"]}
+    kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String()}
+    try:
+        files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+        parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]
+        labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
+        pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        said = str(error).partition("\n")[0]
+        raise UnreadableInput(
+            f"{root}: cannot read the release: {said}. Validate the copy, or fetch it anew."
+        ) from error
+    records = pl.concat([pl.DataFrame(schema=kinds), *parts]).sort("source_model", "trajectory_id")
+    return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root))
+
+
+def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
+    """One label file."""
+    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
+    return rows.select(*LabelRow.model_fields, cut=pl.lit(cut), side=pl.lit(side))
+
+
+def both_sure(root: Path) -> int | None:
+    """Lines of both_high_confidence.jsonl; null where there is no second pass."""
+    path = root / BOTH_FILE
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return sum(1 for _ in file)

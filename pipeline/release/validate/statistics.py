@@ -1,0 +1,132 @@
+"""statistics.json, STATISTICS.md and the pictures: computed again from the released files; their identities hold."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from pipeline.errors import OpenClawBenchError
+from pipeline.identities import check
+from pipeline.records.statistics import StatisticsFile
+from pipeline.release.settings import PublishRules
+from pipeline.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp, statistics_of
+from pipeline.release.statistics.files import text as as_text
+from pipeline.release.statistics.own import own_book
+from pipeline.release.validate.card import BROKEN, check_text, leaves, settings, shown
+from pipeline.release.validate.findings import Findings
+from pipeline.reports import plots
+from pipeline.reports.section import Report, Section
+from pipeline.schemas import json_schema
+
+SUMMARY = "dataset_summary.json"
+
+
+def check_statistics(root: Path, findings: Findings) -> None:
+    """Every number, line and picture, beside what the files give."""
+    import pyarrow as pa
+
+    said = read_statistics(root, findings)
+    if said is not None:
+        check_identities(root, said, findings)
+    try:
+        rules = settings(root)
+        want = statistics_of(root, rules)
+    except (*BROKEN, OpenClawBenchError, pa.ArrowException) as error:
+        message = str(error).partition("\n")[0] or type(error).__name__
+        findings.add("statistics", DATA, f"cannot be computed from the files of the release: {message}")
+        return
+    if said is not None:
+        check_numbers(said, want, findings)
+    check_text(root, TEXT, "statistics", as_text(want, rules).decode(), findings)
+    check_pictures(root, want, rules, findings)
+
+
+def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
+    """statistics.json, or null with a finding. The JSON Schema and the record must say the same of it."""
+    try:
+        raw = (root / DATA).read_text(encoding="utf-8")
+        said: dict[str, Any] = json.loads(raw)
+    except (OSError, ValueError) as error:
+        findings.add("statistics", DATA, f"cannot be read: {error}")
+        return None
+    refused = next(Draft202012Validator(json_schema(StatisticsFile)).iter_errors(said), None)
+    try:
+        StatisticsFile.model_validate_json(raw)
+    except ValidationError as error:
+        first = error.errors()[0]
+        findings.add("schema", DATA, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        return None
+    if refused is not None:
+        findings.add("schemas_disagree", DATA, f"{refused.message}: only the JSON Schema refuses it")
+        return None
+    return said
+
+
+def check_identities(root: Path, said: dict[str, Any], findings: Findings) -> None:
+    """What its tables and the summary say of one another."""
+    try:
+        summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
+        book = own_book(said["sections"], summary)
+        contradictions = check(book)
+    except (OSError, ValueError, LookupError, TypeError, StopIteration) as error:
+        findings.add("identities", DATA, f"cannot be compared with {SUMMARY}: {type(error).__name__}: {error}")
+        return
+    findings.checked["identities"] += sum(len(list(group)) for group in (book.sums, book.shares, book.same))
+    for one in contradictions:
+        findings.add("identities", DATA, str(one))
+
+
+def check_numbers(said: dict[str, Any], want: Report, findings: Findings) -> None:
+    """A finding for each number or definition that is not what the files give."""
+    flat_said, flat_want = dict(leaves(said)), dict(leaves(want.data()))
+    for place in sorted(flat_said.keys() | flat_want.keys()):
+        findings.checked["statistics"] += 1
+        if flat_said.get(place) != flat_want.get(place):
+            message = f"{place} is {shown(flat_said.get(place))}, the files give {shown(flat_want.get(place))}"
+            findings.add("statistics", DATA, message)
+
+
+def check_pictures(root: Path, want: Report, rules: PublishRules, findings: Findings) -> None:
+    """Each picture says which numbers it shows; drawn again by the same version of the same library, it is the same."""
+    owed = {}
+    for section in drawn(want):
+        for kind in rules.statistics.pictures:
+            owed[picture_name(section, kind)] = (section, kind)
+    for path in sorted((root / FOLDER).glob("*")):
+        if path.relative_to(root).as_posix() not in owed:
+            findings.add("pictures", path.relative_to(root).as_posix(), "belongs to no table of the statistics")
+    for name, (section, kind) in owed.items():
+        if not (root / name).is_file():
+            findings.add("file_missing", name, "a release owes this file")
+            continue
+        findings.checked["pictures"] += 1
+        said = stamp(section, want)
+        if wrong := picture_is_wrong((root / name).read_bytes(), section, kind, said, findings):
+            findings.add("pictures", name, wrong)
+
+
+def picture_is_wrong(content: bytes, section: Section, kind: str, said: str, findings: Findings) -> str | None:
+    """What is wrong with a picture, else null. `said`: what it must say of itself."""
+    if said.encode() not in content:
+        return "was not drawn from the numbers that the files give"
+    if plots.drawn_by().encode() not in content:
+        findings.checked["pictures_of_another_version"] += 1  # their pixels cannot be compared; what they show is said
+        return None
+    assert section.plot is not None
+    again = plots.pictures(section.plot, [kind], said)[kind]
+    same = again == content if kind == "svg" else pixels(again) == pixels(content)
+    return None if same else "differs from what is drawn from the same numbers"
+
+
+def pixels(content: bytes) -> tuple[Any, ...] | None:
+    """Size and colours of a PNG, however it is compressed; null where it is none."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(content)) as picture:
+            return picture.size, picture.convert("RGBA").tobytes()
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError):
+        return None

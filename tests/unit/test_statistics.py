@@ -1,0 +1,304 @@
+"""Statistics of a release: the paper's own counts give the paper's own percentages, and nothing divides by nothing."""
+
+import json
+import re
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.identities import check
+from pipeline.records.release import LabelRow, Master, PoolRow
+from pipeline.records.statistics import StatisticsFile
+from pipeline.release.notice import RULES_NOTICE, RULES_STAMP
+from pipeline.release.settings import PublishRules
+from pipeline.release.statistics.corpus import COLUMNS, Corpus
+from pipeline.release.statistics.files import statistics_files, text
+from pipeline.release.statistics.onsets import rank
+from pipeline.release.statistics.own import own_book
+from pipeline.release.statistics.statistics import statistics
+from pipeline.reports.section import Report, Section
+from pipeline.reports.write import as_json
+from pipeline.tables import schema
+
+RULES = PublishRules.load()
+KINDS = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String()}
+LABELS = dict(schema(LabelRow)) | {"cut": pl.String(), "side": pl.String()}
+EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
+BLANK: dict[str, Any] = dict.fromkeys(COLUMNS) | {
+    "source_model": "m",
+    "trajectory_id": "t",
+    "num_steps": 4,
+    "event_type_counts": EVENTS | {"read": 3, "reply": 1},
+    "oracle_outcome": "pass",
+    "risk_bucket": "low",
+    "risk_score": 10.0,
+    "slice_label": "pass_low_risk",
+    "is_anomalous": False,
+    "quality_tier": "high_confidence_accepted",
+    "judge": "openai",
+}
+SUBTYPE = "capability_gap_overcommitment"
+ANOMALOUS: dict[str, Any] = {
+    "is_anomalous": True,
+    "anomaly_type_l2": SUBTYPE,
+    "earliest_recoverable_onset": 2,
+    "earliest_harmful_onset": 4,
+    "severity": "low",
+    "recoverability": "recoverable",
+}
+T14 = {
+    "pass_low_risk": (26_541, 84.89),
+    "pass_medium_risk": (2_690, 8.60),
+    "pass_high_risk": (1_904, 6.09),
+    "fail_low_risk": (42, 0.13),
+    "fail_medium_risk": (23, 0.07),
+    "fail_high_risk": (64, 0.20),
+}
+T31 = {
+    "high_confidence_accepted": (29_884, 95.59),
+    "accepted_repaired": (514, 1.64),
+    "review_or_unresolved": (866, 2.77),
+}
+T4 = {
+    "deepseek-r1-bfcl": (5_017, 51),
+    "glm-4.5-air-bfcl": (5_251, 50),
+    "gpt-oss-20b-bfcl": (5_251, 50),
+    "qwen3.5_9b-bfcl": (5_250, 43),
+    "qwen3.6_27b-bfcl": (5_249, 47),
+    "qwen3.6_35b_a3b-bfcl": (5_246, 59),
+}
+
+
+def corpus(rows: list[dict[str, Any]], pool: list[dict[str, Any]] | None = None, labels: int = 0) -> Corpus:
+    """A corpus of these rows, everything else blank; the first `labels` accepted ones stand on the test side."""
+    records = pl.DataFrame([BLANK | row for row in rows], schema=KINDS)
+    sides = [
+        dict.fromkeys(LABELS) | {"source_model": row["source_model"], "anomaly_type_l2": row["anomaly_type_l2"]}
+        for row in records.head(labels).to_dicts()
+    ]
+    same = {"label_status": "accepted", "cut": "default_cut", "side": "test"}
+    return Corpus(
+        records,
+        pl.DataFrame([one | same for one in sides], schema=LABELS),
+        pl.DataFrame([dict.fromkeys(PoolRow.model_fields) | one for one in pool or []], schema=dict(schema(PoolRow))),
+    )
+
+
+def paper() -> Corpus:
+    """31,264 records with exactly T4's, T14's and T31's counts; 2,904 that pass are anomalous, 1,765 of high risk."""
+    slices = [name for name, (count, _) in T14.items() for _ in range(count)]
+    anomalous = {"pass_high_risk": 1_765, "pass_medium_risk": 739, "pass_low_risk": 400}
+    left = dict(anomalous)
+    flags = []
+    for name in slices:
+        flags.append(left.get(name, 0) > 0)
+        left[name] = left.get(name, 0) - 1
+    models = [name for name, (count, _) in T4.items() for _ in range(count)]
+    # Interleaved, so that no table is a copy of another; review takes records that are not anomalous.
+    order = [number * 7919 % len(slices) for number in range(len(slices))]
+    slices, flags = [slices[n] for n in order], [flags[n] for n in order]
+    tiers: list[str] = []
+    need = {"review_or_unresolved": 866, "accepted_repaired": 514}
+    for flag in flags:
+        tier = next((name for name, count in need.items() if count and not flag), "high_confidence_accepted")
+        need[tier] = need.get(tier, 0) - 1
+        tiers.append(tier)
+    plain = pl.DataFrame([BLANK], schema=KINDS)
+    records = plain[[0] * len(slices)].with_columns(
+        source_model=pl.Series(models),
+        slice_label=pl.Series(slices),
+        oracle_outcome=pl.Series(slices).str.slice(0, 4),
+        risk_bucket=pl.Series(slices).str.split("_").list.get(1),
+        is_anomalous=pl.Series(flags),
+        quality_tier=pl.Series(tiers),
+        anomaly_type_l2=pl.Series([SUBTYPE if flag else None for flag in flags]),
+    )
+    pool = [
+        {"source_model": name, "slice_label": slice_label}
+        for number, name in enumerate(one for one, (_, count) in T4.items() for _ in range(count))
+        for slice_label in [("pass_low_risk", "pass_medium_risk", "pass_high_risk")[number % 3]]
+    ]
+    return Corpus(records, pl.DataFrame(schema=LABELS), corpus([], pool).pool)
+
+
+def made(some: Corpus) -> tuple[Report, dict[str, Section]]:
+    report = statistics(some, RULES.statistics)
+    return report, {section.name: section for section in report.sections}
+
+
+def by(section: Section) -> dict[Any, dict[str, Any]]:
+    return {row[next(iter(row))]: row for row in section.rows}
+
+
+def summary(some: Corpus) -> dict[str, Any]:
+    """dataset_summary.json of a corpus, counted here in another way."""
+    rows = some.records.to_dicts()
+    accepted = [row for row in rows if row["quality_tier"] != "review_or_unresolved"]
+    gap = {}
+    for base, column, value in [
+        ("passing", "oracle_outcome", "pass"),
+        ("pass_high_risk", "slice_label", "pass_high_risk"),
+    ]:
+        own = [row for row in rows if row[column] == value]
+        gap[base] = len(own)
+        gap[f"{base}_anomalous"] = sum(bool(row["is_anomalous"]) for row in own)
+        gap[f"{base}_accepted"] = sum(row[column] == value for row in accepted)
+    slices = [row["slice_label"] for row in rows]
+    return {
+        "totals": {
+            "trajectories": len(rows),
+            "anomalous_accepted": sum(bool(row["is_anomalous"]) for row in accepted),
+        },
+        "outcome_process_gap": gap,
+        "slice_label": {name: slices.count(name) for name in set(slices) if name},
+        "event_type": {name: sum(row["event_type_counts"][name] for row in rows) for name in EVENTS},
+    }
+
+
+def contradictions(some: Corpus) -> list[str]:
+    data = json.loads(as_json(made(some)[0].data()))
+    return [str(one) for one in check(own_book(data["sections"], summary(some)))]
+
+
+def test_the_papers_counts_give_the_papers_percentages() -> None:
+    some = paper()
+    report, found = made(some)
+    facts = found["gap"].facts | found["slices"].facts
+    assert (facts["passing_trajectories"], facts["passing_anomalous"]) == (31_135, 2_904)
+    assert (facts["pass_high_risk_trajectories"], facts["pass_high_risk_anomalous"]) == (1_904, 1_765)
+    percent = {name: round(100 * share, 2) for name, share in facts.items() if name.endswith("share")}
+    assert percent["passing_anomalous_share"] == 9.33
+    assert percent["pass_high_risk_anomalous_share"] == 92.70
+    assert percent["passing_that_are_high_risk_share"] == 6.12
+    assert percent["high_risk_that_are_passing_share"] == 96.75
+    assert percent["passing_low_share"] < 9.33 < percent["passing_high_share"] < percent["passing_low_share"] + 0.7
+    for name, table in {"slices": T14, "quality_tiers": T31}.items():
+        rows = by(found[name])
+        assert {one: (rows[one]["trajectories"], round(100 * rows[one]["share"], 2)) for one in table} == table
+    models = by(found["source_models"])
+    assert {name: (models[name]["trajectories"], models[name]["calibration"]) for name in T4} == T4
+    assert [(row["count"], round(100 * row["share"], 2)) for row in found["calibration_pool"].rows] == [
+        (100, 33.33), (100, 33.33), (100, 33.33), (300, 100.0),
+    ]  # fmt: skip
+    assert by(found["partitions"])["corpus"]["size"] == 31_264
+    assert contradictions(some) == []
+    StatisticsFile.model_validate(report.data())
+
+
+def test_an_interval_is_the_one_that_is_named() -> None:
+    """Wilson 9/65 and Clopper-Pearson 9/65, from the textbook formulas."""
+    rows = [ANOMALOUS] * 9 + [{}] * 56
+    _, wilson = made(corpus(rows))
+    z, p, n = 1.959963984540054, 9 / 65, 65
+    middle, half = (p + z * z / (2 * n)), z * (p * (1 - p) / n + z * z / (4 * n * n)) ** 0.5
+    row = wilson["gap"].rows[0]
+    assert row["low_share"] == pytest.approx((middle - half) / (1 + z * z / n), abs=1e-6)
+    assert row["high_share"] == pytest.approx((middle + half) / (1 + z * z / n), abs=1e-6)
+    assert "Wilson's score intervals of 95 %" in wilson["gap"].about
+    exact = RULES.statistics.model_copy(update={"interval": "exact"})
+    other = statistics(corpus(rows), exact).sections[0]
+    assert "exact intervals (Clopper and Pearson) of 95 %" in other.about
+    assert other.rows[0]["low_share"] < row["low_share"]
+
+
+def test_the_gap_of_each_scope_counts_what_it_says() -> None:
+    rows = [
+        {"subset": "s", **ANOMALOUS},
+        {"subset": "s", "is_anomalous": None, "quality_tier": "review_or_unresolved"},
+        {"source_model": "n", "slice_label": "pass_high_risk", "risk_bucket": "high", **ANOMALOUS}
+        | {"quality_tier": "review_or_unresolved"},
+        {"source_model": "n", "oracle_outcome": "fail", "slice_label": "fail_low_risk", **ANOMALOUS},
+        {"source_model": "n", "oracle_outcome": None, "slice_label": None},
+    ]
+    some = corpus(rows)
+    gap = {(row["scope"], row["name"]): row for row in made(some)[1]["gap"].rows}
+    columns = ("trajectories", "undecided", "anomalous", "accepted", "accepted_anomalous")
+
+    def counts(*scope: str) -> tuple[int, ...]:
+        return tuple(gap[scope[0], scope[1]][column] for column in columns)
+
+    assert counts("all", "all") == (3, 1, 2, 1, 1)
+    assert counts("slice", "pass_high_risk") == (1, 0, 1, 0, 0)
+    assert counts("source_model", "n") == (1, 0, 1, 0, 0)
+    assert counts("source_model, pass_high_risk", "m") == (0, 0, 0, 0, 0)
+    assert counts("subset", "s") == (2, 1, 1, 1, 1)
+    assert counts("subset", "no_subset") == (1, 0, 1, 0, 0)
+    assert gap["slice", "pass_high_risk"]["accepted_share"] is None
+    assert contradictions(some) == []
+
+
+BARE = {
+    "no session": [],
+    "no outcome": [{"oracle_outcome": None, "slice_label": None, "judge": None}],
+    "one model, nothing anomalous": [{}],
+    "no severity, no onset": [ANOMALOUS | {"severity": None, "earliest_recoverable_onset": None}],
+}
+
+
+@pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
+def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, Any]]) -> None:
+    some = corpus(rows)
+    report, found = made(some)
+    StatisticsFile.model_validate_json(as_json(report.data()))
+    assert not re.search(r"\bnan\b", text(report, RULES).decode(), re.IGNORECASE)
+    assert contradictions(some) == []
+    if not some.records.filter(pl.col("oracle_outcome") == "pass").height:
+        assert {row["anomalous_share"] for row in found["gap"].rows} == {None}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
+def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]) -> None:
+    assert len(statistics_files(made(corpus(rows))[0], RULES)) == 9
+
+
+@pytest.mark.slow
+def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
+    for judge, said in (("rules", True), ("openai", False)):
+        report, found = made(corpus([ANOMALOUS | {"judge": judge}]))
+        page = text(report, RULES).decode()
+        assert (RULES_NOTICE in page) == said
+        drawn = [section.plot() for section in found.values() if section.plot]
+        assert len(drawn) == 7
+        assert {(one.get_suptitle() == RULES_STAMP) for one in drawn} == {said}
+
+
+@pytest.mark.slow
+def test_pictures_are_the_same_every_time_and_say_what_they_show() -> None:
+    report, _ = made(corpus([ANOMALOUS, {}]))
+    first, second = statistics_files(report, RULES), statistics_files(made(corpus([ANOMALOUS, {}]))[0], RULES)
+    assert first == second
+    assert sorted(first) == [
+        "STATISTICS.md", "statistics.json", *(f"statistics/{name}.png" for name in
+        ("event_categories", "gap", "onset_steps", "quality_tiers", "severity", "slices", "subtypes")),
+    ]  # fmt: skip
+    assert b"statistics.json gap sha256:" in first["statistics/gap.png"]
+
+
+def test_onsets_by_step_and_by_part() -> None:
+    rows = [ANOMALOUS | {"earliest_recoverable_onset": step, "num_steps": 40} for step in (1, 6, 7, 30, 31, 40)]
+    rows.append(ANOMALOUS | {"earliest_recoverable_onset": 1, "num_steps": 1})
+    _, found = made(corpus(rows))
+    steps = {row["steps"]: row["trajectories"] for row in found["onset_steps"].rows if row["trajectories"]}
+    assert steps == {"1": 2, "6–7": 2, "21–30": 1, "31 or later": 2}
+    assert [row["trajectories"] for row in found["onset_parts"].rows] == [4, 0, 1, 2]
+    assert found["onset_parts"].facts == {"of_one_step": 1}
+    row = by(found["onsets"])["earliest_recoverable_onset"]
+    assert [row[name] for name in ("known", "first", "median", "ninth_decile", "last")] == [7, 1, 7, 40, 40]
+
+
+@given(st.lists(st.integers(1, 60), min_size=1, max_size=40), st.integers(0, 10))
+def test_a_rank_is_the_smallest_value_with_so_many_at_or_below(values: list[int], part: int) -> None:
+    found = rank(sorted(values), part, 10)
+    enough = [one for one in sorted(values) if sum(other <= one for other in values) * 10 >= part * len(values)]
+    assert found == enough[0]
+
+
+def test_support_on_the_test_side_is_counted_by_subtype() -> None:
+    _, found = made(corpus([ANOMALOUS] * 3 + [{}], labels=2))
+    row = by(found["subtypes"])[SUBTYPE]
+    assert (row["trajectories"], row["default_cut_test"], row["paper_cut_test"]) == (3, 2, 0)
