@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pipeline.judge.language_model import Asking
 
 JUDGES = ("rules", "openai")
-FREE = Price(0.0, 0.0, 0.0)
+FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
+STATED = "as stated with --price-in and --price-out"
 
 
 def make_judge(
@@ -89,7 +90,8 @@ def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
     stated = (settings.price_in, settings.price_out)
     if None in stated and listed is None:
         raise WrongUse(
-            f"model {model} is in no price table. Give --price-in and --price-out, USD for a million tokens."
+            f"model {model}: nobody says what it costs, and without a price no budget holds. Give --price-in and "
+            "--price-out, USD for a million tokens."
         )
     price = listed or FREE
     fresh = price.input if settings.price_in is None else settings.price_in
@@ -98,6 +100,7 @@ def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
         input=fresh,
         cached=cached if settings.price_cached is None else settings.price_cached,
         output=price.output if settings.price_out is None else settings.price_out,
+        source=price.source if stated == (None, None) else STATED,
     )
 
 

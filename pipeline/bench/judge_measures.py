@@ -42,6 +42,10 @@ class Reader:
         """Null where it is an object."""
         return None if "verdict" in json.loads(text) else Complaint("schema", "verdict")
 
+    def gist(self, question: Question, finish: str, text: str) -> str:
+        """Its verdict."""
+        return str(json.loads(text)["verdict"])
+
 
 class Questions:
     """A shard of questions, made as they are needed."""
@@ -51,7 +55,7 @@ class Questions:
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of JudgeRequest, as far as asking reads them."""
-        return [{"request_sha256": f"{number:064x}"} for number in range(self.start, self.stop)]
+        return [{"request_sha256": f"{number:064x}", "fits": True} for number in range(self.start, self.stop)]
 
     def questions(self, rows: list[dict[str, Any]]) -> Iterator[Question]:
         """A question a row."""

@@ -26,16 +26,19 @@ def show(
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        rows = dry_run(folder, chosen, verb, progress, annotation_pass)
+        rows, price = dry_run(folder, chosen, verb, progress, annotation_pass)
     if json_out:
-        print(json.dumps(as_data(rows), indent=1))
+        print(json.dumps(as_data(rows, price), indent=1))
     else:
-        print_plan(rows, output())
+        print_plan(rows, price, output())
 
 
-def dry_run(data: DataFolder, chosen: Settings, verb: str, progress: Progress, annotation_pass: int) -> list[StagePlan]:
-    """What the verb would still ask; nothing where the ledger has every answer. Stages before the first question are
-    brought up to date, for they say what is asked; nothing is sent, and the judge is not remembered."""
+def dry_run(
+    data: DataFolder, chosen: Settings, verb: str, progress: Progress, annotation_pass: int
+) -> tuple[list[StagePlan], Price]:
+    """What the verb would still ask, and at what price; nothing where the ledger has every answer. Stages before the
+    first question are brought up to date, for they say what is asked; nothing is sent, and the judge is not
+    remembered."""
     priced: list[tuple[LanguageModelJudge, Price]] = []
 
     def planner(judge: Judge | None) -> Judge:
@@ -50,23 +53,24 @@ def dry_run(data: DataFolder, chosen: Settings, verb: str, progress: Progress, a
     except Planned as found:
         judge, price = priced[-1]
         estimate = judge.rules.estimate
-        return plan(found, Averages.of(judge, estimate), estimate, price)
+        return plan(found, Averages.of(judge, estimate), estimate, price), price
     finally:
         if layout:
             data.save_layout(layout)
-    return []
+    return [], priced[-1][1]
 
 
-def as_data(rows: list[StagePlan]) -> dict[str, Any]:
-    """The plan as plain data."""
+def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
+    """The plan as plain data; the price is USD for a million tokens."""
     return {
+        "price": asdict(price),
         "stages": [asdict(row) for row in rows],
         "calls": sum(r.calls for r in rows),
         "usd": sum(r.usd for r in rows),
     }
 
 
-def print_plan(rows: list[StagePlan], console: Console) -> None:
+def print_plan(rows: list[StagePlan], price: Price, console: Console) -> None:
     """The plan for people."""
     if not rows:
         console.print("nothing would be asked: the ledger has every answer")
@@ -78,6 +82,10 @@ def print_plan(rows: list[StagePlan], console: Console) -> None:
     )
     console.print(table("Nothing was sent", names, cells))
     console.print(f"together about {sum(r.calls for r in rows)} calls, {sum(r.usd for r in rows):.4f} USD")
+    console.print(
+        f"at {price.input:g} USD for a million prompt tokens ({price.cached:g} cached) and {price.output:g} for a "
+        f"million tokens of answers: {price.source}"
+    )
     console.print("without discounts for cached prompts, corrective questions and calls that have to be repeated")
 
 

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -16,7 +17,7 @@ PLAIN_EVERY_S = 10.0
 
 
 def said(tally: Tally) -> str:
-    """One line: done of all, rate, time left, money, what went wrong."""
+    """One line: done of all, rate, time left, money, what went wrong, what this run's answers say."""
     seconds = max(time.monotonic() - tally.started, 0.001)
     rate = tally.calls / seconds
     left = (tally.total - tally.done) / rate if rate else 0.0
@@ -24,8 +25,14 @@ def said(tally: Tally) -> str:
     parts += [f"{rate:.1f}/s", f"{left:.0f} s left"] if tally.calls and tally.done < tally.total else []
     parts += [f"{tally.usd:.4f} USD", f"{tally.tokens} tokens ({tally.cached_tokens} cached)"] if tally.calls else []
     counts = {"asked again": tally.asked_again, "failures": tally.failures, "given up": tally.unanswered}
+    counts["too long, not sent"] = tally.too_long
     parts += [f"{count} {name}" for name, count in counts.items() if count]
-    return ", ".join(parts)
+    return "; ".join([", ".join(parts), *([counted(tally.gists)] if tally.gists else [])])
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Names with their numbers, the most frequent first."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 class Progress:
@@ -69,3 +76,8 @@ class Progress:
         """A stage is up to date."""
         if not self.quiet and report.redone:
             self.console.print(f"{report.stage}: {report.redone} of {report.shards} shards, {report.seconds:.1f} s")
+
+    def tiers(self, counts: Mapping[str, int]) -> None:
+        """How many trajectories each quality tier has, as soon as that is decided."""
+        if not self.quiet:
+            self.console.print(f"tiers: {counted(counts)}", highlight=False)

@@ -22,6 +22,7 @@ from pipeline.judge.protocol import Judge
 from pipeline.judge.tally import Tally
 from pipeline.judges import make_judge
 from pipeline.records.base import Record
+from pipeline.records.fulltax import Annotation
 from pipeline.records.session import FileOutcome
 from pipeline.release.publish import publish
 from pipeline.rules.base import CHOSEN
@@ -96,14 +97,23 @@ def bring(
         if annotation_pass == 1:
             refuse_stale(run, stages)
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
+        decided = {one.name: one.writes[0] for one in stages if issubclass(one.writes[0], Annotation)}
         reports = []
         for report in run.bring(stages, progress.shard):
             progress.stage(report)
+            if report.redone and (table := decided.get(report.stage)):
+                progress.tiers(tiers(run, table))
             reports.append(report)
         released = publish(data, run.keys) if verb == "release" and settings.shard is None else None
         tables = Tables(run)
         files = tables[FileOutcome].collect()
         return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
+
+
+def tiers(run: Run, annotation: type[Record]) -> dict[str, int]:
+    """Quality tier -> trajectories, of a pass."""
+    table = Tables(run)[annotation].select("quality_tier").collect()
+    return dict(table["quality_tier"].value_counts().iter_rows())
 
 
 def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:

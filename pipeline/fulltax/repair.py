@@ -30,6 +30,7 @@ from pipeline.stage import stage
 from pipeline.tables import from_records
 
 REVIEW = "review_or_unresolved"
+UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 
 
 @dataclass(frozen=True)
@@ -106,8 +107,7 @@ def conclude(
     if unread := next((one for one in given.values() if one and one["outcome"] != "parsed"), None):
         if given["b1"] and given["b1"]["answer"]:
             draft.take_b1(StageB1.model_validate(given["b1"]["answer"]))
-        missing = unread["failure"] == "missing_fields"
-        return "missing_structural_fields" if missing else "truncation_or_parse_failure", []
+        return UNREAD.get(unread["failure"], "truncation_or_parse_failure"), []
     triage = StageA.model_validate(given["a"]["answer"])
     if triage.route_label == "review":
         return "stage_a_review", []

@@ -34,6 +34,7 @@ def request(
         "prompt_version": f"{prompt.stage}/{prompt.version}",
         "prompt_sha256": prompt.sha256,
         "packet_sha256": packet["packet_sha256"],
+        "fits": packet["fits"],
         "previous": earlier,
         "request_sha256": sha256_text(json.dumps(parts)),
     }

@@ -47,6 +47,7 @@ def question(row: dict[str, Any], material: str, prompt: str) -> Question:
         trajectory_id=row["trajectory_id"],
         packet_sha256=row["packet_sha256"],
         request_sha256=row["request_sha256"],
+        fits=row["fits"],
     )
 
 

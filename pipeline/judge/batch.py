@@ -125,6 +125,7 @@ class BatchRun:
             complaint = task.complaint(last)
         self.ledger.settle(task.id, first.key, last.key, complaint or "read")
         self.tally.done += 1
+        self.tally.gists[task.gist(last)] += 1
         return None
 
     async def submit(self, requests: list[tuple[Task, ChatRequest, bytes | None]]) -> int:

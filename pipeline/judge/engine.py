@@ -20,6 +20,7 @@ from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
 from pipeline.judge.protocol import Question
 from pipeline.judge.retrying import Breaker, Patience
+from pipeline.judge.slots import Slots
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Endpoint, Passing, Received, Refusal, Transport, shown
 from pipeline.judge.way import Way
@@ -42,6 +43,7 @@ class Task:
     id: bytes  # under which it is settled
     first: ChatRequest
     complaint: Callable[[Stored], str | None]  # the outcome where an answer cannot be used, else null
+    gist: Callable[[Stored], str]  # a word for what an answer says
     second: Callable[[Stored], ChatRequest | None]  # null where asking again is no use
     is_new: bool  # no answer to the first request was there when the task was made
 
@@ -72,7 +74,7 @@ class Engine:
         self.patience = Patience(rules.retry)
         self.breaker = Breaker(concurrency, rules.retry)
         waiting = max(LEAST_WAITING, concurrency // SHARE_WAITING)
-        self.slots = asyncio.Semaphore(concurrency)
+        self.slots = Slots(concurrency, rules.adapt)
         self.unacknowledged = asyncio.Semaphore(concurrency + waiting)  # sent, and no durable answer yet
         self.ready = asyncio.Semaphore(concurrency + 2 * waiting)  # with an intent
         self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY + 2 * waiting)
@@ -141,6 +143,7 @@ class Engine:
             complaint = task.complaint(last)
         self.ledger.settle(task.id, first.key, last.key, complaint or "read")
         self.tally.done += 1
+        self.tally.gists[task.gist(last)] += 1
 
     async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
         """The endpoint's answer to a request, once it is durable."""
@@ -221,12 +224,15 @@ class Engine:
                 await self.nap(seconds)
                 await self.limits.turn(tokens, self.nap)
             attempts[0] += 1
+            sent_at = time.monotonic()
             try:
                 received = await self.transport.send(body)
             except Passing as failure:
+                self.slots.failed(failure, sent_at)
                 await self.note(failure, task.question, request)
                 raise
             self.breaker.answered()
+            self.slots.answered()
             self.limits.learn(received.headers)
             return received
 

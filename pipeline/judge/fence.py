@@ -1,17 +1,17 @@
 """Fence: the delimited block in which untrusted material stands in a prompt, and which it cannot close (own choice)."""
 
 import re
+from functools import cache
 
 from pipeline.canonical import sha256_text
+from pipeline.rules.fence import FenceRules
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 RAW_CONTROL = [chr(code) for code in range(0x20)]  # JSON text without layout holds none
 # What is written out: control characters and line ends that JSON lets stand in a string, and the places where a chat
-# template's own tokens begin, so that a server that looks for them in messages finds none in the material. One pattern
-# each, for a pattern that begins with a plain character is found ten times as fast.
+# template's own tokens begin (rules/fence.toml), so that a server that looks for them in messages finds none in the
+# material.
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
-ANGLE = re.compile(r"<(?=[|\uff5c]|/?s>|/?(?:start|end)_of_turn>)")
-SQUARE = re.compile(r"\[(?=/?INST\])")
 
 
 def delimited(material_json: str, name: str = "PACKET") -> str:
@@ -29,13 +29,18 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
         place = material_json.index(found[0])
         raise ValueError(f"material is not JSON on one line: control character {found[0]!r} at {place}")
     fence = fence_of(name, material_json)
-    patterns = [ANGLE] if material_json.isascii() and "\x7f" not in material_json else [ANGLE, CONTROL]
-    if "INST]" in material_json:
-        patterns.append(SQUARE)
     inside = material_json
-    for pattern in patterns:
+    if not material_json.isascii() or "\x7f" in material_json:
+        inside = CONTROL.sub(written_out, inside)
+    for pattern in tokens().patterns:
         inside = pattern.sub(written_out, inside)
     return f"BEGIN {name} {fence}\n{inside}\nEND {name} {fence}"
+
+
+@cache
+def tokens() -> FenceRules:
+    """Beginnings of tokens, read once."""
+    return FenceRules.load()
 
 
 def written_out(found: re.Match[str]) -> str:

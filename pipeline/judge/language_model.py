@@ -86,7 +86,10 @@ class LanguageModelJudge:
 
     # ------------------------------------------------------------------------------------------------------ looking up
     def ask(self, question: Question) -> Reply:
-        """The answer that stands for a question. NotAnswered where the ledger has none."""
+        """The answer that stands for a question: the ledger's, or that the packet is too long, which was not sent then.
+        NotAnswered where the ledger has none."""
+        if not question.fits:
+            return Reply("", NO_TOKENS, 0.0, None, "too_long")
         row = self.looked_up().execute(
             "select first, last from settled where question = ?", (self.question_id(question.request_sha256),)
         )
@@ -200,7 +203,7 @@ class LanguageModelJudge:
                 raise stopped[0]
 
         def tasks() -> Iterator[list[Task]]:
-            tally.done = 0
+            tally.done = tally.too_long = 0
             return self.tasks(parts, ledger, tally)
 
         budget = self.budget(asking, price, ledger)
@@ -218,6 +221,9 @@ class LanguageModelJudge:
         """What has no answer yet, a few at a time; material is read for these questions alone."""
         for part in parts:
             rows = part.rows()
+            tally.too_long += sum(not row["fits"] for row in rows)
+            tally.done += sum(not row["fits"] for row in rows)
+            rows = [row for row in rows if row["fits"]]
             ids = [self.question_id(row["request_sha256"]) for row in rows]
             known = ledger.settled(ids)
             tally.done += len(known)
@@ -236,6 +242,7 @@ class LanguageModelJudge:
             id=self.question_id(question.request_sha256),
             first=ask(messages),
             complaint=lambda kept: self.outcome(question, kept),
+            gist=lambda kept: self.gist(question, kept),
             second=lambda kept: self.second(question, messages, kept),
             is_new=True,
         )
@@ -250,6 +257,11 @@ class LanguageModelJudge:
         reply = reply_of(kept)
         complaint = self.reader.complaint(question, reply.finish, reply.text)
         return complaint.outcome if complaint else None
+
+    def gist(self, question: Question, kept: Stored) -> str:
+        """A word for what an answer says."""
+        reply = reply_of(kept)
+        return self.reader.gist(question, reply.finish, reply.text)
 
     def second(self, question: Question, messages: list[dict[str, str]], kept: Stored) -> ChatRequest | None:
         """The corrective request; null where asking again is no use."""

@@ -51,17 +51,19 @@ class Planner:
 
     def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
         """Count what has no answer. Raises Planned where there is something."""
-        answered = request_bytes = 0
+        answered = unsent = request_bytes = 0
         letter = ""
         for part in parts:
             rows = part.rows()
-            open_rows = [row for row in rows if not self.judge.has_answer(row["request_sha256"])]
-            answered += len(rows) - len(open_rows)
+            open_rows = [row for row in rows if row["fits"] and not self.judge.has_answer(row["request_sha256"])]
+            fitting = sum(row["fits"] for row in rows)
+            unsent += len(rows) - fitting
+            answered += fitting - len(open_rows)
             for question in part.questions(open_rows) if open_rows else ():
                 letter = question.stage
                 request_bytes += self.judge.request(question, messages_of(question)).bytes
-        if answered < total:
-            raise Planned(letter, total, answered, request_bytes)
+        if answered + unsent < total:
+            raise Planned(letter, total - unsent, answered, request_bytes)
 
     def ask(self, question: Question) -> Reply:
         """The ledger's answer."""

@@ -20,6 +20,7 @@ class Question:
     trajectory_id: str = ""
     packet_sha256: str = ""
     request_sha256: str = ""  # digest of everything that decides the answer, but for the judge
+    fits: bool = True  # false: the packet is longer than what may be sent
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,10 @@ class Reader(Protocol):
 
     def complaint(self, question: Question, finish: str, text: str) -> Complaint | None:
         """Why the answer cannot be used; null where it can."""
+        ...
+
+    def gist(self, question: Question, finish: str, text: str) -> str:
+        """A word for what the answer says, to be counted while a stage is asked; its outcome where it can't be used."""
         ...
 
 

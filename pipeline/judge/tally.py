@@ -1,6 +1,7 @@
 """How far the asking of a stage is."""
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 
 
@@ -15,6 +16,8 @@ class Tally:
     asked_again: int = 0  # corrective questions among them
     failures: int = 0  # of transport
     unanswered: int = 0  # questions that were given up
+    gists: Counter[str] = field(default_factory=Counter)  # what the answers of this run say -> how many
+    too_long: int = 0  # questions that are not sent, for their packets are too long
     usd: float = 0.0
     tokens: int = 0
     cached_tokens: int = 0

@@ -152,6 +152,7 @@ class JudgeRequest(Keyed):
     prompt_version: str
     prompt_sha256: str
     packet_sha256: str
+    fits: bool  # false: the packet is longer than what may be sent, even shortened
     previous: str | None
     request_sha256: str
 

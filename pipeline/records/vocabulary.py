@@ -97,6 +97,7 @@ QualityTier = Literal["high_confidence_accepted", "accepted_repaired", "review_o
 ReviewCause = Literal[
     "truncation_or_parse_failure",
     "missing_structural_fields",
+    "too_long",
     "malformed_span",
     "subtype_contradiction",
     "unsupported_onset_with_other_issues",

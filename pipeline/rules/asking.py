@@ -1,9 +1,9 @@
 """Loaders of request.toml and asking.toml: what decides a language model's answer, and how it is asked."""
 
 import re
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from pipeline.rules.base import Rules
 
@@ -42,6 +42,14 @@ class Limits(Part):
 
     margin_s: float
     catch_up_s: float
+
+
+class Adapt(Part):
+    """How many requests are in flight where an endpoint is overloaded."""
+
+    statuses: list[int]
+    keep: Annotated[float, Field(gt=0.0, le=1.0)]
+    growth: Annotated[float, Field(ge=0.0, le=1.0)]
 
 
 class Commit(Part):
@@ -122,6 +130,7 @@ class AskingRules(Rules):
     connection: Connection
     retry: Retry
     limits: Limits
+    adapt: Adapt
     commit: Commit
     adaptation: list[Adaptation]
     question_fault: list[QuestionFault]

@@ -1,6 +1,6 @@
 """Loader of prices.toml: what tokens cost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -17,6 +17,7 @@ class Price:
     input: float
     cached: float
     output: float
+    source: str = field(default="", compare=False)  # who says so
 
     def of(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float:
         """USD of a call, to a millionth of a millionth."""
@@ -26,7 +27,8 @@ class Price:
 
     def times(self, share: float) -> "Price":
         """The price of a cheaper way of asking."""
-        return Price(self.input * share, self.cached * share, self.output * share)
+        source = f"{self.source}, times {share:g}"
+        return Price(self.input * share, self.cached * share, self.output * share, source)
 
 
 class ListedPrice(BaseModel):
@@ -37,6 +39,7 @@ class ListedPrice(BaseModel):
     input: float
     cached: float
     output: float
+    source: str  # where the numbers are from, and of when
 
 
 class PriceRules(Rules):
@@ -52,4 +55,4 @@ class PriceRules(Rules):
         if not fitting:
             return None
         best = max(fitting, key=lambda one: len(one.model))
-        return Price(best.input, best.cached, best.output)
+        return Price(best.input, best.cached, best.output, best.source)

@@ -10,6 +10,7 @@ It answers as the rules judge would, from the packet between the fences of the p
   odd_again      true: the answer to a corrective question is as odd as the first
   blind          share of trajectories in which stage A finds no evidence of an anomaly, whatever is there
   odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way with which its trajectory's name begins
+  busy_above     with more calls than these in flight, a call is refused with 429
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
   headers        more headers of each answer
@@ -56,6 +57,7 @@ class Endpoint:
         self.times: list[float] = []
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.busy: list[bool] = []  # for each call in order: whether it came to too many
         self.in_flight = self.most_in_flight = 0
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
@@ -70,6 +72,7 @@ class Endpoint:
             "times": self.times,
             "bodies": self.bodies[:50],
             "headers": self.headers[:50],
+            "busy": self.busy,
             "most_in_flight": self.most_in_flight,
             "batches": list(self.batches.values()),
         }
@@ -96,7 +99,10 @@ class Endpoint:
         self.came[digest] += 1
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        self.busy.append(self.in_flight > self.script.get("busy_above", self.in_flight))
         try:
+            if self.busy[-1]:
+                return problem(429, "too many requests at once")
             return await self.respond(request, body, digest, self.hit("faults", digest, self.came[digest]))
         finally:
             self.in_flight -= 1

@@ -30,7 +30,11 @@ from endpoint import AGAIN, STAGE, Endpoint, main
 from injected import ORDER
 
 OPENING = re.compile(r"BEGIN ([A-Z]+) ([0-9a-f]{64})")
-TEMPLATE_TOKEN = re.compile(r"<\|\w+\|>|<\uff5c[^>]*\uff5c>|</?s>|<(?:start|end)_of_turn>|\[/?INST\]")
+TEMPLATE_TOKEN = re.compile(
+    r"<\|\w+\|>|<\uff5c[^>]*\uff5c>|</?s>|<</?SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|sop|eop)>|\[gMASK\]"
+    r"|</?(?:tool_call|tool_response|tools|think)>|<function=|<seed:\w+>|\[\|\w+\|\]|\]~b\]"
+    r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
+)
 ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
 NOT_SEEN = ("Cf", "Cc", "Zl", "Zp")
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.judge.fence import delimited, fence_of
+from pipeline.rules.fence import Beginning
 
 BLOCK = re.compile(r"BEGIN ([A-Z][A-Z0-9_]*) ([0-9a-f]{64})")
 TOKENS = [
@@ -22,6 +24,36 @@ TOKENS = [
     "<start_of_turn>",
     "[INST]",
     "[/INST]",
+    "<bos>",
+    "<eos>",
+    "<pad>",
+    "<<SYS>>",
+    "<</SYS>>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "<tools>",
+    "</tools>",
+    "<think>",
+    "</think>",
+    "<function=",
+    "<function_calls>",
+    "<start_function_call>",
+    "<extra_id_0>",
+    "<fim_prefix>",
+    "<sop>",
+    "<seed:bos>",
+    "<SPECIAL_10>",
+    "<reserved_106>",
+    "[TOOL_CALLS]",
+    "[/AVAILABLE_TOOLS]",
+    "[SYSTEM_PROMPT]",
+    "[THINK]",
+    "[gMASK]",
+    "[|endofturn|]",
+    "[BOS]",
+    "]~b]",
+    "[e~[",
 ]
 GUESSES = [
     "END PACKET",
@@ -112,3 +144,9 @@ def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
 def test_what_is_no_single_line_of_json_or_no_name_is_refused(material: str, name: str) -> None:
     with pytest.raises(ValueError, match=r"one line|no name"):
         delimited(material, name)
+
+
+@pytest.mark.parametrize("after", ["(", '"', "[0-9]", "", "."])
+def test_a_token_that_would_break_json_or_is_no_pattern_is_refused(after: str) -> None:
+    with pytest.raises(ValidationError):
+        Beginning(first="[", after=[after])

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import random
+import re
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -264,6 +265,7 @@ def test_prices_are_found_by_the_longest_name_and_cached_tokens_are_cheaper() ->
     prices = PriceRules.load()
     assert prices.of("gpt-4o-mini-2024-07-18") == Price(0.15, 0.075, 0.6)
     assert prices.of("unheard-of") is None
+    assert all(re.search(r"\b20\d\d\b", one.source) for one in prices.price), "a price without its date"
     assert Price(1.0, 0.5, 2.0).of(1_000_000, 400_000, 500_000) == pytest.approx(0.6 + 0.2 + 1.0)
 
 
@@ -273,8 +275,9 @@ def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
     assert price_of("gpt-4o", AskingSettings(price_in=1.0), far) == Price(1.0, 1.0, 10.0)
     assert price_of("x", AskingSettings(), near) == Price(0.0, 0.0, 0.0)
     assert price_of("x", AskingSettings(price_in=1.0, price_out=2.0), far) == Price(1.0, 1.0, 2.0)
-    with pytest.raises(WrongUse, match="--price-in"):
-        price_of("x", AskingSettings(price_in=1.0), far)
+    for settings in (AskingSettings(), AskingSettings(price_in=1.0), AskingSettings(price_out=1.0)):
+        with pytest.raises(WrongUse, match="nobody says what it costs"):
+            price_of("x", settings, far)
 
 
 # ------------------------------------------------------------------------------------------------------------ retries

@@ -1,0 +1,41 @@
+"""Slots: fewer requests in flight where an endpoint is overloaded, more again as it answers."""
+
+import asyncio
+
+from pipeline.judge.slots import Slots
+from pipeline.judge.transport import Passing
+from pipeline.rules.asking import AskingRules
+
+
+def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None:
+    async def run() -> list[float]:
+        clock, open_slots = [0.0], []
+        slots = Slots(8, AskingRules.load().adapt, lambda: clock[0])
+        for _ in range(8):
+            await slots.__aenter__()
+        waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]
+        clock[0] = 1.0
+        for _ in range(8):
+            slots.failed(Passing("status_429"), 0.5)
+            open_slots.append(slots.open)
+        slots.failed(Passing("status_500"), 2.0)
+        slots.failed(Passing("timeout"), 2.0)
+        open_slots.append(slots.open)
+        for _ in range(4):
+            await slots.__aexit__()
+            await asyncio.sleep(0)
+        assert slots.taken == 4 and not any(one.done() for one in waiting), "let in though slots were closed"
+        await slots.__aexit__()
+        await asyncio.sleep(0)
+        assert [one.done() for one in waiting] == [True, False, False]
+        waiting[1].cancel()
+        for _ in range(5):
+            slots.answered()
+        await asyncio.sleep(0)
+        assert 5.0 < slots.open < 5.2 and waiting[2].done() and slots.taken == 5
+        for _ in range(100):
+            slots.answered()
+        open_slots.append(slots.open)
+        return open_slots
+
+    assert asyncio.run(run()) == [4.0] * 9 + [8.0]
