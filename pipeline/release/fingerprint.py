@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -58,9 +59,7 @@ def shingles(text: str, words: int) -> Iterator[bytes]:
 
 def min_hash(text: str, rules: Duplicates) -> list[int]:
     """The MinHash of a text; every shingle counts once."""
-    from datasketch import MinHash
-
-    sketch = MinHash(num_perm=rules.permutations, seed=SEED, hashfunc=zlib.crc32, scheme=SCHEME)
+    sketch = blank(rules.permutations).copy()
     sketch.update_batch(sorted(set(shingles(text, rules.words))))
     return [int(one) for one in sketch.hashvalues]
 
@@ -70,4 +69,13 @@ def sketch_of(values: list[int], rules: Duplicates) -> "MinHash":
     import numpy as np
     from datasketch import MinHash
 
-    return MinHash(num_perm=rules.permutations, seed=SEED, scheme=SCHEME, hashvalues=np.array(values, dtype=np.uint32))
+    known, permutations = np.array(values, dtype=np.uint32), blank(rules.permutations).permutations
+    return MinHash(seed=SEED, scheme=SCHEME, hashvalues=known, permutations=permutations)
+
+
+@cache
+def blank(permutations: int) -> "MinHash":
+    """The MinHash of nothing; making its permutations is dear, so that they are made once."""
+    from datasketch import MinHash  # takes a second, which most commands can do without
+
+    return MinHash(num_perm=permutations, seed=SEED, hashfunc=zlib.crc32, scheme=SCHEME)

@@ -1,17 +1,14 @@
 """Leakage certificate: what a detector could know of the test side of a cut before it reads a single step."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
-
-from pipeline.release.duplicates import Key, near
-from pipeline.rules.release import ReleaseRules
 
 Rows = list[dict[str, Any]]
 NORMAL = "normal"
 
 
-def certificate(train: Rows, test: Rows, prints: Mapping[Key, dict[str, Any]], rules: ReleaseRules) -> dict[str, Any]:
+def certificate(train: Rows, test: Rows, near_duplicates: int) -> dict[str, Any]:
     """Numbers on one cut; rows are accepted label rows, each with its `task_digest`.
 
     shared_tasks: tasks on both sides; test_records_of_shared_tasks: records of the test side with such a task.
@@ -25,15 +22,10 @@ def certificate(train: Rows, test: Rows, prints: Mapping[Key, dict[str, Any]], r
         "test": len(test),
         "shared_tasks": len(shared),
         "test_records_of_shared_tasks": sum(row["task_digest"] in shared for row in test),
-        "near_duplicates": len(near(map(key_of, test), map(key_of, train), prints, rules)),
+        "near_duplicates": near_duplicates,
         "subtype_share": {"train": shares(train), "test": shares(test)},
         "memoriser": memoriser(train, test),
     }
-
-
-def key_of(row: dict[str, Any]) -> Key:
-    """(source_model, trajectory_id)."""
-    return row["source_model"], row["trajectory_id"]
 
 
 def shares(rows: Rows) -> dict[str, float]:
@@ -45,8 +37,6 @@ def shares(rows: Rows) -> dict[str, float]:
 def memoriser(train: Rows, test: Rows) -> dict[str, float | None]:
     """F1 of anomalous for a predictor that knows nothing but the task: the majority label of the task's train records,
     ties and tasks without one by the majority of train. Null where the test side holds no record."""
-    from sklearn.metrics import f1_score  # takes a second and a half, which most commands can do without
-
     votes: dict[str, Counter[bool]] = {}
     for row in train:
         votes.setdefault(row["task_digest"], Counter())[bool(row["is_anomalous"])] += 1
@@ -54,6 +44,8 @@ def memoriser(train: Rows, test: Rows) -> dict[str, float | None]:
     truth = [bool(row["is_anomalous"]) for row in test]
     if not truth:
         return {"f1": None, "share_known": None}
+    from sklearn.metrics import f1_score  # takes a second and a half, which most commands can do without
+
     known = [row["task_digest"] in votes for row in test]
     said = [majority(votes.get(row["task_digest"]), overall) for row in test]
     return {

@@ -14,7 +14,8 @@ from pipeline.records.release import (
     SplitCertificate,
     SplitCertificates,
 )
-from pipeline.release.duplicates import near
+from pipeline.release.duplicates import Sides, near, near_in_each
+from pipeline.release.keys import Key, key_of
 from pipeline.release.leakage import certificate, sides
 from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
@@ -22,7 +23,6 @@ from pipeline.tables import from_records
 
 ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
 NEAR_DUPLICATE = "near_duplicate_of_test"
-Key = tuple[str, str]
 Prints = dict[Key, dict[str, Any]]
 
 
@@ -61,11 +61,13 @@ def certificates(
     rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """(cut, certificate) of both cuts and of each hold-out."""
-    for cut in ("default_cut", "paper_cut"):
-        yield cut, certificate(*sides(rows, cut), prints, rules)
+    cuts = {cut: sides(rows, cut) for cut in ("default_cut", "paper_cut")}
     for model in sorted({row["source_model"] for row in rows}):
         held = [row | {"hold_out": hold_out(row, model)} for row in rows]
-        yield f"hold_out/{model}", certificate(*sides(held, "hold_out"), prints, rules)
+        cuts[f"hold_out/{model}"] = sides(held, "hold_out")
+    keys = [Sides([*map(key_of, test)], [*map(key_of, train)]) for train, test in cuts.values()]
+    for (cut, (train, test)), found in zip(cuts.items(), near_in_each(keys, prints, rules), strict=True):
+        yield cut, certificate(train, test, len(found))
 
 
 def hold_out(row: dict[str, Any], model: str) -> str | None:
@@ -73,10 +75,6 @@ def hold_out(row: dict[str, Any], model: str) -> str | None:
     if row["paper_cut"] is None:
         return None
     return "test" if row["source_model"] == model else "train"
-
-
-def key_of(row: dict[str, Any]) -> Key:
-    return row["source_model"], row["trajectory_id"]
 
 
 def hashed(*parts: str) -> float:

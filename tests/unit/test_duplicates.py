@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.release.duplicates import near
+from pipeline.release.duplicates import Sides, near, near_in_each
 from pipeline.release.fingerprint import min_hash, shingles
 from pipeline.release.leakage import certificate, memoriser
 from pipeline.rules.release import ReleaseRules
@@ -58,7 +58,13 @@ def test_the_memoriser_knows_the_tasks_that_it_saw_and_nothing_else() -> None:
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:
     train, test = [row("1", "t1", True), row("2", "t2", False)], [row("3", "t1", True)]
-    known = {("m", key[1]): one for key, one in prints(**{"1": TEXT, "2": "something else", "3": TEXT}).items()}
-    found = certificate(train, test, known, RULES)
+    found = certificate(train, test, 1)
     assert (found["shared_tasks"], found["test_records_of_shared_tasks"], found["near_duplicates"]) == (1, 1, 1)
     assert found["subtype_share"]["train"] == {"normal": 0.5, "weak_evidence_commitment": 0.5}
+
+
+def test_cuts_are_looked_at_together_and_each_for_itself() -> None:
+    known = prints(a=TEXT, b=TEXT, c=TEXT.replace("line h of the log", "line x of the diary"), d="something else")
+    a, b, c, d = (("m", name) for name in "abcd")
+    cuts = [Sides([a], [b, c, d]), Sides([d], [a, b, c]), Sides([c, d], [a]), Sides([a, b], [])]
+    assert near_in_each(cuts, known, RULES) == [{b, c}, set(), {a}, set()]

@@ -8,9 +8,10 @@ from typing import Any
 
 from pipeline.release.diff.causes import KEY, SESSION, Prompts, causes, content_digest, only_stamps
 from pipeline.release.diff.fields import changed_fields
-from pipeline.release.diff.read import Key, Line, joined, models, records
+from pipeline.release.diff.read import Line, joined, models, records
 from pipeline.release.diff.splits import split_moves
 from pipeline.release.diff.tally import Tally
+from pipeline.release.keys import Key
 
 VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
 FROM_TO = ("label_from", "label_to", "tier_from", "tier_to")

@@ -10,9 +10,8 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, ROOT
-
-Key = tuple[str, str]  # (source_model, trajectory_id)
 
 
 class Keyed(Protocol):

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.release.diff.read import Key, joined, lines
+from pipeline.release.diff.read import joined, lines
 from pipeline.release.diff.tally import Tally
+from pipeline.release.keys import Key
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES
 
 POOL = "calibration_pool"

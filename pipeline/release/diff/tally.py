@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.release.diff.read import Key
+from pipeline.release.keys import Key
 
 Row = tuple[str | None, ...]
 

@@ -9,10 +9,11 @@ import polars as pl
 
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, PoolRow
+from pipeline.release.keys import Key
 from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
 from pipeline.release.split import label_status
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import Key, Line, read_lines
+from pipeline.release.validate.lines import Line, read_lines
 from pipeline.release.validate.record import REVIEW
 from pipeline.release.validate.slim import Slim
 from pipeline.tables import schema

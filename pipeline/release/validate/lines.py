@@ -12,11 +12,11 @@ from pydantic import ValidationError
 
 from pipeline.canonical import canonical_json
 from pipeline.records.base import Keyed
+from pipeline.release.keys import Key
 from pipeline.release.validate.findings import Findings
 from pipeline.schemas import json_schema
 
 One = TypeVar("One", bound=Keyed)
-Key = tuple[str, str]
 
 
 @dataclass(frozen=True)

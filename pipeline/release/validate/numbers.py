@@ -7,11 +7,11 @@ from typing import Any
 import polars as pl
 
 from pipeline.records.release import LabelBasis
+from pipeline.release.keys import Key
 from pipeline.release.publish import summary
 from pipeline.release.render import ROOT
 from pipeline.release.summarize import summarize
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import Key
 from pipeline.release.validate.slim import Slim
 from pipeline.tables import from_records
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.records.release import LabelRow, StageRaw
 from pipeline.records.second_pass import ReferenceLabel
+from pipeline.release.keys import Key
 from pipeline.release.labels import CUTS
 from pipeline.release.render import ROOT, STAGES, stage_raw_file
 from pipeline.release.second_pass import (
@@ -18,7 +19,7 @@ from pipeline.release.second_pass import (
 )
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import Exclusion, check_row
-from pipeline.release.validate.lines import Key, read_lines
+from pipeline.release.validate.lines import read_lines
 from pipeline.release.validate.slim import Slim
 
 Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label

@@ -4,9 +4,10 @@ import hashlib
 from pathlib import Path
 
 from pipeline.records.release import Master, PositiveStructured, StageRaw
+from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, STAGES, TIER_FILES, stage_raw_file
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import Key, read_lines
+from pipeline.release.validate.lines import read_lines
 from pipeline.release.validate.record import REVIEW, problems
 from pipeline.release.validate.slim import Slim, slim
 from pipeline.rules.checks import CheckRules

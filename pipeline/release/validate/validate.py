@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from pipeline.errors import WrongUse
+from pipeline.release.keys import Key
 from pipeline.release.render import ROOT
 from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import check_labels
-from pipeline.release.validate.lines import Key
 from pipeline.release.validate.numbers import check_numbers
 from pipeline.release.validate.parquet import check_parquet_tables
 from pipeline.release.validate.second_pass import check_second_pass
