@@ -1,6 +1,8 @@
 """Parquet beside JSONL: the same rows, typed and nested, in small row groups, a row group in memory at a time."""
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -59,8 +61,10 @@ def of(kind: Any) -> pl.DataType:
 class ParquetTable:
     """One table being written, as one or more files."""
 
-    def __init__(self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
-        self.building, self.jsonl, self.sizes = building, jsonl, sizes
+    def __init__(
+        self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet, beside: "Beside | None" = None
+    ) -> None:
+        self.building, self.jsonl, self.sizes, self.beside = building, jsonl, sizes, beside or Beside()
         self.schema = arrow_schema(record)
         self.lines: list[bytes] = []
         self.pending = 0  # bytes of the lines of the row group to come
@@ -93,18 +97,46 @@ class ParquetTable:
         if not self.lines:
             return
         if self.written and self.written + self.pending > self.sizes.shard_bytes:
-            self.writer.close()
+            self.beside.do(self.writer.close)
             self.writer = self.next_file()
-        self.writer.write_table(table_of(self.lines, self.schema), row_group_size=len(self.lines))
+        self.beside.do(write_group, self.writer, self.lines, self.schema)
         self.written += self.pending
         self.lines, self.pending = [], 0
 
     def close(self) -> None:
         """Finish, and give the files their names."""
         self.flush()
-        self.writer.close()
+        self.beside.do(self.writer.close)
+        self.beside.wait()
         for number, path in enumerate(self.parts):
             path.rename(self.building.path(shard_name(self.jsonl, number, len(self.parts))))
+
+
+class Beside:
+    """Work done in order on a thread of its own while lines are read: arrow needs no interpreter to type and compress
+    them. Little of it waits at a time, so that memory is bounded; what fails is raised here."""
+
+    WAITING = 2
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+        self.waiting: deque[Future[None]] = deque()
+
+    def do(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Begin this when what was begun before is done."""
+        while len(self.waiting) >= self.WAITING:
+            self.waiting.popleft().result()
+        self.waiting.append(self.thread.submit(work, *arguments))
+
+    def wait(self) -> None:
+        """Until everything is done."""
+        while self.waiting:
+            self.waiting.popleft().result()
+
+
+def write_group(writer: "pq.ParquetWriter", lines: list[bytes], columns: "pa.Schema") -> None:
+    """One row group."""
+    writer.write_table(table_of(lines, columns), row_group_size=len(lines))
 
 
 def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
@@ -125,13 +157,16 @@ class ParquetTables:
 
     def __init__(self, building: Building, sizes: Parquet) -> None:
         self.building, self.sizes = building, sizes
+        self.beside = Beside()
         self.open: dict[str, ParquetTable] = {}
 
     def start(self, folder: str) -> None:
         """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
         self.close()
         for name, record in TABLES.items():
-            self.open[f"{folder}/{name}"] = ParquetTable(self.building, f"{folder}/{name}", record, self.sizes)
+            self.open[f"{folder}/{name}"] = ParquetTable(
+                self.building, f"{folder}/{name}", record, self.sizes, self.beside
+            )
 
     def append(self, name: str, line: bytes) -> None:
         """Add a line of this JSONL file, where Parquet stands beside it."""
