@@ -24,6 +24,7 @@ from pipeline.console.export_cli import export
 from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
+from pipeline.console.releasing import Releasing, with_releasing
 from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
@@ -137,6 +138,7 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
 
 
 @app.command()
+@with_releasing("run")
 @with_asking
 @with_where
 def run(
@@ -151,12 +153,13 @@ def run(
     json_out: Json = False,
     debug: Debug = False,
     asking: Asking = NOTHING,
+    releasing: Releasing = NOTHING,
 ) -> None:
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
         raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
     how = {"judge": judge, "model": model, "unmatched": unmatched}
-    carry_out(to, data, json_out, debug, raw, oracle, **how, **where, **asking)
+    carry_out(to, data, json_out, debug, raw, oracle, **how, **where, **asking, **releasing)
 
 
 def add_construct_verb(verb: str, text: str) -> None:
@@ -179,6 +182,7 @@ def add_judged_verb(verb: str, text: str) -> None:
     """A verb that may ask the judge."""
 
     @app.command(verb, help=text)
+    @with_releasing(verb)
     @with_asking
     @with_where
     def command(
@@ -192,9 +196,10 @@ def add_judged_verb(verb: str, text: str) -> None:
         json_out: Json = False,
         debug: Debug = False,
         asking: Asking = NOTHING,
+        releasing: Releasing = NOTHING,
     ) -> None:
         how = {"judge": judge, "model": model, "unmatched": unmatched}
-        carry_out(verb, data, json_out, debug, raw, oracle, **how, **where, **asking)
+        carry_out(verb, data, json_out, debug, raw, oracle, **how, **where, **asking, **releasing)
 
 
 add_construct_verb("normalize", "Raw sessions to trajectories of steps.")

@@ -77,3 +77,9 @@ class NotAnswered(OpenClawBenchError):
     """A stage reads an answer that the ledger does not hold."""
 
     exit_status = 1
+
+
+class ReleaseBlocked(OpenClawBenchError):
+    """Text that was to be released holds what looks like a secret; the release that stood still stands."""
+
+    exit_status = 1

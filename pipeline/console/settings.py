@@ -18,7 +18,14 @@ FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
 REMEMBERED = ("raw", "oracle", "judge", "model", "second_judge", "second_model", "unmatched")
 NO_JUDGE = "none"  # ends a second pass
-UNMATCHED = ("exclude", "review", None)
+ACTIONS = ("block", "redact", "report")
+CLOSED = {  # setting -> what it may be, where something is said
+    "engine": ENGINES,
+    "unmatched": ("exclude", "review"),
+    "on_keys": ACTIONS,
+    "on_personal": ACTIONS,
+    "jsonl": ("plain", "gz", "zst"),
+}
 
 
 class BfclSettings(BaseModel):
@@ -41,6 +48,9 @@ class FileSettings(AskingSettings):
     engine: str | None = None
     workers: int | None = None
     unmatched: str | None = None
+    on_keys: str | None = None
+    on_personal: str | None = None
+    jsonl: str | None = None
     bfcl: BfclSettings = BfclSettings()
 
 
@@ -60,6 +70,9 @@ class Settings:
     shard: Share | None  # null: everything
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
+    on_keys: str | None  # block | redact | report; null: as privacy.toml says
+    on_personal: str | None  # the same of e-mail addresses and telephone numbers
+    jsonl: str | None  # plain | gz | zst; null: as publish.toml says
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]
 
@@ -95,6 +108,9 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "shard": None,
         **dict.fromkeys(AskingSettings.model_fields),
         "unmatched": None,
+        "on_keys": None,
+        "on_personal": None,
+        "jsonl": None,
     }
     in_file = read_file(data)
     layers = {
@@ -111,10 +127,9 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
             if values.get(name) is not None or layer == "default":
                 found[name], origin[name] = values.get(name), layer
                 break
-    if found["engine"] not in ENGINES:
-        raise WrongUse(f"engine {found['engine']}: there is no such engine. Use one of: {', '.join(ENGINES)}.")
-    if found["unmatched"] not in UNMATCHED:
-        raise WrongUse(f"unmatched {found['unmatched']}: there is no such policy. Use exclude or review.")
+    for name, offered in CLOSED.items():
+        if found[name] is not None and found[name] not in offered:
+            raise WrongUse(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
     return Settings(
         raw=Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
@@ -128,6 +143,9 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         shard=None if found["shard"] is None else Share.parse(found["shard"]),
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
         unmatched=found["unmatched"],
+        on_keys=found["on_keys"],
+        on_personal=found["on_personal"],
+        jsonl=found["jsonl"],
         bfcl_models=in_file.bfcl.models,
         origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
     )

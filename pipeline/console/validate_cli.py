@@ -29,6 +29,8 @@ def validate(release: Folder, json_out: Annotated[bool, typer.Option("--json", h
 def print_findings(findings: Findings) -> None:
     """What was looked at, and a table of what is wrong."""
     console = output()
+    for row in findings.reported:
+        console.print(f"in released text: {row['kind']}: {row['finds']} finds in {row['records']} records")
     looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
         console.print(f"valid: {looked}")

@@ -11,6 +11,7 @@ import polars as pl
 
 from pipeline.chain import Chain
 from pipeline.console.progress import Progress
+from pipeline.console.releasing import in_place_of_rules
 from pipeline.console.second_pass import refuse_stale
 from pipeline.console.settings import Settings
 from pipeline.engines.choice import engine_for
@@ -119,6 +120,7 @@ def tiers(run: Run, annotation: type[Record]) -> dict[str, int]:
 def taken_in(data: DataFolder, settings: Settings, save: bool) -> Intake:
     """What comes in, under the settings; those that stand in a rule file's place are put in force."""
     CHOSEN.clear()
+    CHOSEN.update(in_place_of_rules(settings))
     if settings.unmatched is not None:
         CHOSEN[PacketRules.FILE] = {"unmatched": settings.unmatched}
     return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)

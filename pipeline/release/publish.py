@@ -16,6 +16,9 @@ from pipeline.release.card.described import TEXTS, described
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.parquet import ParquetTables
+from pipeline.release.privacy.policy import REPORT, RULES_FILE, refuse_blocked, report
+from pipeline.release.privacy.publishing import Row, Scanned
+from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.render import LINE_FILES, ROOT
 from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from pipeline.release.settings import PublishRules
@@ -34,16 +37,17 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     """Build the release folder; false where it already stands for these keys."""
     second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
     tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
-    rules = PublishRules.load()
-    versions = (code_digest(__name__), rules.digest, *notice_texts())
+    rules, privacy = PublishRules.load(), PrivacyRules.load()
+    versions = (code_digest(__name__), rules.digest, privacy.digest, *notice_texts())
     key = digest(*versions, *(str(sorted(keys[t].items(), key=str)) for t in tables))
     manifest = data.manifest_file("publish")
     former = read_json(manifest) or {}
     if former.get("key") == key and data.release.is_dir():
         return False
+    scanned = look(data, keys, privacy)
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     building = Building(data)
-    models = write_lines(data, keys, building, rules)
+    models = write_lines(data, keys, building, rules, scanned)
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
     certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
     write_labels(assignments, certificates, building)
@@ -52,11 +56,12 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     if second:
         judges |= write_second_pass(data.scan(ReferenceLabel, keys[ReferenceLabel]).collect(), assignments, building)
     write_guides(building, judges)
+    building.write(RULES_FILE, as_json(privacy.model_dump(mode="json")))
     building.close()
     for name, content in statistics_files(statistics_of(building.root, rules), rules).items():
         building.write(name, content)
     digests = {path: found for found, path in building.checksums()}
-    for name, content in described(building.root, digests, rules).items():
+    for name, content in described(building.root, digests, scanned.scan.table(), rules).items():
         building.write(name, content)
         digests[name] = hashlib.sha256(content).hexdigest()
     sums = "".join(f"{digests[path]}  {path}\n" for path in sorted(digests))
@@ -66,14 +71,29 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     return True
 
 
-def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Building, rules: PublishRules) -> list[str]:
-    """The per-model files, every one of T37 even where it is empty, and Parquet beside them; returns the models."""
+def look(data: DataFolder, keys: dict[type[Any], Keys], rules: PrivacyRules) -> Scanned:
+    """Scan every line that is to be released. Raises ReleaseBlocked; a report of the finds stands in either case."""
+    scanned = Scanned(rules)
+    scanned.look(shards_of_lines(data, keys))
+    where = data.write_report(REPORT, report(scanned.scan, rules))
+    refuse_blocked(scanned.scan, rules, str(where))
+    return scanned
+
+
+def shards_of_lines(data: DataFolder, keys: dict[type[Any], Keys]) -> list[Path]:
+    """Shards of the lines of every pass."""
     tables = [table for table in (ReleaseLine, ReleaseLinePass2) if table in keys]
-    shards = [data.part(table, shard, key) for table in tables for shard, key in keys[table].items()]
-    owed = [*LINE_FILES, *(RAW_FILES if ReleaseLinePass2 in tables else ())]
+    return [data.part(table, shard, key) for table in tables for shard, key in keys[table].items()]
+
+
+def write_lines(
+    data: DataFolder, keys: dict[type[Any], Keys], building: Building, rules: PublishRules, scanned: Scanned
+) -> list[str]:
+    """The per-model files, every one of T37 even where it is empty, and Parquet beside them; returns the models."""
+    owed = [*LINE_FILES, *(RAW_FILES if ReleaseLinePass2 in keys else ())]
     models: set[str] = set()
     typed = ParquetTables(building, rules.parquet)
-    for model, _, names, line in heapq.merge(*map(sorted_rows, shards)):
+    for model, _, names, line in scanned.lines(heapq.merge(*map(sorted_rows, shards_of_lines(data, keys)))):
         if model not in models:
             models.add(model)
             typed.start(f"{ROOT}/{model}")
@@ -86,13 +106,13 @@ def write_lines(data: DataFolder, keys: dict[type[Any], Keys], building: Buildin
     return sorted(models)
 
 
-def sorted_rows(path: Path) -> Iterator[tuple[str, str, list[str], str]]:
+def sorted_rows(path: Path) -> Iterator[Row]:
     """Rows of one shard in their order, a few in memory at a time."""
     import pyarrow.parquet as pq  # only a release that is made anew needs it
 
     for batch in pq.ParquetFile(path).iter_batches(batch_size=BATCH):
         for row in batch.to_pylist():
-            yield row["source_model"], row["trajectory_id"], row["files"], row["line"]
+            yield Row(row["source_model"], row["trajectory_id"], row["files"], row["line"])
 
 
 def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> set[str]:

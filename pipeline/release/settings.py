@@ -77,6 +77,7 @@ class PublishRules(Rules):
 
     FILE: ClassVar[str] = "publish.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
+    jsonl: Literal["plain", "gz", "zst"]
     parquet: Parquet
     statistics: Statistics
     card: Card

@@ -41,6 +41,7 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
             [[code(cut), code(why), number(n)] for cut, why_n in found["left_out"].items() for why, n in why_n.items()],
         ),
         pool=counted("slice", found["pool"]),
+        text=text_table(found["text"]),
         made_by=made_by(found),
         collected=collected(found),
     )
@@ -127,6 +128,12 @@ def collected(found: Facts) -> str:
     lines = [["source format", code(name), number(n)] for name, n in said["formats"].items()]
     lines += [[f"{name} time of a session (UTC)", code(said[name]), ""] for name in ("first", "last") if said[name]]
     return table(["what", "value", "records"], lines)
+
+
+def text_table(said: list[Facts]) -> str:
+    """What a scan of the released text finds, by kind."""
+    lines = [[code(row["kind"]), number(row["finds"]), number(row["records"])] for row in said]
+    return table(["kind", "finds", "records"], lines)
 
 
 def counted(what: str, values: dict[str, int]) -> str:

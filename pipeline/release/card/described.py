@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pipeline.release.card.card import TEMPLATE, card
 from pipeline.release.card.configs import configs
@@ -16,9 +17,12 @@ README = "README.md"
 TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # what stands in them beside what is computed
 
 
-def described(root: Path, digests: Mapping[str, str], rules: PublishRules) -> dict[str, bytes]:
-    """Name -> content. `digests`: path -> sha256 of the files of the release in `root`."""
-    found, loadable = facts(root), configs(root)
+def described(
+    root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], rules: PublishRules
+) -> dict[str, bytes]:
+    """Name -> content. `digests`: path -> sha256 of the files of the release in `root`; `text`: finds in released text,
+    a row a kind (TextScan.table)."""
+    found, loadable = facts(root) | {"text": text}, configs(root)
     return {
         README: card(root, found, loadable, rules, statistics_part(root, rules)).encode(),
         NAME: as_json(croissant(root, found, loadable, digests, rules)),

@@ -19,12 +19,13 @@ BROKEN = (OSError, ValueError, LookupError, TypeError, BrokenRules, pl.exception
 SHOWN = 80  # characters of a value in a finding
 
 
-def check_described(root: Path, digests: Mapping[str, str], findings: Findings) -> None:
-    """Every line of the card and every value of the Croissant description, beside what the files give."""
+def check_described(root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], findings: Findings) -> None:
+    """Every line of the card and every value of the Croissant description, beside what the files give. `text`: finds
+    in released text, a row a kind."""
     import pyarrow as pa
 
     try:
-        want = described(root, digests, settings(root))
+        want = described(root, digests, text, settings(root))
     except (*BROKEN, pa.ArrowException) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         findings.add("card", README, f"cannot be computed from the files of the release: {message}")

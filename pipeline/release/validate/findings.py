@@ -24,6 +24,7 @@ class Findings:
     kept: list[Finding] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     checked: Counter[str] = field(default_factory=Counter)  # what was looked at: files, lines, quotes …
+    reported: list[dict[str, Any]] = field(default_factory=list)  # to know of, and no fault: finds in text, by kind
 
     def add(self, check: str, file: str, message: str, line: int | None = None) -> None:
         """Count a finding; keep it where the check has few."""
@@ -42,5 +43,6 @@ class Findings:
             "valid": self.ok,
             "checked": dict(self.checked),
             "counts": dict(self.counts),
+            "reported": self.reported,
             "findings": [vars(one) for one in self.kept],
         }

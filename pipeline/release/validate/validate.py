@@ -15,6 +15,7 @@ from pipeline.release.validate.second_pass import check_second_pass
 from pipeline.release.validate.slim import Slim
 from pipeline.release.validate.statistics import check_statistics
 from pipeline.release.validate.tables import check_model
+from pipeline.release.validate.text import check_released_text
 
 
 def validate(root: Path) -> Findings:
@@ -32,5 +33,6 @@ def validate(root: Path) -> Findings:
     check_second_pass(root, models, records, findings)
     check_numbers(root, models, records, findings)
     check_statistics(root, findings)
-    check_described(root, digests, findings)
+    text = check_released_text(root, models, findings)
+    check_described(root, digests, text.table(), findings)
     return findings

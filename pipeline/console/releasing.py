@@ -1,0 +1,33 @@
+"""The options of releasing, for every command that may write a release."""
+
+from collections.abc import Callable
+from typing import Any
+
+from pipeline.console.options import with_options
+from pipeline.console.settings import Settings
+from pipeline.release.privacy.rules import PrivacyRules
+from pipeline.release.settings import PublishRules
+
+Releasing = dict[str, Any]  # setting -> value, null where no flag was given
+RELEASING = ("release", "run")
+HELP = {
+    "on_keys": "Released text that looks like a key: block (the default), redact or report.",
+    "on_personal": "E-mail addresses and telephone numbers in released text: report (the default), redact or block.",
+    "jsonl": "JSONL files of the release: plain (the default), gz or zst.",
+}
+
+
+def with_releasing(verb: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give the command of a verb the options of releasing, where it may write a release; they reach its parameter
+    `releasing` as {setting: value or null}."""
+    texts = HELP if verb in RELEASING else {}
+    return with_options("releasing", {name: (str, text) for name, text in texts.items()})
+
+
+def in_place_of_rules(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Rule file -> keys that these settings decide in the file's place."""
+    personal = dict.fromkeys(("on_email", "on_phone"), settings.on_personal)
+    privacy = {"on_key": settings.on_keys, **personal}
+    chosen = {PrivacyRules.FILE: privacy, PublishRules.FILE: {"jsonl": settings.jsonl}}
+    said = {file: {name: one for name, one in keys.items() if one is not None} for file, keys in chosen.items()}
+    return {file: keys for file, keys in said.items() if keys}

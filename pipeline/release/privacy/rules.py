@@ -1,0 +1,75 @@
+"""Loader of privacy.toml: what is searched for in released text, and what becomes of it."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from pipeline.records.base import Record
+from pipeline.rules.base import Rules
+
+Group = Literal["key", "email", "phone", "redacted"]
+Action = Literal["block", "redact", "report"]
+PLUGINS = "detect_secrets.plugins"
+
+
+def compiles(pattern: str) -> str:
+    """The pattern. ValueError where it is none."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no pattern: {error}") from error
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(compiles)]
+
+
+class Rule(Record):
+    """One kind of find. Either a detector of detect-secrets, or a pattern."""
+
+    kind: str
+    group: Group
+    plugin: str | None = None  # module.Class below detect_secrets.plugins
+    pattern: Pattern | None = None
+    needs: list[str] = Field(default_factory=list)  # plain words, one of which a text must hold …
+    filter: Pattern | None = None  # … or this; patterns that polars can read too
+    whole: Pattern | None = None  # what is redacted where the detector gives a part of it
+    allow: list[Pattern] = Field(default_factory=list)  # what is no find, as a whole
+    least_digits: int = 0
+
+    @model_validator(mode="after")
+    def whole_rule(self) -> "Rule":
+        """One way to find, and one to see quickly that there is nothing."""
+        if (self.plugin is None) == (self.pattern is None):
+            raise ValueError(f"{self.kind}: give either plugin or pattern")
+        if not self.needs and self.filter is None:
+            raise ValueError(f"{self.kind}: give needs or filter, so that other texts are passed over quickly")
+        return self
+
+
+class PrivacyRules(Rules):
+    """What is searched for, and what becomes of it."""
+
+    FILE: ClassVar[str] = "privacy.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parents[1]
+    marker: str
+    on_key: Action
+    on_email: Action
+    on_phone: Action
+    allow: list[Pattern]
+    rule: list[Rule]
+
+    def groups(self, action: Action) -> set[str]:
+        """Groups of finds to which this is done."""
+        done = {"key": self.on_key, "email": self.on_email, "phone": self.on_phone}
+        return {group for group, one in done.items() if one == action}
+
+
+def plugin_of(name: str) -> object:
+    """A detector of detect-secrets, alone: its settings, filters and baseline are of no use to one text at a time, and
+    none of them is read. AttributeError or ImportError where there is no such detector."""
+    module, _, kind = name.rpartition(".")
+    return getattr(import_module(f"{PLUGINS}.{module}"), kind)()

@@ -1,0 +1,137 @@
+"""The scan of released text: every line of the master tables and of the raw answers, each line once."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from pipeline.release.keys import Key, key_of
+from pipeline.release.privacy.detect import Detector, Hit
+from pipeline.release.render import MASTER_FILE, STAGES, stage_raw_file
+
+SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
+KEPT = 10_000  # finds of a group that are kept whole; the others are counted
+AROUND = 24  # characters shown before and after a find
+
+
+class TextFind(NamedTuple):
+    """One find, without what was found."""
+
+    file: str  # from the release folder
+    line: int | None  # from 1; null before there are files
+    source_model: str
+    trajectory_id: str
+    step_id: int | None
+    place: str  # in the line: steps[3].action_text
+    group: str  # key | email | phone
+    kind: str
+    excerpt: str  # masked
+
+
+@dataclass
+class TextScan:
+    """Finds by record, group and kind, exactly counted; their texts are kept up to a limit."""
+
+    records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
+    kept: list[TextFind] = field(default_factory=list)
+
+    def add(self, find: TextFind) -> None:
+        """Count a find."""
+        self.records.setdefault((find.source_model, find.trajectory_id), Counter())[find.group, find.kind] += 1
+        if len(self.kept) < KEPT:
+            self.kept.append(find)
+
+    def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
+        """The record's text is another now: these are its finds."""
+        if self.records.pop(key, None):
+            self.kept = [one for one in self.kept if (one.source_model, one.trajectory_id) != key]
+        for find in finds:
+            self.add(find)
+
+    def keys(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups."""
+        return {key for key, counts in self.records.items() if any(group in groups for group, _ in counts)}
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row a kind: group, kind, finds, records; sorted."""
+        finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+        for counts in self.records.values():
+            finds.update(counts)
+            records.update(counts.keys())
+        return [
+            {"group": group, "kind": kind, "finds": number, "records": records[group, kind]}
+            for (group, kind), number in sorted(finds.items())
+        ]
+
+
+def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
+    """Columns line (JSON text), file, number (of the line, or null)."""
+    for row in frame.filter(detector.worth_a_look(pl.col("line"))).iter_rows(named=True):
+        for find in finds_in(json.loads(row["line"]), detector, row["file"], row["number"]):
+            scan.add(find)
+
+
+def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
+    """Finds in every text of a released line."""
+    key = key_of(value)
+    for place, step_id, text in texts_of(value):
+        for number, hit in enumerate(hits := detector.hits(text)):
+            shown = excerpt(text, hits, number)
+            yield TextFind(file, line, *key, step_id, place, hit.group, hit.kind, shown)
+
+
+def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterator[tuple[str, int | None, str]]:
+    """(place, step or null, text) of every text in a value."""
+    if isinstance(value, str):
+        yield place, step_id, value
+    elif isinstance(value, dict):
+        step_id = value.get("step_id", step_id)
+        for name, one in value.items():
+            yield from texts_of(one, f"{place}.{name}" if place else name, step_id)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from texts_of(one, f"{place}[{number}]", step_id)
+
+
+def excerpt(text: str, hits: list[Hit], number: int) -> str:
+    """A find with what stands around it, every find in it masked."""
+    start, end = hits[number].start - AROUND, hits[number].end + AROUND
+    at, parts = max(0, start), []
+    for hit in hits:
+        if hit.end > start and hit.start < end:
+            parts += [text[at : hit.start], mask(text, hit)]
+            at = hit.end
+    return " ".join("".join([*parts, text[at:end]]).split())
+
+
+def mask(text: str, hit: Hit) -> str:
+    """A find without what it says: what names its kind, and its length."""
+    return f"{text[hit.start : hit.start + hit.shown]}…({hit.end - hit.start} characters)"
+
+
+def scan_files(root: Path, names: Iterable[str], detector: Detector, scan: TextScan, at_once: int = 512) -> None:
+    """Scan JSONL files of a release; lines that are no JSON are another check's to name."""
+    for name in names:
+        for start, lines in batches(root / name, at_once):
+            frame = pl.DataFrame(
+                {"line": lines, "file": name, "number": range(start, start + len(lines))},
+                schema={"line": pl.String, "file": pl.String, "number": pl.Int64},
+            )
+            scan_frame(frame, detector, scan)
+
+
+def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first, lines) of a file."""
+    with path.open("rb") as file:
+        number, lines = 1, list[str]()
+        for raw in file:
+            lines.append(raw.decode("utf-8", "replace"))
+            if len(lines) == at_once:
+                yield number, lines
+                number, lines = number + len(lines), []
+        if lines:
+            yield number, lines

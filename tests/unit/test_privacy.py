@@ -1,0 +1,117 @@
+"""Finds in released text: every rule finds its kind, words of documentation are none, nothing is shown whole."""
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.canonical import canonical_json
+from pipeline.release.privacy.detect import Detector
+from pipeline.release.privacy.rules import PrivacyRules
+from pipeline.release.privacy.scan import TextScan, finds_in, scan_frame, texts_of
+
+RULES = PrivacyRules.load()
+DETECTOR = Detector(RULES)
+BODY = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MaLIFVHvuqk2jpWn"
+# Put together here, so that no scanner of this repository takes them for keys.
+SECRETS = {
+    "aws_access_key": "AKIA" + "Q3EGRJ7ZLNB5TQWD",
+    "aws_secret_key": "aws_secret_access_key = " + "wJalrXUtnFEMIK7MDENGbPxRfiCYzzR5AbC9dEfG",
+    "azure_storage_key": "AccountKey=" + "q7Zp" * 22,
+    "basic_auth": "https://ada:" + "tr0ub4dor" + "@db.internal/x",
+    "discord_token": "MTk4NjIyNDgzNDcxOTI1MjQ4" + ".Cl2FMQ." + "ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+    "github_token": "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5",
+    "gitlab_token": "glpat-" + "Zq7rT4mK9xW2vB6nL3sD",
+    "json_web_token": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiJhZGEifQ." + "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    "mailchimp_key": "7d3f9a1c5e8b2d4f6a0c9e7b1d3f5a8c" + "-us14",
+    "npm_token": "npm_" + "Zk4Rt9Wm2Xq7Lb5Vn8Cs3Df6Gh1JyAeTuIoP",
+    "openai_key": "sk-" + "Ab3dEf6hIj9kLm2nOp5q" + "T3BlbkFJ" + "Rs8tUv1wXy4zAb7cDe0f",
+    "provider_key": "sk-ant-" + "api03-Zk4Rt9Wm2Xq7Lb5Vn8Cs3Df6Gh",
+    "private_key": "-----BEGIN RSA PRIVATE" + f" KEY-----\n{BODY}\n{BODY}\n-----END RSA PRIVATE" + " KEY-----",
+    "pypi_token": "pypi-AgEIcHlwaS5vcmc" + "Zk4Rt9Wm2X" * 8,
+    "sendgrid_key": "SG." + "Zk4Rt9Wm2Xq7Lb5Vn8Cs3D" + "." + "f6Gh1JyAeTuIoPZk4Rt9Wm2Xq7Lb5Vn8Cs3Df6Gh1Jy",
+    "slack_token": "xoxb-" + "203948576123-203948576124-zk4rt9wm2xq7",
+    "square_secret": "sq0csp-" + "Zk4Rt9Wm2Xq7Lb5Vn8Cs3Df6Gh1JyAeTuIoPZk4Rt9W",
+    "stripe_key": "sk_live_" + "Zk4Rt9Wm2Xq7Lb5Vn8Cs3Df6",
+    "telegram_token": "723948576:AA" + "Zk4Rt9Wm2Xq7Lb5Vn8Cs3Df6Gh1JyAeTu",
+    "email": "ada.lovelace@analytical-engine.org",
+    "phone": "+44 20 7946 0018",
+}
+NONE = [
+    "-----BEGIN RSA PRIVATE" + " KEY----- is what grep looks for",
+    "AKIAIOSFODNN7EXAMPLE",
+    "mail me at ada@example.com, or git clone git@github.com:a/b.git",
+    "postgres://user:password@localhost/db and https://$USER:$TOKEN@host/",
+    "a task-runner-that-never-ends-and-so-on-and-on-again, risk-assessment-of-the-whole-of-it",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "/home/ada/projects/openclaw/src/index.ts:120:33",
+    "2026-11-30T12:00:00.000+08:00, +1, 100-200-3000, 192.168.100.200, call 555-0123 or (555) 555-0123",
+    "icon@2x.png @types/node@20.1.2 user@host",
+    "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+]
+
+
+def line(text: Any) -> dict[str, Any]:
+    return {"source_model": "m", "trajectory_id": "t", "steps": [{"step_id": 1, "action_text": text}]}
+
+
+def kinds(text: str) -> list[str]:
+    return [hit.kind for hit in DETECTOR.hits(text)]
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+def test_each_kind_is_found_as_a_whole_wherever_it_stands(kind: str) -> None:
+    secret = SECRETS[kind]
+    for text in (secret, f"before {secret} after", json.dumps({"command": f"run\n{secret}\n"})):
+        (hit,) = DETECTOR.hits(text)
+        assert hit.kind == kind
+        assert text[hit.start : hit.end] not in ("", "ghp")
+
+
+def test_every_kind_of_the_rules_is_tested() -> None:
+    assert {rule.kind for rule in RULES.rule} == set(SECRETS)
+
+
+@pytest.mark.parametrize("kind", SECRETS)
+@pytest.mark.parametrize("written", [str, json.dumps, lambda text: json.dumps(json.dumps(text))])
+def test_the_quick_look_passes_over_no_line_with_a_find(kind: str, written: Any) -> None:
+    frame = pl.DataFrame(
+        {"line": [canonical_json(line(written({"say": SECRETS[kind]} if written is not str else SECRETS[kind])))]}
+    )
+    assert frame.filter(DETECTOR.worth_a_look(pl.col("line"))).height == 1
+
+
+@pytest.mark.parametrize("text", NONE)
+def test_what_is_no_secret_is_no_find(text: str) -> None:
+    assert kinds(text) == []
+
+
+def test_a_find_says_where_and_shows_nothing() -> None:
+    token, other = SECRETS["github_token"], SECRETS["slack_token"]
+    (first, second) = finds_in(line(f"export A={token} B={other}"), DETECTOR, "f.jsonl", 7)
+    assert first[:8] == ("f.jsonl", 7, "m", "t", 1, "steps[0].action_text", "key", "github_token")
+    assert first.excerpt == "export A=ghp_…(40 characters) B=…(43 characters)"
+    assert second.excerpt == "A=ghp_…(40 characters) B=…(43 characters)"
+    for find in (first, second):
+        assert token[4:12] not in find.excerpt and other[5:12] not in find.excerpt
+
+
+def test_texts_know_their_step() -> None:
+    value = {"a": ["x", {"step_id": 3, "b": "y"}], "n": 1, "z": None}
+    assert list(texts_of(value)) == [("a[0]", None, "x"), ("a[1].b", 3, "y")]
+
+
+def test_finds_are_counted_by_record_and_replaced_with_it() -> None:
+    scan = TextScan()
+    rows = [line(f"{SECRETS['email']} and {SECRETS['email']}"), line(SECRETS["phone"]) | {"trajectory_id": "u"}]
+    frame = pl.DataFrame({"line": [canonical_json(row) for row in rows], "file": "f", "number": [1, 2]})
+    scan_frame(frame, DETECTOR, scan)
+    assert scan.table() == [
+        {"group": "email", "kind": "email", "finds": 2, "records": 1},
+        {"group": "phone", "kind": "phone", "finds": 1, "records": 1},
+    ]
+    assert scan.keys({"email", "key"}) == {("m", "t")}
+    scan.replace(("m", "t"), finds_in(line("[redacted: email]"), DETECTOR, "f"))
+    assert [row["kind"] for row in scan.table()] == ["phone", "redacted"]
+    assert {find.kind for find in scan.kept} == {"phone", "redacted"}
