@@ -13,6 +13,7 @@ from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.release.card.described import TEXTS, described
+from pipeline.release.files import compress_all
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.parquet import ParquetTables
@@ -60,6 +61,8 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     building.close()
     for name, content in statistics_files(statistics_of(building.root, rules), rules).items():
         building.write(name, content)
+    compress_all(building.root, rules.jsonl)
+    building.close()
     digests = {path: found for found, path in building.checksums()}
     for name, content in described(building.root, digests, scanned.scan.table(), rules).items():
         building.write(name, content)

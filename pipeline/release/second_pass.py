@@ -20,6 +20,7 @@ from pipeline.records.second_pass import (
     ReleaseLinePass2,
     ReleaseLinesPass2,
 )
+from pipeline.release.files import open_lines, released
 from pipeline.release.labels import as_lines, labels
 from pipeline.release.render import STAGES, raw_lines, stage_raw_file
 from pipeline.stage import stage
@@ -102,10 +103,9 @@ def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, build
 
 def guide(root: Path, first_models: set[str]) -> Guide:
     """The same for the release in `root`. `first_models`: judge_model of the first pass's records."""
-    path = root / REFERENCE_FILE
-    if not path.is_file():
+    if released(root / REFERENCE_FILE) is None:
         return Guide()
-    with path.open("rb") as file:
+    with open_lines(root / REFERENCE_FILE) as file:
         rows = [json.loads(line) for line in file]
     who = sorted({(row["judge"], row["judge_model"]) for row in rows if row["judge"] is not None})
     return Guide(SECOND_ROWS, notice(who, first_models))

@@ -8,10 +8,18 @@ from typing import Any
 from pipeline.release.card.configs import DEFAULT, Config, rows
 from pipeline.release.card.facts import Facts
 from pipeline.release.card.features import feature_lines
+from pipeline.release.files import CODECS, form
 from pipeline.release.second_pass import guide
 from pipeline.release.settings import PublishRules
 
 TEMPLATE = (files("pipeline.release") / "README.template.md").read_text(encoding="utf-8")
+FORMS = {  # ending of the JSONL files -> what the list of files says of it
+    "": "",
+    **{
+        one: f"JSONL files are compressed: each name below that ends in `.jsonl` has `{one}` after it.\n\n"
+        for one in CODECS
+    },
+}
 LEAKS = ("shared_tasks", "test_records_of_shared_tasks", "near_duplicates")
 
 
@@ -23,6 +31,7 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
         front_matter=front_matter(loadable, found, rules),
         title=rules.card.pretty_name,
         notice=f"> **{notice}**\n\n" if notice else "",
+        jsonl=FORMS[form(root)],
         second_rows=second.rows,
         second_notice=second.notice,
         glance=glance(found),

@@ -20,6 +20,7 @@ CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissan
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
 FORMATS = {".jsonl": "application/jsonlines", ".parquet": "application/x-parquet", ".json": "application/json"}
+FORMATS |= {".gz": "application/gzip", ".zst": "application/zstd"}
 FOLDER = "release"  # the id of the folder as a whole
 SCALARS = {pl.String: "sc:Text", pl.Int64: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
 Node = dict[str, Any]

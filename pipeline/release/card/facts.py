@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.release.card.configs import models_of
+from pipeline.release.files import open_lines
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
 from pipeline.release.parquet import shards_of
 from pipeline.release.render import MASTER_FILE, ROOT, STAGES
@@ -90,9 +91,10 @@ def label_row(root: Path, cut: str, side: str) -> Facts:
 def left_out(path: Path) -> dict[str, int]:
     """Records that are in no label file of a cut, by reason."""
     found: dict[str, int] = {}
-    for line in path.read_bytes().splitlines():
-        reason = json.loads(line)["reason"]
-        found[reason] = found.get(reason, 0) + 1
+    with open_lines(path) as file:
+        for line in file:
+            reason = json.loads(line)["reason"]
+            found[reason] = found.get(reason, 0) + 1
     return dict(sorted(found.items()))
 
 

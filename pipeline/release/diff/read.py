@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.release.files import open_lines, released
 from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, ROOT
 
@@ -92,10 +93,10 @@ def records(root: Path) -> Iterator[Line]:
 
 def lines(path: Path) -> Iterator[Line]:
     """Lines of one file. UnreadableInput with the line where one is not what a release holds, or not in order."""
-    if not path.is_file():
+    if released(path) is None:
         raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
-    with path.open("rb") as file:
+    with open_lines(path) as file:
         for number, raw in enumerate(file, start=1):
             try:
                 line = Line(path, number, raw, HEAD.decode(raw))

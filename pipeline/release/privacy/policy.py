@@ -10,7 +10,7 @@ from pipeline.release.privacy.scan import TextFind, TextScan
 
 REPORT = "privacy"  # folder below the reports
 RULES_FILE = "privacy.json"  # in a release: what was searched for, and what became of it
-NAMED = 5  # finds that the sentence names
+NAMED = 5  # records that the sentence names, each with its first find
 
 
 def report(scan: TextScan, rules: PrivacyRules) -> dict[str, bytes]:
@@ -35,8 +35,9 @@ def refuse_blocked(scan: TextScan, rules: PrivacyRules, where: str) -> None:
     if not keys:
         return
     finds = [one for one in sorted(scan.kept, key=order) if one.group in groups]
-    named = "; ".join(map(sentence, finds[:NAMED]))
-    more = f"; and {len(finds) - NAMED} more" if len(finds) > NAMED else ""
+    first = {(one.source_model, one.trajectory_id): one for one in reversed(finds)}
+    named = "; ".join(sentence(first[key]) for key in sorted(first)[:NAMED])
+    more = f"; and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
     flags = " ".join(sorted({"--on-keys redact" if one == "key" else "--on-personal redact" for one in groups}))
     raise ReleaseBlocked(
         f"nothing is released: {len(keys)} records hold what must not be ({named}{more}). All finds are in {where}. "

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipeline.release.files import open_lines
 from pipeline.release.keys import Key, key_of
 from pipeline.release.privacy.detect import Detector, Hit
 from pipeline.release.render import MASTER_FILE, STAGES, stage_raw_file
@@ -71,8 +72,18 @@ class TextScan:
 def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
     """Columns line (JSON text), file, number (of the line, or null)."""
     for row in frame.filter(detector.worth_a_look(pl.col("line"))).iter_rows(named=True):
-        for find in finds_in(json.loads(row["line"]), detector, row["file"], row["number"]):
+        for find in finds_in(parsed(row["line"]), detector, row["file"], row["number"]):
             scan.add(find)
+
+
+def parsed(line: str) -> dict[str, Any]:
+    """A line as plain data; one that is no record is searched as it is, under no key."""
+    try:
+        value = json.loads(line)
+        key_of(value)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return {"source_model": "", "trajectory_id": "", "line": line}
+    return value  # type: ignore[no-any-return]
 
 
 def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
@@ -113,20 +124,16 @@ def mask(text: str, hit: Hit) -> str:
     return f"{text[hit.start : hit.start + hit.shown]}…({hit.end - hit.start} characters)"
 
 
-def scan_files(root: Path, names: Iterable[str], detector: Detector, scan: TextScan, at_once: int = 512) -> None:
-    """Scan JSONL files of a release; lines that are no JSON are another check's to name."""
-    for name in names:
-        for start, lines in batches(root / name, at_once):
-            frame = pl.DataFrame(
-                {"line": lines, "file": name, "number": range(start, start + len(lines))},
-                schema={"line": pl.String, "file": pl.String, "number": pl.Int64},
-            )
-            scan_frame(frame, detector, scan)
+def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
+    """Scan a JSONL file of a release. OSError where it cannot be read to its end."""
+    for start, lines in batches(root / name, at_once):
+        numbers = range(start, start + len(lines))
+        scan_frame(pl.DataFrame({"line": lines, "file": name, "number": numbers}), detector, scan)
 
 
 def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
     """(number of the first, lines) of a file."""
-    with path.open("rb") as file:
+    with open_lines(path) as file:
         number, lines = 1, list[str]()
         for raw in file:
             lines.append(raw.decode("utf-8", "replace"))

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from pipeline.canonical import canonical_json
 from pipeline.records.base import Keyed
+from pipeline.release.files import open_lines, released
 from pipeline.release.keys import Key
 from pipeline.release.validate.findings import Findings
 from pipeline.schemas import json_schema
@@ -41,13 +42,12 @@ def validator(record: type[Keyed]) -> Draft202012Validator:
 
 def read_lines(root: Path, name: str, record: type[One], findings: Findings, unique: bool) -> Iterator[Line[One]]:
     """The good lines of a file, one in memory at a time; what is wrong with the others is a finding."""
-    path = root / name
-    if not path.is_file():
+    if released(root / name) is None:
         findings.add("file_missing", name, "a release owes this file")
         return
     seen: set[Key] = set()
-    with path.open("rb") as file:
-        for number, raw in enumerate(file, start=1):
+    with open_lines(root / name) as file:
+        for number, raw in enumerate(whole_lines(file, name, findings), start=1):
             if not raw.endswith(b"\n"):
                 findings.add("json", name, "the last line does not end in a newline: the file may be cut", number)
             findings.checked["lines"] += 1
@@ -58,6 +58,14 @@ def read_lines(root: Path, name: str, record: type[One], findings: Findings, uni
                 findings.add("key_unique", name, f"{'/'.join(line.key)} stands here a second time", number)
             seen.add(line.key)
             yield line
+
+
+def whole_lines(file: BinaryIO, name: str, findings: Findings) -> Iterator[bytes]:
+    """Lines up to where the file can be read."""
+    try:
+        yield from file
+    except OSError as error:
+        findings.add("json", name, f"cannot be read to its end: {error}")
 
 
 def read_line(name: str, number: int, raw: bytes, record: type[One], findings: Findings) -> Line[One] | None:

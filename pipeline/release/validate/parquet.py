@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.canonical import canonical_json
 from pipeline.records.base import Keyed
+from pipeline.release.files import open_lines, released
 from pipeline.release.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
 from pipeline.release.render import ROOT
 from pipeline.release.validate.findings import Findings
@@ -52,8 +53,8 @@ def check_rows(root: Path, name: str, shards: list[Path], findings: Findings) ->
 
 def lines_of(path: Path) -> Iterator[bytes]:
     """Lines without their newline; none where there is no such file."""
-    if path.is_file():
-        with path.open("rb") as file:
+    if released(path) is not None:
+        with open_lines(path) as file:
             yield from (line.rstrip(b"\n") for line in file)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.records.release import LabelRow, StageRaw
 from pipeline.records.second_pass import ReferenceLabel
+from pipeline.release.files import released
 from pipeline.release.keys import Key
 from pipeline.release.labels import CUTS
 from pipeline.release.render import ROOT, STAGES, stage_raw_file
@@ -28,7 +29,7 @@ Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the p
 def check_second_pass(root: Path, models: list[str], records: dict[Key, Slim], findings: Findings) -> None:
     """Nothing where no file of a second pass is there; where one is, all are owed."""
     raw = [f"{ROOT}/{model}/{name}" for model in models for name in RAW_FILES]
-    if not any((root / name).exists() for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
+    if not any(released(root / name) for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
         return
     answers: Answers = {stage: {} for stage in STAGES}
     for model in models:

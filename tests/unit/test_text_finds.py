@@ -92,7 +92,7 @@ def test_a_find_says_where_and_shows_nothing() -> None:
     (first, second) = finds_in(line(f"export A={token} B={other}"), DETECTOR, "f.jsonl", 7)
     assert first[:8] == ("f.jsonl", 7, "m", "t", 1, "steps[0].action_text", "key", "github_token")
     assert first.excerpt == "export A=ghp_…(40 characters) B=…(43 characters)"
-    assert second.excerpt == "A=ghp_…(40 characters) B=…(43 characters)"
+    assert second.excerpt == "ghp_…(40 characters) B=…(43 characters)"
     for find in (first, second):
         assert token[4:12] not in find.excerpt and other[5:12] not in find.excerpt
 
@@ -115,3 +115,10 @@ def test_finds_are_counted_by_record_and_replaced_with_it() -> None:
     scan.replace(("m", "t"), finds_in(line("[redacted: email]"), DETECTOR, "f"))
     assert [row["kind"] for row in scan.table()] == ["phone", "redacted"]
     assert {find.kind for find in scan.kept} == {"phone", "redacted"}
+
+
+def test_a_line_that_is_no_record_is_searched_all_the_same() -> None:
+    scan = TextScan()
+    broken = [f'{{"a":"{SECRETS["email"]}', f'["{SECRETS["email"]}"]', f'"{SECRETS["email"]}"']
+    scan_frame(pl.DataFrame({"line": broken, "file": "f", "number": [1, 2, 3]}), DETECTOR, scan)
+    assert [find.line for find in scan.kept] == [1, 2, 3]

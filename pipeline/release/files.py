@@ -1,0 +1,68 @@
+"""JSONL files of a release, as they are or compressed: written the same bytes each time, read under either name."""
+
+import gzip
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+CODECS = {".gz": "gzip", ".zst": "zstd"}  # ending -> codec
+PLAIN = "plain"
+LEVEL = 6  # of gzip
+
+
+def released(path: Path) -> Path | None:
+    """The file of this name, or its compressed form; null where there is neither."""
+    names = (path, *(path.with_name(path.name + ending) for ending in CODECS))
+    return next((one for one in names if one.is_file()), None)
+
+
+def open_lines(path: Path) -> BinaryIO:
+    """A JSONL file to read lines from. FileNotFoundError where it is in no form there; OSError, also in the midst of
+    reading, where what is compressed is broken."""
+    found = released(path)
+    if found is None:
+        raise FileNotFoundError(f"{path} is not there")
+    if found == path:
+        return found.open("rb")
+    import pyarrow as pa
+
+    stream = pa.CompressedInputStream(pa.OSFile(str(found)), CODECS[found.suffix])
+    return cast("BinaryIO", io.BufferedReader(stream, 1 << 20))
+
+
+def compress_all(root: Path, how: str) -> None:
+    """Put the compressed form in the place of every JSONL file of a release folder; nothing where `how` is plain.
+
+    No time and no name stands in what is written, so that the same lines give the same bytes, with the same versions
+    of the compressing libraries.
+    """
+    if how == PLAIN:
+        return
+    for path in sorted(root.rglob("*.jsonl")):
+        to = path.with_name(f"{path.name}.{how}")
+        with path.open("rb") as lines, compressing(to) as packed:
+            shutil.copyfileobj(lines, packed, 1 << 20)
+        path.unlink()
+
+
+@contextmanager
+def compressing(to: Path) -> Iterator[Any]:
+    """A new file that is compressed as its ending says."""
+    import pyarrow as pa
+
+    with to.open("wb") as file:
+        if to.suffix == ".gz":
+            with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+                yield packed
+        else:
+            with pa.CompressedOutputStream(pa.PythonFile(file, "w"), CODECS[to.suffix]) as packed:
+                yield packed
+
+
+def form(root: Path) -> str:
+    """The ending of the JSONL files of a release: blank, .gz or .zst."""
+    path = released(root / "silver_train_labels.jsonl")
+    return path.suffix if path is not None and path.suffix in CODECS else ""

@@ -1,0 +1,139 @@
+"""Keys and addresses planted in sessions: no release holds them, and a redacted one is whole."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from child import EXAMPLE, call, few_shards, files, lines, manifest
+from conftest import Ran
+
+from pipeline.release.validate.validate import validate
+
+pytestmark = pytest.mark.slow
+
+# Put together here, so that no scanner of this repository takes them for keys.
+TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+CUT = "glpat-" + "Zq7rT4mK9xW2vB6nL3sDZq7rT4mK9xW2vB6nL3sD"
+BODY = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MaLIFVHvuqk2jpWn"
+PRIVATE = "-----BEGIN RSA PRIVATE" + f" KEY-----\\n{BODY}\\n-----END RSA PRIVATE" + " KEY-----"
+EMAIL = "ada.lovelace@analytical-engine.org"
+PLANTED = {
+    # The command is quoted as evidence; so are the words of the failure, up to a length that ends within the key.
+    "scripted-a/2026.6.11-error-escalation": ("rm -rf db/backup && ls db", f"rm -rf db/backup && ls db/{TOKEN}"),
+    "scripted-b/2026.4.15-subagent-spawn": (
+        "Source: local loopback",
+        f"Source: local loopback, by way of the gateway {CUT}",
+    ),
+    "scripted-a/2026.2.1-unknown-tool": ('"text":"', f'"text":"{PRIVATE} {EMAIL} '),
+}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> list[str | Path]:
+    """Arguments of a run up to merge over sessions that hold keys, one of them cut short by its quote."""
+    folder = tmp_path_factory.mktemp("planted")
+    for name, (before, after) in PLANTED.items():
+        to = folder / "raw" / f"{name}.jsonl"
+        to.parent.mkdir(parents=True, exist_ok=True)
+        text = (EXAMPLE / "raw" / f"{name}.jsonl").read_text(encoding="utf-8")
+        assert before in text
+        to.write_text(text.replace(before, after), encoding="utf-8")
+    data = few_shards(folder / "data")
+    where: list[str | Path] = ["--data", data, "--raw", folder / "raw", "--oracle", EXAMPLE / "oracle"]
+    assert call("merge", *where).status == 0
+    return where
+
+
+@pytest.fixture
+def copy(planted: list[str | Path], tmp_path: Path) -> list[str | Path]:
+    """The same, to release from."""
+    shutil.copytree(planted[1], tmp_path / "data")
+    return ["--data", tmp_path / "data", *planted[2:]]
+
+
+def held(folder: Path, text: str) -> list[str]:
+    """Files that hold a text; Parquet as its rows."""
+    found = [name for name, content in files(folder).items() if text.encode() in content]
+    for path in folder.rglob("*.parquet"):
+        found += [path.name] if text in json.dumps(pl.read_parquet(path).to_dicts(), ensure_ascii=False) else []
+    return found
+
+
+def test_a_key_blocks_the_release_and_is_shown_nowhere(copy: list[str | Path]) -> None:
+    data = Path(copy[1])
+    ended = call("release", *copy)
+    assert ended.status == 1
+    for name in PLANTED:
+        assert name in ended.err
+    assert "--on-keys redact" in ended.err
+    assert not (data / "release").exists()
+    reports = data / "work" / "reports" / "privacy"
+    assert str(reports) in ended.err
+    finds = lines(reports / "finds.jsonl")
+    assert {row["kind"] for row in finds} == {"github_token", "gitlab_token", "private_key", "email"}
+    for secret in (TOKEN[4:12], CUT[6:14], BODY[:10], "lovelace"):
+        assert secret not in ended.err + ended.text
+        assert not held(reports, secret)
+
+
+def test_a_redacted_release_is_whole_and_holds_no_key(copy: list[str | Path]) -> None:
+    data = Path(copy[1])
+    ended = call("release", *copy, "--on-keys", "redact")
+    assert ended.status == 0, ended.err
+    release = data / "release"
+    for secret in (TOKEN, TOKEN[4:20], CUT, CUT[6:16], BODY[:30]):
+        assert held(release, secret) == []
+    findings = validate(release)
+    assert findings.ok, findings.kept
+    assert {row["kind"]: row["records"] for row in findings.reported} == {"email": 1, "redacted": 3}
+    quotes = [quote for row in records(release) for quote in row["evidence_steps"]]
+    assert any("ls db/[redacted: github_token]" in quote["quote"] for quote in quotes)
+    assert any(quote["quote"].endswith("by way of the gateway [redacted: gitlab_token]") for quote in quotes)
+    assert "| `redacted` |" in (release / "README.md").read_text()
+    again = call("release", *copy, "--on-keys", "redact")
+    assert "nothing has changed, nothing was redone" in again.text
+
+
+def test_addresses_are_redacted_where_that_is_asked(copy: list[str | Path]) -> None:
+    ended = call("release", *copy, env={"OPENCLAWBENCH_ON_KEYS": "redact", "OPENCLAWBENCH_ON_PERSONAL": "redact"})
+    assert ended.status == 0, ended.err
+    release = Path(copy[1]) / "release"
+    assert held(release, EMAIL) == []
+    assert validate(release).ok
+
+
+def test_what_is_reported_is_released_and_said(copy: list[str | Path]) -> None:
+    ended = call("release", *copy, "--on-keys", "report")
+    assert ended.status == 0, ended.err
+    release = Path(copy[1]) / "release"
+    said = call("validate", release)
+    assert said.status == 0, said.text
+    assert "in released text: github_token" in said.text
+    assert TOKEN[4:12] not in said.text
+
+
+def test_a_key_in_a_copy_of_a_release_is_named(copy: list[str | Path], tmp_path: Path) -> None:
+    assert call("release", *copy, "--on-keys", "report").status == 0
+    rules = Path(copy[1]) / "release" / "privacy.json"
+    rules.write_text(rules.read_text().replace('"on_key": "report"', '"on_key": "block"'))
+    findings = validate(Path(copy[1]) / "release")
+    assert findings.counts["text_key"] >= 3
+    assert not [one for one in findings.kept if TOKEN[4:12] in one.message]
+
+
+def test_an_unknown_action_is_wrong_use(copy: list[str | Path]) -> None:
+    ended = call("release", *copy, "--on-keys", "ignore")
+    assert ended.status == 2
+    assert "block, redact, report" in ended.err
+
+
+def test_the_example_holds_none(example: Ran) -> None:
+    assert (example.data / "work" / "reports" / "privacy" / "finds.jsonl").read_bytes() == b""
+    assert manifest(example.data, "publish")["key"]
+
+
+def records(release: Path) -> list[dict[str, Any]]:
+    return [row for path in sorted(release.glob("fulltax_prod_v1/*/master_table_all.jsonl")) for row in lines(path)]
