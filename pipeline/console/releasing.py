@@ -1,5 +1,6 @@
 """The options of releasing, for every command that may write a release."""
 
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -31,3 +32,23 @@ def in_place_of_rules(settings: Settings) -> dict[str, dict[str, Any]]:
     chosen = {PrivacyRules.FILE: privacy, PublishRules.FILE: {"jsonl": settings.jsonl}}
     said = {file: {name: one for name, one in keys.items() if one is not None} for file, keys in chosen.items()}
     return {file: keys for file, keys in said.items() if keys}
+
+
+def commands(settings: Settings) -> list[str]:
+    """What makes the release of these settings again from its inputs: the settings that decide bytes, however they were
+    given. No folder, engine, limit, address or key is among them."""
+    named = {"judge": settings.judge, "model": settings.model, "unmatched": settings.unmatched}
+    chosen = named | {name: getattr(settings, name) for name in HELP}
+    again = [written("release", chosen)]
+    if settings.second_judge is None:
+        return again
+    second = {"pass": "2", "judge": settings.second_judge, "model": settings.second_model}
+    return [written("annotate", second), *again]
+
+
+def written(verb: str, flags: dict[str, str | None]) -> str:
+    """A call as it is typed; flags that nothing was said of are left out."""
+    said = [
+        part for name, value in flags.items() if value is not None for part in (f"--{name.replace('_', '-')}", value)
+    ]
+    return shlex.join(["openclawbench", verb, *said])

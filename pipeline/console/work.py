@@ -11,7 +11,7 @@ import polars as pl
 
 from pipeline.chain import Chain
 from pipeline.console.progress import Progress
-from pipeline.console.releasing import in_place_of_rules
+from pipeline.console.releasing import commands, in_place_of_rules
 from pipeline.console.second_pass import refuse_stale
 from pipeline.console.settings import Settings
 from pipeline.engines.choice import engine_for
@@ -105,7 +105,7 @@ def bring(
             if report.redone and (table := decided.get(report.stage)):
                 progress.tiers(tiers(run, table))
             reports.append(report)
-        released = publish(data, run.keys) if verb == "release" and settings.shard is None else None
+        released = publish(run, commands(settings)) if verb == "release" and settings.shard is None else None
         tables = Tables(run)
         files = tables[FileOutcome].collect()
         return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)

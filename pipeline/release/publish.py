@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
@@ -20,13 +21,15 @@ from pipeline.release.parquet import ParquetTables
 from pipeline.release.privacy.policy import REPORT, RULES_FILE, refuse_blocked, report
 from pipeline.release.privacy.publishing import Row, Scanned
 from pipeline.release.privacy.rules import PrivacyRules
+from pipeline.release.provenance import NAME as PACKAGE
+from pipeline.release.provenance import data_package, made_from
 from pipeline.release.render import LINE_FILES, ROOT
 from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.context import paper_words
 from pipeline.release.statistics.files import statistics_files, statistics_of
 from pipeline.rules.base import rule_path
-from pipeline.run import digest
+from pipeline.run import Run, digest
 from pipeline.stage import code_digest
 from pipeline.store import Building, DataFolder, read_json, write_json
 
@@ -34,12 +37,14 @@ SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 BATCH = 64  # rows of a shard in memory at a time
 
 
-def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
-    """Build the release folder; false where it already stands for these keys."""
+def publish(run: Run, commands: list[str]) -> bool:
+    """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
+    data, keys = run.data, run.keys
     second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
     tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
     rules, privacy = PublishRules.load(), PrivacyRules.load()
-    versions = (code_digest(__name__), rules.digest, privacy.digest, *notice_texts())
+    made = made_from(run.intake, run.judges, commands)
+    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *notice_texts())
     key = digest(*versions, *(str(sorted(keys[t].items(), key=str)) for t in tables))
     manifest = data.manifest_file("publish")
     former = read_json(manifest) or {}
@@ -64,6 +69,9 @@ def publish(data: DataFolder, keys: dict[type[Any], Keys]) -> bool:
     compress_all(building.root, rules.jsonl)
     building.close()
     digests = {path: found for found, path in building.checksums()}
+    package = as_json(data_package(building.root, digests, made, rules).model_dump())
+    building.write(PACKAGE, package)
+    digests[PACKAGE] = hashlib.sha256(package).hexdigest()
     for name, content in described(building.root, digests, scanned.scan.table(), rules).items():
         building.write(name, content)
         digests[name] = hashlib.sha256(content).hexdigest()

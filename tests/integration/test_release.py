@@ -73,7 +73,9 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
         "calibration_pool.jsonl",
         "calibration_pool.parquet",
         "croissant.json",
+        "datapackage.json",
         "dataset_summary.json",
+        "privacy.json",
         "publish.toml",
         "splits.json",
         "statistics.json",
@@ -370,3 +372,22 @@ def test_certificates_say_what_the_label_files_show(release: Path) -> None:
         train = lines(release / "hold_out" / model / "silver_train_labels.jsonl")
         assert {row["source_model"] for row in test} == {model}
         assert model not in {row["source_model"] for row in train}
+
+
+def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machine(release: Path, example: Ran) -> None:
+    said = json.loads((release / "datapackage.json").read_text())
+    assert [error.message for error in schema_of("datapackage").iter_errors(said)] == []
+    made = said["provenance"]
+    sessions = [path for model in MODELS for path in (example.raw / model).rglob("*") if path.is_file()]
+    want = {str(path.relative_to(example.raw)): hashlib.sha256(path.read_bytes()).hexdigest() for path in sessions}
+    assert {one["path"]: one["sha256"] for one in made["inputs"]} == want
+    assert made["commands"] == ["openclawbench release --judge rules"]
+    assert made["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
+    rules = {path.name for path in (ROOT / "pipeline" / "rules").glob("*.toml")} - {"asking.toml", "prices.toml"}
+    assert {one["file"] for one in made["rules"]} == rules | {"publish.toml", "privacy.toml"}
+    paths = {one["path"] for one in said["resources"]}
+    later = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}
+    assert paths == files(release).keys() - later
+    assert len({one["name"] for one in said["resources"]}) == len(paths)
+    records = lines(release / "fulltax_prod_v1" / "scripted-a" / MASTER)
+    assert {row["provenance"]["rules_version"] for row in records} == {made["rules_version"]}

@@ -141,6 +141,15 @@ def summary_lies(root: Path) -> None:
     path.write_text(json.dumps(said))
 
 
+def package(change: Change) -> Callable[[Path], None]:
+    def damage(root: Path) -> None:
+        said = json.loads((root / "datapackage.json").read_text())
+        change(said)
+        (root / "datapackage.json").write_text(json.dumps(said))
+
+    return damage
+
+
 def any_row(_row: dict[str, Any]) -> bool:
     return True
 
@@ -225,6 +234,26 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
     "another licence in croissant.json": (says("croissant.json", "/by/4.0/", "/by-nc/4.0/"), "croissant"),
     "another digest in croissant.json": (digest_lies, "croissant"),
     "no settings to make the card with": (lambda root: (root / "publish.toml").unlink(), "card"),
+    "a package that lists another digest": (
+        says("datapackage.json", '"hash": "sha256:', '"hash": "sha256:0'),
+        "datapackage",
+    ),
+    "a package without a file": (package(lambda said: said["resources"].pop()), "datapackage"),
+    "a package that names another judge": (
+        package(lambda said: said["provenance"]["judges"][0].update(judge_model="rules-v0")),
+        "datapackage",
+    ),
+    "a package that names another prompt": (
+        package(lambda said: said["provenance"]["prompts"][0].update(sha256="0" * 64)),
+        "datapackage",
+    ),
+    "a package without its inputs": (package(lambda said: said["provenance"]["inputs"].clear()), "datapackage"),
+    "a package with a field too many": (package(lambda said: said.update(host="ada")), "datapackage"),
+    "no word on what text was searched for": (lambda root: (root / "privacy.json").unlink(), "text_rules"),
+    "a key in a text": (
+        both(with_steps, lambda r: r["steps"][0].update(narration="ghp_" + "aB3dE5gH7jK9" * 3)),
+        "text_key",
+    ),
     "a typed row that is missing": (typed_differs, "parquet"),
     "a typed column of another type": (typed_otherwise, "parquet"),
     "a typed file that is missing": (
@@ -293,7 +322,7 @@ def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
 def test_a_changed_byte_is_noticed_by_the_checksums(copy: Path) -> None:
     path = copy / "taxonomy.toml"
     path.write_bytes(path.read_bytes() + b"\n")
-    assert validate(copy).counts == {"checksum": 1}
+    assert validate(copy).counts == {"checksum": 1, "datapackage": 1}
 
 
 def test_files_that_are_not_listed_and_lists_that_are_wrong_are_named(copy: Path) -> None:

@@ -7,6 +7,7 @@ from pipeline.release.keys import Key
 from pipeline.release.render import ROOT
 from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
+from pipeline.release.validate.datapackage import check_data_package
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import check_labels
 from pipeline.release.validate.numbers import check_numbers
@@ -33,6 +34,7 @@ def validate(root: Path) -> Findings:
     check_second_pass(root, models, records, findings)
     check_numbers(root, models, records, findings)
     check_statistics(root, findings)
+    check_data_package(root, digests, records, findings)
     text = check_released_text(root, models, findings)
     check_described(root, digests, text.table(), findings)
     return findings

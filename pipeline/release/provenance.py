@@ -1,0 +1,166 @@
+"""Provenance of a release: every input, rule, prompt, judge and version that decides its bytes (datapackage.json).
+
+No clock, folder, host, processor count or limit stands in it: the same inputs give the same bytes on any machine.
+"""
+
+import hashlib
+import platform
+import re
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pipeline import __version__
+from pipeline.canonical import canonical_json, sha256_text
+from pipeline.intake import Intake
+from pipeline.judge.prompts import OWN, STAGES, read_prompt
+from pipeline.judge.protocol import Judge
+from pipeline.records.datapackage import (
+    DataPackage,
+    Dependency,
+    InputFile,
+    InputTable,
+    JudgeUsed,
+    License,
+    MadeFrom,
+    PromptFile,
+    Resource,
+    RuleFile,
+)
+from pipeline.release.privacy.rules import PrivacyRules
+from pipeline.release.settings import PublishRules
+from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
+from pipeline.rules.book import NO_LABEL, RuleBook
+from pipeline.schemas import SCHEMA_VERSION
+
+NAME = "datapackage.json"
+PROGRAM = Path(__file__).parents[1]
+PARTS = (".py", ".toml", ".md", ".json")
+LOCK = "requirements.lock"
+# Of what is installed, what has a part in the bytes of a release.
+PACKAGES = ("datasketch", "detect-secrets", "msgspec", "numpy", "polars", "pyarrow", "pydantic", "scikit-learn")
+LICENSES = [
+    License(name="CC-BY-4.0", title="data"),
+    License(name="MIT", title="code, rules, schemas and prompts"),
+    License(name="Apache-2.0", title="task ids of the Berkeley Function Calling Leaderboard"),
+]
+ODD = re.compile(r"[^a-z0-9._/-]+")
+
+
+def made_from(intake: Intake, judges: Mapping[int, Judge | None], commands: list[str]) -> MadeFrom:
+    """What the release is made from, in an order that no shard layout changes."""
+    return MadeFrom(
+        commands=commands,
+        program_version=__version__,
+        program_sha256=program_digest(),
+        python=".".join(platform.python_version_tuple()[:2]),
+        lock_sha256=lock_digest(),
+        dependencies=[Dependency(name=name, version=installed(name)) for name in PACKAGES],
+        schema_version=SCHEMA_VERSION,
+        rules_version=RuleBook.load().version,
+        rules=rule_files(),
+        prompts=[prompt_file(stage) for stage in STAGES + OWN],
+        judges=[judge_used(number, judge) for number, judge in sorted(judges.items()) if judge is not None],
+        input_tables=[
+            input_table("outcomes", intake.oracle_rows.values()),
+            input_table("run_manifest", intake.manifest_rows.values()),
+        ],
+        inputs=input_files(intake),
+    )
+
+
+def input_files(intake: Intake) -> list[InputFile]:
+    """Every session that came in, by path and member."""
+    entries = [entry for shard in intake.entries.values() for entry in shard]
+    entries.sort(key=lambda one: (one.path, one.member or "", one.base_offset))
+    return [
+        InputFile(
+            source_model=entry.source_model,
+            path=entry.path,
+            member=entry.member,
+            sha256=entry.sha256,
+            context_sha256=entry.context and sha256_text(entry.context),
+        )
+        for entry in entries
+    ]
+
+
+def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
+    """Rows of every shard; a row that may join sessions of several shards counts once."""
+    lines = sorted({canonical_json(row) for rows in shards for row in rows})
+    return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
+
+
+def rule_files() -> list[RuleFile]:
+    """Every rule file from which labels or the release follow, as it is in force."""
+    found = [rule_file(path.name, read_rules(path.name)) for path in BUILT_IN.glob("*.toml")]
+    own: list[type[Rules]] = [PublishRules, PrivacyRules]
+    found += [rule_file(kind.FILE, read_rules(kind.FILE, kind.FOLDER)) for kind in own]
+    return sorted((one for one in found if one.file not in NO_LABEL), key=lambda one: one.file)
+
+
+def rule_file(name: str, content: dict[str, Any]) -> RuleFile:
+    """One rule file."""
+    return RuleFile(file=name, version=str(content.get("version")), sha256=canonical_digest(content))
+
+
+def prompt_file(stage: str) -> PromptFile:
+    """The prompt of a stage."""
+    prompt = read_prompt(stage)
+    return PromptFile(stage=stage, version=prompt.version, sha256=prompt.sha256)
+
+
+def judge_used(number: int, judge: Judge) -> JudgeUsed:
+    """The judge of a pass."""
+    return JudgeUsed(annotation_pass=number, judge=judge.name, judge_model=judge.model, digest=judge.digest)
+
+
+def program_digest() -> str:
+    """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart."""
+    found = hashlib.sha256()
+    names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
+    for name in sorted(name for name in names if not name.startswith("prompts/")):
+        found.update(f"{name}\0".encode())
+        found.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
+    return found.hexdigest()
+
+
+def lock_digest() -> str | None:
+    """sha256 of the locked versions, where the program runs from its checkout."""
+    path = PROGRAM.parent / LOCK
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def installed(name: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: PublishRules) -> DataPackage:
+    """The file's content, for the files of the release in `root` with these digests (path -> sha256)."""
+    return DataPackage(
+        name=rules.dataset.name,
+        version=rules.dataset.version,
+        description=rules.dataset.description,
+        licenses=LICENSES,
+        resources=resources(root, digests),
+        provenance=made,
+    )
+
+
+def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:
+    """Every file, by path. Names are unique: two paths that come to the same name get a number."""
+    found: list[Resource] = []
+    names: set[str] = set()
+    for number, (path, sha256) in enumerate(sorted(digests.items())):
+        name = ODD.sub("-", path.lower()).replace("/", ".")
+        name = f"{name}.{number}" if name in names else name
+        names.add(name)
+        form = path.rpartition(".")[2]
+        size = (root / path).stat().st_size
+        found.append(Resource(name=name, path=path, format=form, bytes=size, hash=f"sha256:{sha256}"))
+    return found
