@@ -39,7 +39,17 @@ PROGRAM = Path(__file__).parents[1]
 PARTS = (".py", ".toml", ".md", ".json")
 LOCK = "requirements.lock"
 # Of what is installed, what has a part in the bytes of a release.
-PACKAGES = ("datasketch", "detect-secrets", "msgspec", "numpy", "polars", "pyarrow", "pydantic", "scikit-learn")
+PACKAGES = (
+    "datasketch",
+    "detect-secrets",
+    "matplotlib",
+    "msgspec",
+    "numpy",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "scikit-learn",
+)
 LICENSES = [
     License(name="CC-BY-4.0", title="data"),
     License(name="MIT", title="code, rules, schemas and prompts"),

@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.records.release import LabelRow, Master, PoolRow
 from pipeline.release.card.configs import models_of
+from pipeline.release.files import open_lines, released
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, typed_file
 from pipeline.release.notice import notice_of
 from pipeline.release.parquet import shards_of
@@ -102,8 +103,7 @@ def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
 
 def both_sure(root: Path) -> int | None:
     """Lines of both_high_confidence.jsonl; null where there is no second pass."""
-    path = root / BOTH_FILE
-    if not path.is_file():
+    if released(root / BOTH_FILE) is None:
         return None
-    with path.open("rb") as file:
+    with open_lines(root / BOTH_FILE) as file:
         return sum(1 for _ in file)
