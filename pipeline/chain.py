@@ -5,7 +5,6 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -57,7 +56,7 @@ class Outcome:
 class Worker:
     """Carries out chains. It is sent to where they run: plain data, and the rules as they were loaded for the keys."""
 
-    root: Path  # data folder
+    data: DataFolder
     judges: Judges
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)  # stage -> parameter -> rules
     debug: bool = False  # let the exception of a stage function through, with its traceback
@@ -80,7 +79,7 @@ class Worker:
     def compute(self, chain: Chain, link: Link, made: Made, later: set[type[Record]]) -> str | None:
         """Run the stage function on one shard and write its parts; an error of the function becomes text. Of what is
         `made`, no more than what is read `later` stays."""
-        stage, data = link.stage, DataFolder(self.root)
+        stage, data = link.stage, self.data
         frames = {
             name: made[record].lazy() if record in made else load(data, chain, record, link.inputs[record])
             for name, record in stage.reads.items()

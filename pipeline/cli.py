@@ -55,7 +55,7 @@ app.add_typer(ledger_group, name="ledger")
 app.command("validate")(validate)
 app.add_typer(audit_group, name="audit")
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The only folder written to.")]
-Raw = Annotated[Path | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl.")]
+Raw = Annotated[str | None, typer.Option("--raw", help="Raw sessions: RAW/<source_model>/**/*.jsonl; s3://… too.")]
 Oracle = Annotated[Path | None, typer.Option("--oracle", help="Outcomes: a JSONL file, a BFCL tree, a folder of them.")]
 JudgeName = Annotated[
     str | None, typer.Option("--judge", help="Who answers: rules, the embedded baseline, or openai, a language model.")
@@ -71,13 +71,13 @@ DATA = Path("data")
 
 
 def carry_out(
-    verb: str, data: Path, json_out: bool, debug: bool, raw: Path | None, oracle: Path | None, **flags: Any
+    verb: str, data: Path, json_out: bool, debug: bool, raw: str | None, oracle: Path | None, **flags: Any
 ) -> Done:
     """Bring the folder up to the verb, print what happened, exit 1 where a person is needed."""
     annotation_pass = flags.pop("annotation_pass", 1)
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    chosen = settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle), **flags)
+    chosen = settings(folder, raw=raw, oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
         done = bring(folder, chosen, verb, progress, annotation_pass)
     report.say(errors(), report.complaints(done))
@@ -267,7 +267,7 @@ def demo(data: Data = Path("data/demo"), debug: Debug = False) -> None:
     """The committed example from raw sessions to a release, and one label traced to its raw lines."""
     pipeline.run.DEBUG = debug
     raw, oracle = demo_.example()
-    carry_out("release", data, False, debug, raw, oracle, judge="rules")
+    carry_out("release", data, False, debug, str(raw), oracle, judge="rules")
     folder = DataFolder(data)
     demo_.trace_one(current(folder, settings(folder)), output())
 
@@ -279,7 +279,7 @@ def status(
     """Which stages are up to date, what came in, what no rule knows."""
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    found = current(folder, settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle)))
+    found = current(folder, settings(folder, raw=raw, oracle=oracle and str(oracle)))
     if json_out:
         print(json.dumps(status_report.as_data(found), indent=1, ensure_ascii=False))
     else:
@@ -297,7 +297,7 @@ def trace(
     """The raw records behind a step, byte for byte."""
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    found = current(folder, settings(folder, raw=raw and str(raw)))
+    found = current(folder, settings(folder, raw=raw))
     print_raw(raw_records(found, find(found, id_), step))
 
 

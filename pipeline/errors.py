@@ -17,6 +17,14 @@ class UnreadableInput(OpenClawBenchError):
     """A file or folder that the run cannot do without can't be read."""
 
 
+class StorageFailed(OpenClawBenchError):
+    """Object storage cannot be reached, or refuses."""
+
+
+class MissingExtra(OpenClawBenchError):
+    """A package that only some need is not installed."""
+
+
 class WrongUse(OpenClawBenchError):
     """The command was called in a way that cannot be carried out."""
 
@@ -67,6 +75,16 @@ class AskingStopped(OpenClawBenchError):
 
 class BusyLedger(OpenClawBenchError):
     """Another process is writing to the ledger."""
+
+
+class LeaseHeld(OpenClawBenchError):
+    """Another run is asking about the same share."""
+
+
+class LeaseLost(OpenClawBenchError):
+    """Another run has taken over the share that this one was asking about."""
+
+    exit_status = 3
 
 
 class LedgerFailed(OpenClawBenchError):

@@ -15,12 +15,15 @@ from pipeline.lineage import collisions, entry_names, with_parents
 from pipeline.oracles.files import OracleFiles, oracle_files
 from pipeline.oracles.intake import OracleInput, read_oracles
 from pipeline.oracles.sessions import SessionNames
+from pipeline.raw import Fetched, Raw, is_there, run_manifest_at
 from pipeline.records.oracle import OracleRow
 from pipeline.records.session import RunManifestRow, SourceFile
+from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
 from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
 from pipeline.scan import RUN_MANIFEST, RawEntry, Stamp, entries_key, entry_content, scan, whole_content
+from pipeline.sources.compressed import decompressed
 from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
 from pipeline.tables import from_records, shared_bytes
@@ -33,7 +36,7 @@ SHARDS_MIN, SHARDS_MAX = 16, 4096
 class Intake:
     """Everything that enters: per shard, raw files, run manifest rows and oracle rows."""
 
-    raw: Path
+    raw: Raw
     entries: dict[int, list[RawEntry]]
     manifest_rows: dict[int, list[dict[str, Any]]]
     oracle_rows: dict[int, list[dict[str, Any]]]
@@ -81,14 +84,15 @@ class Intake:
     def read(self, record: type[Any], shard: int) -> pl.LazyFrame:
         """One shard of a source table."""
         if record is SourceFile:
-            whole = lru_cache(maxsize=1)(lambda path: whole_content(f"{self.raw}/{path}"))
-            files = [self.source_file(entry, whole) for entry in self.entries.get(shard, [])]
+            entries = self.entries.get(shard, [])
+            whole = lru_cache(maxsize=1)(reading(self.raw, entries))
+            files = [self.source_file(entry, whole) for entry in entries]
             contents = shared_bytes("content", [file.pop("content") for file in files])
             return from_records(files, SourceFile).with_columns(contents).lazy()
         rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
         return from_records(rows, record).lazy()
 
-    def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes, Stamp]]) -> dict[str, Any]:
+    def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes, Stamp | None]]) -> dict[str, Any]:
         """The row of a file; a file that changed or vanished since the scan is an unreadable one, not a wrong one.
 
         `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
@@ -113,15 +117,15 @@ class Intake:
 
 
 def take_in(
-    data: DataFolder, raw: Path, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
+    data: DataFolder, raw: Raw, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
 ) -> Intake:
     """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
 
     Raises UnreadableInput where raw/ is not there, or a named oracle path is not.
     """
-    if raw.is_file():
+    if isinstance(raw, Path) and raw.is_file():
         raise UnreadableInput(f"{raw}: is a file. Name the folder that holds <source_model>/ folders.")
-    if not raw.is_dir():
+    if not is_there(raw):
         raise UnreadableInput(
             f"{raw}: there is no such folder. Put sessions under {raw}/<source_model>/ or name --raw."
         )
@@ -129,7 +133,7 @@ def take_in(
     if not entries:
         raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
     faults = collisions(entries)
-    shards = shard_count(data, sum(entry.size for entry in entries))
+    shards = shard_count(data, sum(entry.size for entry in entries), save)
     rules = OracleRules.load()
     by_shard: dict[int, list[RawEntry]] = defaultdict(list)
     places: dict[tuple[str, str], set[int]] = defaultdict(set)  # (source model, name or session id) -> shards
@@ -142,7 +146,8 @@ def take_in(
                 places[entry.source_model, name].add(shard)
                 names.add(entry.source_model, name, entry.session_id, entry.identity)
             places[entry.source_model, f"id:{entry.session_id}"].add(shard)
-    manifest, found = outcomes_of(raw, oracle, names, models or {}, rules, faults)
+    own = run_manifest_at(data, raw, RUN_MANIFEST)
+    manifest, found = outcomes_of(own, oracle, names, models or {}, rules, faults)
     lost = sum((row["source_model"], row["native_session_basename"]) not in places for row in manifest)
     return Intake(
         raw=raw,
@@ -158,20 +163,27 @@ def take_in(
 
 
 def outcomes_of(
-    raw: Path,
+    own: list[Path],
     oracle: Path | None,
     names: SessionNames,
     models: Mapping[str, str],
     rules: OracleRules,
     faults: list[dict[str, Any]],
 ) -> tuple[list[dict[str, Any]], OracleInput]:
-    """(run manifest rows, what the oracle says)."""
+    """(run manifest rows, what the oracle says). `own`: the run manifest of the raw folder."""
     files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
-    named = [raw / RUN_MANIFEST] if (raw / RUN_MANIFEST).exists() else []
-    manifest = manifest_rows([*named, *files.manifests], names, rules, faults)
+    manifest = manifest_rows([*own, *files.manifests], names, rules, faults)
     found = read_oracles(files, manifest, names, models, rules)
-    found.files["run_manifest"] = len({path.resolve() for path in (*named, *files.manifests)})
+    found.files["run_manifest"] = len({path.resolve() for path in (*own, *files.manifests)})
     return manifest, found
+
+
+def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes, Stamp | None]]:
+    """How to read the files of these entries, in their order: bytes, and the stamp as the folder has it."""
+    if not isinstance(raw, Remote):
+        return lambda path: whole_content(f"{raw}/{path}")
+    fetched = Fetched(raw, [entry.path for entry in entries], {entry.path: entry.size for entry in entries})
+    return lambda path: (decompressed(fetched.read(path)), None)
 
 
 def spread(
@@ -194,15 +206,14 @@ def shard_of(identity: str, shards: int) -> int:
     return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8).digest(), "big") % shards
 
 
-def shard_count(data: DataFolder, size: int) -> int:
-    """Number of shards: chosen once from the raw size, then fixed for the life of the data folder."""
+def shard_count(data: DataFolder, size: int, save: bool) -> int:
+    """Number of shards: chosen once from the raw size, then fixed for the life of the data folder, and of the parts in
+    object storage."""
     known = data.layout().get("shards")
-    if isinstance(known, int):
-        return known
-    count = SHARDS_MIN
-    while count * SHARD_BYTES < size and count < SHARDS_MAX:
+    count = known if isinstance(known, int) else SHARDS_MIN
+    while not known and count * SHARD_BYTES < size and count < SHARDS_MAX:
         count *= 2
-    return count
+    return data.fixed_shards(count, save)
 
 
 SOURCES = (SourceFile, RunManifestRow, OracleRow)

@@ -123,7 +123,7 @@ class Run:
         engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
-        worker = Worker(self.data.root, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        worker = Worker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
         self.listed.clear()
         for chain, result in engine.run(worker.carry_out, chains, running.begun):

@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from pipeline.raw import Fetched, Raw, content_of, listed, local_file
+from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.registry import FirstRecord, members, read_first, source_named
@@ -60,23 +62,26 @@ class SavedScan(msgspec.Struct):
     files: dict[str, ScannedFile] = {}
 
 
-def scan(data: DataFolder, raw: Path, save: bool) -> list[RawEntry]:
+def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     """Every entry in the order of paths; files that have not changed since the last saved scan are not opened again.
 
     A file counts as unchanged when its size, times and inode, and those of the files beside it that were read for
     context, are what they were.
     """
-    cache_file = data.work / "scan.json"
-    where, version = str(raw.resolve()), code_digest(__name__)
+    cache_file = data.shared_file("scan.json")
+    where, version = str(raw if isinstance(raw, Remote) else raw.resolve()), code_digest(__name__)
     cached = saved_scan(cache_file)
     known = cached.files if (cached.raw, cached.version) == (where, version) else {}
-    stamps = dict(sorted(files_below(str(raw)), key=lambda found: found[0].split("/")))
+    below = listed(raw).items() if isinstance(raw, Remote) else files_below(str(raw))
+    stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda found: found[0].split("/")))
     stamps.pop(RUN_MANIFEST, None)
-    looker = Looker(raw, stamps)
+    changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
+    looker = Looker(raw, stamps, changed)
     files = {escaped(name): looker.file(name, known.get(name)) for name in stamps}
     fresh = SavedScan(where, version, files)
     if fresh != cached and save:
         write_atomic(cache_file, [msgspec.json.encode(fresh)])
+        data.share(cache_file)
     return [entry for file in files.values() for entry in file.entries]
 
 
@@ -137,8 +142,11 @@ def why_unreadable(path: Path) -> str:
 class Looker:
     """Opens files; companions that many sessions share are read once."""
 
-    def __init__(self, raw: Path, stamps: dict[str, Stamp | None]) -> None:
+    def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str]) -> None:
+        """`changed`: names that will be opened, in this order, as far as that is known."""
         self.raw = raw
+        sizes = {name: stamp[0] for name in changed if (stamp := stamps[name])}
+        self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, Remote) else None
         self.stamps = stamps
         self.names = frozenset(stamps)
         self.loaded: OrderedDict[str, Any] = OrderedDict()  # companions, the latest few
@@ -163,13 +171,13 @@ class Looker:
     def entries(self, name: str, stamp: Stamp | None, used: dict[str, Stamp | None]) -> Iterator[RawEntry]:
         """The session candidates of one file."""
         if stamp is None:
-            yield self.entry(name, 0, error=why_unreadable(self.raw / name))
+            yield self.entry(name, 0, error=why_unreadable(local_file(self.raw, name)))
             return
         if not is_encodable(name):
             yield self.entry(name, stamp[0], error="its name is not UTF-8")
             return
         try:
-            content = read_content(f"{self.raw}/{name}")
+            content = self.content(name)
         except (OSError, ValueError) as error:
             yield self.entry(name, stamp[0], error=reason_of(error))
             return
@@ -186,10 +194,16 @@ class Looker:
             place = {"member": one.name, "base_line": one.line, "base_offset": one.offset, "length": one.length}
             yield self.entry(name, one.length, content=part, first=read_first(part), place=place)
 
+    def content(self, name: str) -> bytes | None:
+        """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
+        if self.fetched is not None:
+            return content_of(self.fetched.read(name))
+        return read_content(f"{self.raw}/{name}")
+
     def store_entries(self, name: str, size: int) -> Iterator[RawEntry]:
         """The sessions of an SQLite store."""
         try:
-            for session in read_store(self.raw / name):
+            for session in read_store(local_file(self.raw, name)):
                 if session.error is not None:
                     yield self.entry(name, 0, error=session.error, place={"member": session.session_id})
                     continue
@@ -255,7 +269,7 @@ class Looker:
         if stamp is None or stamp[0] > COMPANION_BYTES:
             return None
         try:
-            content = read_content(f"{self.raw}/{name}")
+            content = self.content(name)
         except (OSError, ValueError):
             return None
         text = (content or b"").decode("utf-8", "replace")
@@ -284,11 +298,11 @@ def reason_of(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 
-def entry_content(raw: Path, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:
+def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:
     """The bytes of one entry again. OSError, ValueError or BrokenStore where they can't be had."""
     if member is not None and length is None:
-        return member_content(raw / path, member)
-    content, _ = whole_content(f"{raw}/{path}")
+        return member_content(local_file(raw, path), member)
+    content = decompressed(raw.read(path)) if isinstance(raw, Remote) else whole_content(f"{raw}/{path}")[0]
     return content if length is None else content[base_offset : base_offset + length]
 
 

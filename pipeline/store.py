@@ -16,10 +16,12 @@ import polars as pl
 
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
+from pipeline.remote import Remote
 from pipeline.tables import schema
 
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
+SHARDS_FILE = "shards.json"  # of object storage: how many shards its parts are of
 ROWS_AT_ONCE = 16_384  # of a part, encoded and compressed together: bounds the memory that this takes
 
 
@@ -78,10 +80,15 @@ def table_name(record: type[Record]) -> str:
 
 
 class DataFolder:
-    """`--data DIR`: raw/ oracle/ work/ ledger/ review/ release/ below one root."""
+    """`--data DIR`: raw/ oracle/ work/ ledger/ review/ release/ below one root.
 
-    def __init__(self, root: Path) -> None:
+    With `remote` the parts of tables are in object storage, and work/ holds those that this machine made or read: they
+    are named by their key, so a copy is never out of date.
+    """
+
+    def __init__(self, root: Path, remote: Remote | None = None) -> None:
         self.root = root
+        self.remote = remote
         self.work = root / "work"
         self.release = root / "release"
         self.ledger = root / "ledger"
@@ -95,25 +102,44 @@ class DataFolder:
         found = read_json(self.layout_file)
         return found if isinstance(found, dict) else {}
 
+    def fixed_shards(self, count: int, save: bool) -> int:
+        """The number of shards of the parts in object storage; this one where none was fixed yet, and `save` fixes it
+        for whoever comes."""
+        if self.remote is None:
+            return count
+        with contextlib.suppress(FileNotFoundError):
+            return int(json.loads(self.remote.read(SHARDS_FILE))["shards"])
+        if not save or self.remote.create(SHARDS_FILE, json.dumps({"shards": count}).encode()):
+            return count
+        return self.fixed_shards(count, save)
+
     def save_layout(self, layout: dict[str, Any]) -> None:
         if layout != self.layout():
             write_json(self.layout_file, layout)
 
+    def table(self, record: type[Record]) -> Path:
+        """Folder of a table's parts on this machine."""
+        return self.work / table_name(record)
+
     def part(self, record: type[Record], shard: int | str, key: str) -> Path:
-        """Path of one part: work/<table>/<shard>-<key>.parquet."""
-        return self.work / table_name(record) / part_name(shard, key)
+        """Path of one part: work/<table>/<shard>-<key>.parquet; it is fetched where it is in object storage only."""
+        path = self.table(record) / part_name(shard, key)
+        self.fetch([path])
+        return path
 
     def present(self, record: type[Record]) -> set[str]:
         """Names of the parts of a table that are there, up to date or not."""
+        if self.remote is not None:
+            return self.remote.names(f"work/{table_name(record)}")
         try:
-            with os.scandir(self.work / table_name(record)) as found:
+            with os.scandir(self.table(record)) as found:
                 return {one.name for one in found if not one.name.startswith(TEMPORARY)}
         except FileNotFoundError:
             return set()
 
     def write_part(self, record: type[Record], shard: int | str, key: str, frame: pl.DataFrame) -> None:
-        """Write one part durably."""
-        path = self.part(record, shard, key)
+        """Write one part durably. In object storage it is there when the whole of it has been put."""
+        path = self.table(record) / part_name(shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(temporary_name(path.name))
         try:
@@ -121,25 +147,70 @@ class DataFolder:
                 frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
                 file.flush()
                 os.fsync(file.fileno())
+            if self.remote is not None:
+                self.remote.put(temporary, self.name(path))
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+
+    def name(self, path: Path) -> str:
+        """What a file is called in object storage: as below the data folder."""
+        return path.relative_to(self.root).as_posix()
+
+    def fetch(self, paths: list[Path]) -> None:
+        """Get the parts that this machine does not have; one that is nowhere is left to whoever opens it."""
+        if self.remote is None or not (wanted := [path for path in paths if not path.exists()]):
+            return
+        held = [path.with_name(temporary_name(path.name)) for path in wanted]
+        for folder in {path.parent for path in held}:
+            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.remote.fetch([self.name(path) for path in wanted], held)
+            for temporary, path in zip(held, wanted, strict=True):
+                temporary.replace(path)
+        finally:
+            for temporary in held:
+                temporary.unlink(missing_ok=True)
 
     def scan(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
         """The table made of these parts (shard -> key), in the order of shards; an empty one where there is none.
 
         `paths` names a further column, which says in which part a row is.
         """
-        files = [self.part(record, shard, key) for shard, key in sorted(parts.items(), key=lambda item: str(item[0]))]
+        ordered = sorted(parts.items(), key=lambda item: str(item[0]))
+        files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
+        self.fetch(files)
         return pl.scan_parquet(files, include_file_paths=paths) if files else pl.LazyFrame(schema=schema(record))
 
     def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:
         """Remove parts that no shard has any more, and temporary files that a kill left behind."""
-        alive = {self.part(record, shard, key).name for shard, key in parts.items()}
-        folder = self.work / table_name(record)
+        alive = {part_name(shard, key) for shard, key in parts.items()}
+        folder = self.table(record)
         for path in sorted(folder.iterdir()) if folder.is_dir() else []:
             if path.name not in alive:
                 path.unlink(missing_ok=True)
+        if self.remote is not None and (dead := self.present(record) - alive):
+            self.remote.remove(f"work/{table_name(record)}/{name}" for name in sorted(dead))
+
+    def shared_file(self, name: str) -> Path:
+        """A file of work/ that other machines may have left in object storage, fetched where it is not here yet."""
+        path = self.work / name
+        if self.remote is not None and not path.exists():
+            with contextlib.suppress(FileNotFoundError):
+                write_atomic(path, [self.remote.read(self.name(path))])
+        return path
+
+    def share(self, path: Path) -> None:
+        """Leave a file of work/ to other machines."""
+        if self.remote is not None:
+            self.remote.put(path, self.name(path))
+
+    def keep_copy(self, name: str, content: bytes) -> Path:
+        """A file of work/ with this content, written where it differs."""
+        path = self.work / name
+        if not path.exists() or path.read_bytes() != content:
+            write_atomic(path, [content])
+        return path
 
     def report_folder(self, name: str) -> Path:
         return self.work / "reports" / name

@@ -78,7 +78,7 @@ def bare_pool(folder: Path) -> dict[str, Any]:
     data = DataFolder(folder / "data-bare")
     run = Run(data, take_in(data, folder / "raw", None, save=True), None)
     run.plan([normalize])
-    worker = Worker(data.root, {}, run.rules)
+    worker = Worker(data, {}, run.rules)
     started = time.perf_counter()
     with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
         done = list(pool.map(worker.carry_out, run.chains([normalize])))

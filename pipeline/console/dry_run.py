@@ -20,11 +20,11 @@ from pipeline.store import DataFolder
 
 
 def show(
-    data: Path, verb: str, json_out: bool, annotation_pass: int, raw: Path | None, oracle: Path | None, **flags: Any
+    data: Path, verb: str, json_out: bool, annotation_pass: int, raw: str | None, oracle: Path | None, **flags: Any
 ) -> None:
     """Plan and print."""
     folder = DataFolder(data)
-    chosen = settings(folder, raw=raw and str(raw), oracle=oracle and str(oracle), **flags)
+    chosen = settings(folder, raw=raw, oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
         rows, price = dry_run(folder, chosen, verb, progress, annotation_pass)
     if json_out:

@@ -13,6 +13,7 @@ from pipeline.records.base import TRAJECTORY_KEY, Record
 from pipeline.records.second_pass import PASS2
 from pipeline.records.session import Trajectory
 from pipeline.run import Run
+from pipeline.store import part_name
 
 Parts = dict[int | str, str]  # shard -> key
 
@@ -48,7 +49,7 @@ def known(run: Run) -> list[Key]:
     parts = fresh(run, Trajectory)
     if not parts:
         raise NotFound(f"{run.data.root}: Trajectory {advice(run)}")
-    shards = {str(run.data.part(Trajectory, shard, key)): shard for shard, key in parts.items()}
+    shards = {str(run.data.table(Trajectory) / part_name(shard, key)): shard for shard, key in parts.items()}
     rows = run.data.scan(Trajectory, parts, paths="part").select(*TRAJECTORY_KEY, "part").collect().rows()
     return [Key(model, name, shards[part]) for model, name, part in rows]
 
@@ -71,7 +72,8 @@ def advice(run: Run, record: type[Record] | None = None) -> str:
 
 def fresh(run: Run, record: type[Record]) -> Parts:
     """The parts of a table that are up to date."""
-    return {shard: key for shard, key in run.keys[record].items() if run.data.part(record, shard, key).exists()}
+    names = run.present(record)
+    return {shard: key for shard, key in run.keys[record].items() if part_name(shard, key) in names}
 
 
 def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
@@ -106,7 +108,7 @@ def has(run: Run, record: type[Record]) -> bool:
 def has_for(run: Run, record: type[Record], key: Key) -> bool:
     """True where a table is up to date as far as one trajectory's shard goes."""
     part = run.keys[record].get(key.shard)
-    return part is not None and run.data.part(record, key.shard, part).exists()
+    return part is not None and part_name(key.shard, part) in run.present(record)
 
 
 def rows_for(run: Run, record: type[Record], key: Key) -> list[dict[str, Any]]:

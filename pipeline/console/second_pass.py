@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.console.settings import NO_JUDGE, Settings
+from pipeline.console.settings import NO_JUDGE, Settings, settings
 from pipeline.errors import WrongUse
 from pipeline.flow import BOTH_PASSES
 from pipeline.fulltax.second_pass import SECOND_PASS
@@ -59,6 +59,7 @@ def ended(data: DataFolder, annotation_pass: int, judge: str | None) -> bool:
     removed. The ledger keeps its answers, so that none is paid for twice."""
     if annotation_pass == 1 or judge != NO_JUDGE:
         return False
+    data.remote = settings(data).parts
     with data.locked():
         data.save_layout({name: one for name, one in data.layout().items() if not name.startswith("second_")})
         for stage in [*SECOND_PASS, *BOTH_PASSES]:

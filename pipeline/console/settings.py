@@ -1,6 +1,7 @@
 """Settings and where each came from: openclawbench.toml in the data folder < environment < flags."""
 
 import os
+import re
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,12 +12,15 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pipeline.engines.choice import ENGINES
 from pipeline.errors import WrongUse
 from pipeline.judge.settings import AskingSettings
+from pipeline.raw import Raw
+from pipeline.remote import Remote, is_url
 from pipeline.share import Share
 from pipeline.store import DataFolder
 
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
-REMEMBERED = ("raw", "oracle", "judge", "model", "second_judge", "second_model", "unmatched")
+SCHEME = re.compile(r"\w+:/")
+REMEMBERED = ("raw", "parts", "endpoint_url", "oracle", "judge", "model", "second_judge", "second_model", "unmatched")
 NO_JUDGE = "none"  # ends a second pass
 ACTIONS = ("block", "redact", "report")
 CLOSED = {  # setting -> what it may be, where something is said
@@ -47,6 +51,9 @@ class FileSettings(AskingSettings):
     quarantine_limit: int | None = None
     engine: str | None = None
     workers: int | None = None
+    ray_address: str | None = None
+    parts: str | None = None
+    endpoint_url: str | None = None
     unmatched: str | None = None
     on_keys: str | None = None
     on_personal: str | None = None
@@ -58,16 +65,19 @@ class FileSettings(AskingSettings):
 class Settings:
     """What is in force for a data folder. `origin` says for each name: flag, environment, file, last run or default."""
 
-    raw: Path
+    raw: Raw
     oracle: Path | None
     judge: str
     model: str | None
     second_judge: str | None  # null: there is no second pass
     second_model: str | None
     quarantine_limit: int
-    engine: str  # auto | serial | processes
+    engine: str  # auto | serial | processes | ray
+    ray_address: str | None  # null: a Ray cluster of this machine alone
     workers: int | None  # null: one for each processor
     shard: Share | None  # null: everything
+    parts: Remote | None  # where parts of tables are, if not in the data folder
+    endpoint_url: str | None  # of object storage that is not AWS's
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
     on_keys: str | None  # block | redact | report; null: as privacy.toml says
@@ -93,6 +103,8 @@ def read_file(data: DataFolder) -> FileSettings:
 
 def settings(data: DataFolder, **flags: Any) -> Settings:
     """Resolve every setting. Paths of the last run are kept in the data folder, so that later calls find the inputs."""
+    if SCHEME.match(str(data.root)):
+        raise WrongUse(f"--data {data.root}: is a folder. Name object storage with --parts, and with --raw.")
     layout = data.layout()
     default_oracle = data.root / "oracle"
     defaults = {
@@ -106,6 +118,9 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "engine": "auto",
         "workers": None,
         "shard": None,
+        "ray_address": None,
+        "parts": None,
+        "endpoint_url": None,
         **dict.fromkeys(AskingSettings.model_fields),
         "unmatched": None,
         "on_keys": None,
@@ -130,8 +145,11 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
     for name, offered in CLOSED.items():
         if found[name] is not None and found[name] not in offered:
             raise WrongUse(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
+    endpoint_url = found["endpoint_url"]
+    if found["parts"] is not None and not is_url(found["parts"]):
+        raise WrongUse(f"--parts {found['parts']}: is no address. Write s3://bucket/prefix, or leave it out.")
     return Settings(
-        raw=Path(found["raw"]),
+        raw=Remote(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
         judge=str(found["judge"]),
         model=found["model"],
@@ -139,8 +157,11 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         second_model=found["second_model"],
         quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
         engine=found["engine"],
+        ray_address=found["ray_address"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
         shard=None if found["shard"] is None else Share.parse(found["shard"]),
+        parts=None if found["parts"] is None else Remote(found["parts"], endpoint_url),
+        endpoint_url=endpoint_url,
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
         unmatched=found["unmatched"],
         on_keys=found["on_keys"],

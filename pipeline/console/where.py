@@ -10,6 +10,9 @@ HERE: Where = {}
 OPTIONS = {
     "engine": (str, f"{', '.join(ENGINES)}: where shards are computed."),
     "workers": (int, "Processes at most; one for each processor without it."),
+    "ray_address": (str, "host:port of a Ray cluster that runs; one of this machine alone without it."),
+    "parts": (str, "s3://bucket/prefix: where parts of tables are kept, if not in the data folder."),
+    "endpoint_url": (str, "Address of S3-compatible storage that is not AWS's."),
     "shard": (str, "i/n: only share i (from 0) of n; a run without it afterwards does what needs all of them."),
 }
 

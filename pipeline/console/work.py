@@ -4,7 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -22,10 +21,12 @@ from pipeline.intake import Intake, take_in
 from pipeline.judge.protocol import Judge
 from pipeline.judge.tally import Tally
 from pipeline.judges import make_judge
+from pipeline.raw import Raw
 from pipeline.records.base import Record
 from pipeline.records.fulltax import Annotation
 from pipeline.records.session import FileOutcome
 from pipeline.release.publish import publish
+from pipeline.remote import Remote
 from pipeline.rules.base import CHOSEN
 from pipeline.rules.packet import PacketRules
 from pipeline.run import Run, StageReport
@@ -83,6 +84,7 @@ def bring(
 ) -> Done:
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
     a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
+    data.remote = settings.parts
     with data.locked(settings.shard is not None), remembered_code(data):
         report_to = {annotation_pass: progress.asking}
         judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
@@ -148,7 +150,7 @@ def know_code(data: DataFolder) -> dict[str, Parsed]:
 def engine(settings: Settings, chains: list[Chain]) -> Engine:
     """What the stale shards are done with."""
     raw_bytes = sum(chain.intake.size() for chain in chains)
-    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes)
+    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
 
 
 def judge_of(data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
@@ -171,8 +173,10 @@ def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
     """Fix the number of shards for good; note what the user named, for later calls, and never a default: a data
     folder that was moved or copied reads its own inputs."""
     values = {
-        "raw": str(absolute(settings.raw)),
-        "oracle": None if settings.oracle is None else str(absolute(settings.oracle)),
+        "raw": place(settings.raw),
+        "oracle": None if settings.oracle is None else place(settings.oracle),
+        "parts": None if settings.parts is None else settings.parts.url,
+        "endpoint_url": settings.endpoint_url,
         "judge": settings.judge,
         "model": settings.model,
         "second_judge": settings.second_judge,
@@ -183,17 +187,17 @@ def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
     data.save_layout({"shards": intake.shards, **named})
 
 
-def absolute(path: Path) -> Path:
-    """The path from the root, so that it is found from any working folder."""
-    return path.resolve()
+def place(where: Raw) -> str:
+    """The path from the root, so that it is found from any working folder; an address as it is."""
+    return str(where if isinstance(where, Remote) else where.resolve())
 
 
 def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
     """What came in."""
     return {
         "stage": "intake",
-        "raw": str(absolute(settings.raw)),
-        "oracle": None if settings.oracle is None else str(absolute(settings.oracle)),
+        "raw": place(settings.raw),
+        "oracle": None if settings.oracle is None else place(settings.oracle),
         "shards": intake.shards,
         "files": sum(map(len, intake.entries.values())),
         "oracle_files": intake.counts,
@@ -206,6 +210,7 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
 def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
     know_code(data)
+    data.remote = settings.parts
     second = second_judge_of(data, settings)
     run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings), second=second)
     run.plan(whole(second is not None))

@@ -2,17 +2,21 @@
 
 from pipeline.engines.processes import Processes, processors
 from pipeline.engines.protocol import Engine
+from pipeline.engines.ray_core import RayCore
 from pipeline.engines.serial import Serial
 
-ENGINES = ("auto", "serial", "processes")
+ENGINES = ("auto", "serial", "processes", "ray")
 WORTH_BYTES = 32 << 20  # raw bytes of stale shards from which workers, each of which takes a second to start, pay
 
 
-def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int) -> Engine:
-    """An engine for so many tasks over so many raw bytes; `workers` null: one for each processor.
+def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int, ray_address: str | None = None) -> Engine:
+    """An engine for so many tasks over so many raw bytes; `workers` null: one for each processor. `ray_address`: of a
+    Ray cluster that runs; null: one of this machine alone.
 
     `auto` takes processes where there is work for several processors that is worth starting workers (own choice).
     """
+    if name == "ray":
+        return RayCore(workers, ray_address, processors())
     wanted = workers or processors()
     if name == "processes" or (name == "auto" and min(wanted, tasks) > 1 and raw_bytes >= WORTH_BYTES):
         return Processes(wanted)
