@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pipeline.records.calibration import CalibrationReview, CalibrationSheetRow
 from pipeline.records.datapackage import DataPackage
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
@@ -24,6 +25,8 @@ from pipeline.records.statistics import StatisticsFile
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 PUBLIC: dict[str, type[BaseModel]] = {
     "aligned_descriptor": AlignedDescriptor,
+    "calibration_review": CalibrationReview,
+    "calibration_sheet_row": CalibrationSheetRow,
     "datapackage": DataPackage,
     "event_descriptor": EventDescriptor,
     "event_review": EventReview,

@@ -3,20 +3,20 @@
 import re
 from typing import Any
 
-from pipeline.audit.settings import AuditRules, EventSampleRules
+from pipeline.audit.settings import AuditRules, ShownTexts
 from pipeline.console.terminal import safe
 
 QUOTE = "'"
 
 
 class Cells:
-    """The guards of audit.toml, ready to be asked."""
+    """The guards of audit.toml, ready to be asked; texts are cut as `shown` says."""
 
-    def __init__(self, rules: AuditRules) -> None:
+    def __init__(self, rules: AuditRules, shown: ShownTexts) -> None:
         self.formula = re.compile(rules.guard.formula)
         self.changed = re.compile(rules.guard.changed)
         self.harmless = re.compile(rules.guard.harmless)
-        self.events = rules.events
+        self.texts = shown
 
     def written(self, value: Any) -> str:
         """A value as a cell: null empty, lists a line an entry, control characters written out, guarded, cut."""
@@ -25,7 +25,7 @@ class Cells:
         if isinstance(value, bool):
             return "yes" if value else "no"
         text = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
-        return self.guarded(shorten(safe(text.replace("\r\n", "\n").replace("\r", "\n")), self.events))
+        return self.guarded(shorten(safe(text.replace("\r\n", "\n").replace("\r", "\n")), self.texts))
 
     def guarded(self, text: str) -> str:
         """The text with an apostrophe in front where a spreadsheet would carry it out or change it."""
@@ -42,7 +42,7 @@ class Cells:
         return self.read(cell).split() == self.read(self.written(value)).split()
 
 
-def shorten(text: str, rules: EventSampleRules) -> str:
+def shorten(text: str, rules: ShownTexts) -> str:
     """A long text's beginning and end, with how much is missing between them."""
     if len(text) <= rules.characters:
         return text

@@ -1,14 +1,13 @@
 """The event-evidence sample (paper E.10): steps stratified by category, with what a reviewer needs to judge them."""
 
-import hashlib
 import shlex
-from collections import defaultdict
 from typing import Any, get_args
 
 import polars as pl
 
 from pipeline.audit.allocate import allocate
 from pipeline.audit.settings import EventSampleRules
+from pipeline.audit.turns import Key, in_turns
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptor
@@ -17,7 +16,6 @@ from pipeline.records.session import Step, UserTurn
 from pipeline.records.vocabulary import EventType
 from pipeline.reports.section import Tables
 
-Key = tuple[str, str, int]
 KEY_SCHEMA = dict.fromkeys(TRAJECTORY_KEY, pl.String)
 TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 
@@ -33,27 +31,11 @@ def draw(
     population = dict(steps.group_by("event_type").len().iter_rows())
     order = [*get_args(EventType), *sorted(set(population) - set(get_args(EventType)))]
     population = {name: population[name] for name in order if name in population}
-    chosen = choose(steps, allocate(population, wanted, rules.at_least), seed)
+    entries = ((category, key) for *key_columns, category in steps.iter_rows() for key in [tuple(key_columns)])
+    chosen = in_turns(entries, allocate(population, wanted, rules.at_least), seed)
     blank = rows_of(tables, chosen, rules)
     sample = "s-" + sha256_text(canonical_json([row | {"seed": seed} for row in blank]))[:8]
     return [EventSampleRow.model_validate(row | {"sample": sample}) for row in blank], population
-
-
-def choose(steps: pl.DataFrame, numbers: dict[str, int], seed: int) -> list[Key]:
-    """Keys of the steps to review, category by category; within one, the source models take turns."""
-    found: dict[str, dict[str, list[tuple[str, Key]]]] = defaultdict(lambda: defaultdict(list))
-    for model, trajectory, number, category in steps.select(*STEP_KEY, "event_type").iter_rows():
-        text = f"{seed}\0{model}\0{trajectory}\0{number}".encode("utf-8", "surrogatepass")
-        found[category][model].append((hashlib.sha256(text).hexdigest(), (model, trajectory, number)))
-    chosen: list[Key] = []
-    for category, number in numbers.items():
-        turns = [
-            (turn, mark, key)
-            for entries in found[category].values()
-            for turn, (mark, key) in enumerate(sorted(entries)[:number])
-        ]
-        chosen += sorted(key for _, _, key in sorted(turns)[:number])
-    return chosen
 
 
 def rows_of(tables: Tables, chosen: list[Key], rules: EventSampleRules) -> list[dict[str, Any]]:

@@ -1,4 +1,8 @@
-"""What lies in review/: samples as drawn, sheets to fill in, and review records, which are only ever added to."""
+"""What lies in review/: samples as drawn, sheets to fill in, and review records, which are only ever added to.
+
+Human verdicts stand here, beside the labels that they are about, and nowhere else: no release and no work table is
+written from them.
+"""
 
 from pathlib import Path
 from typing import TypeVar
@@ -6,17 +10,14 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.audit.cells import Cells
-from pipeline.audit.event_reviews import ANSWERS
+from pipeline.audit.reviews import Form, Review, Row
 from pipeline.audit.settings import AuditRules
 from pipeline.audit.sheet import as_csv, as_jsonl
 from pipeline.canonical import canonical_json
 from pipeline.errors import UnreadableInput
 from pipeline.records.base import Record
-from pipeline.records.review import EventReview, EventSample, EventSampleRow
 from pipeline.store import DataFolder
 
-REVIEWS = "event_reviews.jsonl"
-SAMPLES = "samples/*.rows.jsonl"
 Kind = TypeVar("Kind", bound=Record)
 
 
@@ -25,50 +26,57 @@ def line(record: Record) -> bytes:
     return canonical_json(record.model_dump()).encode() + b"\n"
 
 
-def save_sample(data: DataFolder, sample: EventSample, rows: list[EventSampleRow]) -> list[Path]:
-    """The sample as drawn, and its sheets; returns the sheets. Raises WrongUse rather than write over a filled one."""
-    name, sheets = sample.sample, {}
-    sheets[f"events-{name}.csv"] = as_csv(rows, ANSWERS, Cells(AuditRules.load()))
-    sheets[f"events-{name}.jsonl"] = as_jsonl(rows, ANSWERS)
+def save_sample(
+    data: DataFolder, form: Form[Row, Review], name: str, sample: Record, rows: list[Row], guide: bytes | None = None
+) -> list[Path]:
+    """The sample as drawn, and its sheets (and their guide); returns them. `name`: the sample's id. Raises WrongUse
+    rather than write over a filled sheet."""
+    rules = AuditRules.load()
+    shown, files = [form.shown(row) for row in rows], {}
+    files[f"{form.name}-{name}.csv"] = as_csv(shown, form.answers, Cells(rules, form.texts(rules)))
+    files[f"{form.name}-{name}.jsonl"] = as_jsonl(shown, form.answers)
+    if guide is not None:
+        files[f"{form.name}-{name}.guide.md"] = guide
     data.write_review(f"samples/{name}.rows.jsonl", b"".join(map(line, rows)))
     data.write_review(f"samples/{name}.json", line(sample))
-    for sheet, content in sheets.items():
+    for sheet, content in files.items():
         data.write_review(sheet, content)
-    return [data.review_file(sheet) for sheet in sheets]
+    return [data.review_file(sheet) for sheet in files]
 
 
-def drawn_rows(data: DataFolder) -> dict[str, dict[str, EventSampleRow]]:
-    """Sample id -> row id -> row, of every sample drawn in this folder. Raises UnreadableInput."""
-    found: dict[str, dict[str, EventSampleRow]] = {}
-    for path in data.review_files(SAMPLES):
-        for row in records(path, EventSampleRow):
-            found.setdefault(row.sample, {})[row.row] = row
+def drawn_rows(data: DataFolder, form: Form[Row, Review]) -> dict[str, dict[str, Row]]:
+    """Sample id -> row id -> row, of every sample of this kind drawn in this folder. Raises UnreadableInput."""
+    found: dict[str, dict[str, Row]] = {}
+    for path in data.review_files(f"samples/{form.prefix}*.rows.jsonl"):
+        for row in records(path, form.row):
+            sample, one = (getattr(row, name) for name in ("sample", "row"))
+            found.setdefault(sample, {})[one] = row
     return found
 
 
-def drawn_samples(data: DataFolder) -> dict[str, EventSample]:
+def drawn_samples(data: DataFolder, form: Form[Row, Review], kind: type[Kind]) -> dict[str, Kind]:
     """Sample id -> what it was drawn from. Raises UnreadableInput."""
-    found = [one for path in data.review_files("samples/*.json") for one in records(path, EventSample)]
-    return {one.sample: one for one in found}
+    paths = data.review_files(f"samples/{form.prefix}*.json")
+    return {path.stem: one for path in paths for one in records(path, kind)}
 
 
-def reviews(data: DataFolder) -> list[EventReview]:
-    """Every review record, in the order in which they came. Raises UnreadableInput."""
-    path = data.review_file(REVIEWS)
-    return records(path, EventReview) if path.exists() else []
+def reviews(data: DataFolder, form: Form[Row, Review]) -> list[Review]:
+    """Every review record of this kind, in the order in which they came. Raises UnreadableInput."""
+    path = data.review_file(form.file)
+    return records(path, form.review) if path.exists() else []
 
 
-def add_reviews(data: DataFolder, new: list[EventReview]) -> int:
+def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> int:
     """Add the records that say something new; returns how many. The same verdict of the same reviewer, given at the
     same time, is not added twice; a later one is, and what stood before stays."""
-    said = {spoken(one) for one in reviews(data)}
+    said = {spoken(one) for one in reviews(data, form)}
     fresh = [one for one in new if spoken(one) not in said]
     if fresh:
-        data.append_review(REVIEWS, map(line, fresh))
+        data.append_review(form.file, map(line, fresh))
     return len(fresh)
 
 
-def spoken(review: EventReview) -> str:
+def spoken(review: Record) -> str:
     """What a review says, whatever sheet it came in."""
     return canonical_json(review.model_dump(exclude={"sheet_sha256"}))
 

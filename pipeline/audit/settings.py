@@ -10,21 +10,36 @@ from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 
 
-class EventSampleRules(Record):
-    """How the event-evidence sample is drawn and shown."""
+class ShownTexts(Record):
+    """How long texts are shown in a CSV sheet."""
 
-    at_least: int = Field(ge=1)
     characters: int = Field(ge=100)
     head_share: float = Field(ge=0, le=1)
     marker: str
+
+
+class EventSampleRules(ShownTexts):
+    """How the event-evidence sample is drawn and shown."""
+
+    at_least: int = Field(ge=1)
     context_characters: int
 
 
-class Answers(Record):
-    """What a reviewer may write for is_supported."""
+class CalibrationRules(ShownTexts):
+    """How the calibration sample is shown, and how much of its report."""
 
-    supported: list[str]
+    disagreement_rows: int = Field(ge=1)
+
+
+class Answers(Record):
+    """What a reviewer may write, in small letters."""
+
+    supported: list[str]  # is_supported, evidence_supported, adjudication
     unsupported: list[str]
+    anomalous: list[str]  # human_anomaly_label
+    normal: list[str]
+    unresolved: list[str]
+    nowhere: list[str]  # human_onset: no step can be named
 
 
 class Guard(Record):
@@ -50,5 +65,6 @@ class AuditRules(Rules):
     FILE: ClassVar[str] = "audit.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
     events: EventSampleRules
+    calibration: CalibrationRules
     answers: Answers
     guard: Guard

@@ -52,12 +52,19 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[Filled]]:
     text = decoded(content, path)
     rows = list(json_rows(text, path) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
     if not rows:
-        raise UnreadableInput(f"{path}: holds no row. Import a sheet that `audit sample-events` wrote.")
+        raise UnreadableInput(
+            f"{path}: holds no row. Import a sheet that `audit sample-events` or `sample-calibration` wrote."
+        )
+    owes(path, rows, needed)
+    return content, rows
+
+
+def owes(path: Path, rows: Sequence[Filled], needed: Sequence[str]) -> None:
+    """Raises UnreadableInput with the first row that lacks one of these columns (of a CSV sheet, its header)."""
     for row in rows:
         if missing := [name for name in needed if name not in row.values]:
-            where = f"{path}:{row.line}"
+            where = f"{path}:{1 if row.is_text else row.line}"
             raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep every column of the sheet.")
-    return content, rows
 
 
 def decoded(content: bytes, path: Path) -> str:

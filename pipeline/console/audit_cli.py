@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +11,7 @@ import typer
 from rich.console import Console
 
 import pipeline.run
+from pipeline.console.calibration_cli import calibration_headline, sample_calibration
 from pipeline.console.find import rows_of
 from pipeline.console.report_cli import inputs, percent, publish
 from pipeline.console.settings import settings
@@ -26,6 +29,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show tracebacks.")]
 DATA = Path("data")
 NEEDS_A_PERSON = 1
+app.command("sample-calibration")(sample_calibration)
 
 
 @app.command("sample-events")
@@ -37,6 +41,7 @@ def sample_events(
     debug: Debug = False,
 ) -> None:
     """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
+    from pipeline.audit.event_reviews import EVENTS
     from pipeline.audit.event_sample import draw
     from pipeline.audit.folder import save_sample
     from pipeline.audit.settings import AuditRules
@@ -59,7 +64,7 @@ def sample_events(
         rules=evidence_rules(),
     )
     with folder.locked():
-        sheets = save_sample(folder, sample, rows)
+        sheets = save_sample(folder, EVENTS, sample.sample, sample, rows)
     if json_out:
         print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
         return
@@ -81,9 +86,10 @@ def import_(
     json_out: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Check a filled sheet against its sample and add the good rows to the review records."""
-    from pipeline.audit.event_reviews import IDENTITY, Signed, check, is_date
+    """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
     from pipeline.audit.folder import add_reviews, drawn_rows
+    from pipeline.audit.forms import form_of
+    from pipeline.audit.reviews import IDENTITY, Signed, check, is_date
     from pipeline.audit.settings import AuditRules
     from pipeline.audit.sheet import read_sheet
 
@@ -91,11 +97,12 @@ def import_(
     folder = DataFolder(data)
     if reviewed_at is not None and not is_date(reviewed_at):
         raise WrongUse(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
-    content, rows = read_sheet(file, [*IDENTITY, "is_supported", "error_type", "review_comment"])
+    content, rows = read_sheet(file, IDENTITY)
+    form = form_of(file, rows)
     signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
     with folder.locked():
-        done = check(rows, drawn_rows(folder), signed, digest, AuditRules.load())
-        added = add_reviews(folder, done.reviews)
+        done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
+        added = add_reviews(folder, form, done.reviews)
     for fault in done.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
         errors().print(safe(f"{place}: {fault.reason}: {fault.message}"))
@@ -107,29 +114,64 @@ def import_(
         "at_fault": len(done.faults),
     }
     if json_out:
-        print(json.dumps(counts | {"faults": [vars(fault) for fault in done.faults]}, indent=1))
+        said = {"kind": form.name, "records": str(folder.review_file(form.file))}
+        print(json.dumps(said | counts | {"faults": [vars(fault) for fault in done.faults]}, indent=1))
     else:
         output().print(", ".join(f"{name.replace('_', ' ')}: {found}" for name, found in counts.items()))
+        output().print(safe(f"verdicts stand in {folder.review_file(form.file)}; no label was changed"))
     if done.faults:
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-@app.command("report")
-def report(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
-    """The table of the event-evidence audit (T34), from review records alone."""
-    from pipeline.audit.event_report import event_audit
-    from pipeline.audit.folder import drawn_samples, reviews
+class AuditKind(StrEnum):
+    """What was reviewed."""
 
+    EVENTS = "events"
+    CALIBRATION = "calibration"
+
+
+Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without it every one that has a review.")]
+
+
+@app.command("report")
+def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    found = reviews(folder)
+    asked = [kind] if kind else list(AuditKind)
+    found = {one: made for one in asked if (made := audits(folder)[one]())}
     if not found:
         raise NotFound(
-            f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events`, fill "
-            f"in "
-            "its sheet, and take it over with `openclawbench audit import`."
+            f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
+            "`sample-calibration`, fill in its sheet, and take it over with `openclawbench audit import`."
         )
-    publish(folder, event_audit(found, drawn_samples(folder)), json_out, headline)
+    if json_out and len(found) > 1:
+        raise WrongUse(
+            "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
+        )
+    for one, made in found.items():
+        publish(folder, made, json_out, headline if one is AuditKind.EVENTS else calibration_headline)
+
+
+def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
+    """What makes each audit's report; it gives null where nothing was reviewed."""
+    from pipeline.audit.calibration_report import calibration_audit
+    from pipeline.audit.calibration_reviews import CALIBRATION
+    from pipeline.audit.event_report import event_audit
+    from pipeline.audit.event_reviews import EVENTS
+    from pipeline.audit.folder import drawn_rows, drawn_samples, reviews
+    from pipeline.records.calibration import CalibrationSample
+
+    def events() -> Report | None:
+        found = reviews(folder, EVENTS)
+        return event_audit(found, drawn_samples(folder, EVENTS, EventSample)) if found else None
+
+    def calibration() -> Report | None:
+        found = reviews(folder, CALIBRATION)
+        samples = drawn_samples(folder, CALIBRATION, CalibrationSample)
+        return calibration_audit(found, samples, drawn_rows(folder, CALIBRATION)) if found else None
+
+    return {AuditKind.EVENTS: events, AuditKind.CALIBRATION: calibration}
 
 
 def headline(found: Report, console: Console) -> None:

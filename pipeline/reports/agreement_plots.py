@@ -35,12 +35,14 @@ def kappas(rows: list[Row], title: str) -> "Figure":
     return figure
 
 
-def confusion(counts: list[list[int]], names: list[str]) -> "Figure":
-    """Counts, darker where a larger share of the row; the first pass downwards, the second across."""
+PASSES = "First pass (rows) and second pass: trajectories (darker: larger share of the row)"
+
+
+def confusion(counts: list[list[int]], names: list[str], title: str = PASSES) -> "Figure":
+    """Counts, darker where a larger share of the row."""
     figure, (axes,) = plots.new_figure(9, 2.6 + 0.42 * len(names))
     shares = [[share(one, sum(line)) for one in line] for line in counts]
     texts = [[f"{one:,}" for one in line] for line in counts]
     rows = [f"{name} ({sum(line):,})" for name, line in zip(names, counts, strict=True)]
-    title = "First pass (rows) and second pass: trajectories (darker: larger share of the row)"
     plots.heat(axes, rows, names, shares, texts, title)
     return figure

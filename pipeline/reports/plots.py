@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LONGEST = 34  # characters of a label
-INK, FAINT, BAR = "#222222", "#c8c8c8", "#3b6fa0"
+LONGEST = 44  # characters of a label
+INK, FAINT, BAR, WARNING = "#222222", "#c8c8c8", "#3b6fa0", "#a63603"
 # Told apart with any colour vision (Okabe and Ito), then two more.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999", "#332288", "#aa4499"]
 ROOM_FOR_TEXT = 4.0  # a part of this many percent can hold its own number
@@ -165,6 +165,31 @@ def heat(
             colour = "white" if share > 0.55 * most else INK if share else FAINT
             axes.text(x, y, text, ha="center", va="center", color=colour, size=8)
     axes.set_title(title, loc="left")
+
+
+def marks(axes: "Axes", names: Sequence[str], found: Sequence[tuple[float | None, float | None, float | None]]) -> None:
+    """A mark at each share with a line over its interval, in percent; no mark where there is no share."""
+    for place, (value, low, high) in enumerate(found):
+        if value is not None and low is not None and high is not None:
+            axes.plot([100 * low, 100 * high], [place, place], color=BAR, linewidth=2)
+            axes.plot(100 * value, place, "o", color=BAR, markersize=5, clip_on=False, zorder=3)
+    axes.set_ylim(-0.6, len(names) - 0.4)
+    name_rows(axes, names)
+    axes.grid(axis="x", linewidth=0.3)
+
+
+def divided(axes: "Axes", groups: Sequence[str]) -> None:
+    """A line between rows of different groups."""
+    for place in range(1, len(groups)):
+        if groups[place] != groups[place - 1]:
+            axes.axhline(place - 0.5, color=FAINT, linewidth=0.8)
+
+
+def stamped(draw: "Callable[[], Figure]", words: str) -> "Figure":
+    """The picture with words above it that must not be missed."""
+    figure = draw()
+    figure.suptitle(words, x=0.01, ha="left", size=8, color=WARNING)
+    return figure
 
 
 def name_rows(axes: "Axes", names: Sequence[object]) -> None:

@@ -100,3 +100,84 @@ def test_wrong_use_is_one_sentence(data: Path) -> None:
     assert (missing.status, "cannot read the sheet" in missing.err) == (2, True)
     when = call("audit", "import", data / "nowhere.csv", "--reviewed-at", "yesterday", "--data", data)
     assert (when.status, "write it as 2026-11-21" in when.err) == (2, True)
+
+
+@pytest.fixture
+def audited(example: Ran, tmp_path: Path) -> Path:
+    """A copy of a data folder whose release has a calibration pool."""
+    shutil.copytree(example.data, tmp_path / "data")
+    return tmp_path / "data"
+
+
+def draw(data: Path, *more: str) -> dict[str, Path]:
+    """Draw a calibration sample; its files by their endings."""
+    ended = call("audit", "sample-calibration", "--data", data, "--json", *more)
+    assert ended.status == 0, ended.err
+    return {Path(path).suffix: Path(path) for path in ended.json["sheets"]}
+
+
+def test_people_label_the_pool_and_no_byte_of_a_release_changes(audited: Path) -> None:
+    before = files(audited / "release")
+    sheet = draw(audited)[".csv"]
+    assert "error_ignored_escalation" not in sheet.read_text("utf-8-sig")
+
+    def ann(number: int, row: dict[str, str]) -> None:
+        row["human_anomaly_label"] = "normal" if number else "laziness"
+
+    def bob(number: int, row: dict[str, str]) -> None:
+        row["human_anomaly_label"] = "anomalous"
+        row["human_onset"] = "1"
+
+    first = call("audit", "import", fill(sheet, ann), *SIGNED, "--data", audited, "--json")
+    assert (first.status, first.json["kind"], first.json["at_fault"]) == (1, "calibration", 1)
+    assert "wrong_verdict: human_anomaly_label is 'laziness'; write anomalous, normal or unresolved" in first.err
+    signed = ("--reviewer", "bob", "--reviewed-at", "2026-11-22")
+    second = call("audit", "import", fill(sheet, bob), *signed, "--data", audited)
+    assert (second.status, second.text.splitlines()[-1].startswith("verdicts stand in ")) == (0, True)
+    ended = call("audit", "report", "--data", audited)
+    assert ended.status == 0, ended.err
+    assert "silver-human binary agreement" in ended.text
+    assert "made by the rules judge" in ended.text
+    folder = audited / "work" / "reports" / "calibration_audit"
+    found = json.loads((folder / "calibration_audit.json").read_bytes())
+    people = found["sections"]["calibration_reviewers_1"]["facts"]
+    assert people["reviewers"] == 2
+    assert people["to_be_adjudicated"] == people["reviewed_by_several"] > 0
+    assert {path.suffix for path in folder.iterdir()} == {".md", ".json", ".png", ".svg"}
+    assert files(audited / "release") == before
+    assert call("validate", audited / "release").status == 0
+    assert call("run", "--data", audited, "--judge", "rules").status == 0
+    assert files(audited / "release") == before
+
+
+def test_a_calibration_sample_is_the_same_for_a_seed_and_from_any_copy(audited: Path, tmp_path: Path) -> None:
+    sheets = draw(audited, "--n", "3")
+    copy = tmp_path / "a copy"
+    shutil.copytree(audited / "release", copy)
+    again = draw(tmp_path / "other", "--release", str(copy), "--n", "3")
+    assert [path.name for path in again.values()] == [path.name for path in sheets.values()]
+    assert again[".csv"].read_bytes() == sheets[".csv"].read_bytes()
+    shown = draw(audited, "--show-silver")[".jsonl"]
+    labels = [json.loads(line)["silver_anomaly_label"] for line in shown.read_bytes().splitlines()]
+    assert labels
+    assert set(labels) <= {True, False}
+    assert "calibration sample" in sheets[".md"].read_text()
+
+
+def test_both_audits_stand_beside_each_other(audited: Path) -> None:
+    call("audit", "import", fill(draw(audited)[".csv"], lambda _, row: row.update(human_anomaly_label="no")), *SIGNED,
+         "--data", audited)  # fmt: skip
+    call("audit", "import", fill(sheets(audited)[".csv"], lambda _, row: row.update(is_supported="yes")), *SIGNED,
+         "--data", audited)  # fmt: skip
+    both = call("audit", "report", "--data", audited)
+    assert (both.status, "event_audit report" in both.text, "calibration_audit report" in both.text) == (0, True, True)
+    refused = call("audit", "report", "--data", audited, "--json")
+    assert (refused.status, "Two audits have reviews" in refused.err) == (2, True)
+    assert call("audit", "report", "calibration", "--data", audited, "--json").json["report"] == "calibration_audit"
+
+
+def test_wrong_use_of_the_calibration_is_one_sentence(small: Ran, tmp_path: Path) -> None:
+    nothing = call("audit", "sample-calibration", "--data", tmp_path)
+    assert (nothing.status, "so it is no release" in nothing.err) == (2, True)
+    empty = call("audit", "sample-calibration", "--release", small.data / "release", "--data", tmp_path)
+    assert (empty.status, "its calibration pool is empty" in empty.err) == (2, True)

@@ -16,9 +16,10 @@ from work_tables import step, with_texts
 from pipeline.audit.allocate import allocate
 from pipeline.audit.cells import Cells
 from pipeline.audit.event_report import event_audit
-from pipeline.audit.event_reviews import ANSWERS, Checked, Signed, check
+from pipeline.audit.event_reviews import ANSWERS, EVENTS
 from pipeline.audit.event_sample import draw
 from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
+from pipeline.audit.reviews import Checked, Signed, check
 from pipeline.audit.settings import AuditRules
 from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
 from pipeline.errors import UnreadableInput, WrongUse
@@ -26,7 +27,7 @@ from pipeline.records.review import EventReview, EventSample, EventSampleRow
 from pipeline.store import DataFolder
 
 RULES = AuditRules.load()
-CELLS = Cells(RULES)
+CELLS = Cells(RULES, RULES.events)
 SIGNED = Signed("rev", "2026-11-21")
 HOSTILE = [
     "=cmd|' /C calc'!A0",
@@ -94,12 +95,12 @@ def filled(content: bytes, fill: Callable[[dict[str, str], int], None], **style:
     return buffer.getvalue().encode()
 
 
-def taken(content: bytes, rows: list[EventSampleRow], folder: Path, signed: Signed = SIGNED) -> Checked:
+def taken(content: bytes, rows: list[EventSampleRow], folder: Path, signed: Signed = SIGNED) -> Checked[EventReview]:
     """What importing a sheet comes to."""
     path = folder / "sheet"
     path.write_bytes(content)
     _, found = read_sheet(path, ["sample", "row"])
-    return check(found, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
+    return check(EVENTS, found, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
 
 
 def say_yes(row: dict[str, str], _number: int = 0) -> None:
@@ -292,26 +293,26 @@ def sample_of(rows: list[EventSampleRow], population: dict[str, int]) -> EventSa
 
 def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tmp_path: Path) -> None:
     data, rows = DataFolder(tmp_path), drawn(4)
-    sheet, _ = save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)
-    assert save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)[0] == sheet
-    assert drawn_rows(data) == {rows[0].sample: {row.row: row for row in rows}}
+    sheet, _ = save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)
+    assert save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)[0] == sheet
+    assert drawn_rows(data, EVENTS) == {rows[0].sample: {row.row: row for row in rows}}
     first = taken(filled(sheet.read_bytes(), say_yes), rows, tmp_path).reviews
-    assert add_reviews(data, first[:3]) == 3
+    assert add_reviews(data, EVENTS, first[:3]) == 3
     before = data.review_file("event_reviews.jsonl").read_bytes()
-    assert add_reviews(data, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == 1
-    assert add_reviews(data, first) == 0
+    assert add_reviews(data, EVENTS, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == 1
+    assert add_reviews(data, EVENTS, first) == 0
     assert data.review_file("event_reviews.jsonl").read_bytes().startswith(before)
-    assert reviews(data) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
+    assert reviews(data, EVENTS) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
     sheet.write_bytes(filled(sheet.read_bytes(), say_yes))
     with pytest.raises(WrongUse, match="may be filled in"):
-        save_sample(data, sample_of(rows, {"read": 3, "communication": 1}), rows)
+        save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)
 
 
 def test_a_damaged_record_is_named_with_its_line(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
     data.append_review("event_reviews.jsonl", [b'{"sample": "s"}\n'])
     with pytest.raises(UnreadableInput, match=r"event_reviews\.jsonl:1: is no EventReview"):
-        reviews(data)
+        reviews(data, EVENTS)
 
 
 def review(row: int, category: str, error: str | None = None, **values: Any) -> EventReview:

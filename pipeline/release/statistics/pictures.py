@@ -1,6 +1,6 @@
-"""Pictures of a release's statistics. Each says who judged where that must be said."""
+"""Pictures of a release's statistics."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pipeline.reports import plots
@@ -8,7 +8,6 @@ from pipeline.reports.counting import share
 from pipeline.reports.section import BY_MODEL, Row
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 TIER_COLOURS = {
@@ -17,13 +16,6 @@ TIER_COLOURS = {
     "review_or_unresolved": "#fd8d3c",
 }
 SHORT = {"partially_recoverable": "partially"}
-
-
-def stamped(draw: "Callable[[], Figure]", words: str) -> "Figure":
-    """The picture with words above it that must not be missed."""
-    figure = draw()
-    figure.suptitle(words, x=0.01, ha="left", size=8, color="#a63603")
-    return figure
 
 
 def tiers(rows: list[Row], models: Sequence[str]) -> "Figure":
@@ -45,7 +37,7 @@ def subtypes(rows: list[Row]) -> "Figure":
     """Mass of each subtype with its interval."""
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.4 * len(rows))
     names = [row["anomaly_type_l2"] for row in rows]
-    marks(axes, names, [(row["share"], row["low_share"], row["high_share"]) for row in rows])
+    plots.marks(axes, names, [(row["share"], row["low_share"], row["high_share"]) for row in rows])
     for place, row in enumerate(rows):
         plots.behind(
             axes, f"{row['trajectories']:,} ({plots.percent(row['share'])})", 100 * (row["high_share"] or 0), place
@@ -84,11 +76,8 @@ def gap(every: list[Row], most: int) -> "Figure":
     rows = every[:most]
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.3 * len(rows))
     names = [f"{short(row)} ({row['trajectories']:,})" for row in rows]
-    marks(axes, names, [(row["anomalous_share"], row["low_share"], row["high_share"]) for row in rows])
-    groups = [row["scope"] for row in rows]
-    for place in range(1, len(groups)):
-        if groups[place] != groups[place - 1]:
-            axes.axhline(place - 0.5, color=plots.FAINT, linewidth=0.8)
+    plots.marks(axes, names, [(row["anomalous_share"], row["low_share"], row["high_share"]) for row in rows])
+    plots.divided(axes, [row["scope"] for row in rows])
     axes.set_xlim(0, 100)
     axes.set_xlabel("% anomalous of those that pass (their number in brackets), with its interval")
     more = f" (the first {most} rows of the table)" if len(every) > most else ""
@@ -100,14 +89,3 @@ def short(row: Row) -> str:
     """A scope as a label: which, and that it is of the high-risk slice where it is."""
     name = plots.label(row["name"])
     return f"{name[:18]}, high risk" if row["scope"].startswith("source_model,") else name
-
-
-def marks(axes: "Axes", names: Sequence[str], found: Sequence[tuple[float | None, float | None, float | None]]) -> None:
-    """A mark at each share with a line over its interval; no mark where there is no share."""
-    for place, (value, low, high) in enumerate(found):
-        if value is not None and low is not None and high is not None:
-            axes.plot([100 * low, 100 * high], [place, place], color=plots.BAR, linewidth=2)
-            axes.plot(100 * value, place, "o", color=plots.BAR, markersize=5, clip_on=False, zorder=3)
-    axes.set_ylim(-0.6, len(names) - 0.4)
-    plots.name_rows(axes, names)
-    axes.grid(axis="x", linewidth=0.3)

@@ -10,8 +10,8 @@ from pipeline.release.statistics.corpus import READ, Corpus
 from pipeline.release.statistics.gap import anomalies, gap
 from pipeline.release.statistics.labels import severity, subtypes
 from pipeline.release.statistics.onsets import onset_parts, onset_steps, onsets
-from pipeline.release.statistics.pictures import stamped
 from pipeline.release.statistics.tables import calibration_pool, partitions, quality_tiers, source_models
+from pipeline.reports import plots
 from pipeline.reports.section import Report, Section
 
 NAME = "statistics"
@@ -51,4 +51,4 @@ def finished(section: Section, corpus: Corpus) -> Section:
     rows = [{name: row[name] for name in section.columns} for row in section.rows]
     if section.plot is None or corpus.notice is None:
         return replace(section, rows=rows)
-    return replace(section, rows=rows, plot=partial(stamped, section.plot, RULES_STAMP))
+    return replace(section, rows=rows, plot=partial(plots.stamped, section.plot, RULES_STAMP))

@@ -1,0 +1,21 @@
+"""Pictures of the calibration audit."""
+
+from typing import TYPE_CHECKING
+
+from pipeline.reports import plots
+from pipeline.reports.section import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def agreement(rows: list[Row]) -> "Figure":
+    """Agreement of each scope with its interval."""
+    figure, (axes,) = plots.new_figure(8, 1.8 + 0.32 * len(rows))
+    names = [f"{plots.label(row['name'])} ({row['settled']:,})" for row in rows]
+    plots.marks(axes, names, [(row["agree_share"], row["low_share"], row["high_share"]) for row in rows])
+    plots.divided(axes, [row["scope"] for row in rows])
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("% with the silver label (settled verdicts in brackets), with its interval")
+    axes.set_title("Agreement of silver and human labels", loc="left")
+    return figure

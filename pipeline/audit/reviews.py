@@ -1,0 +1,184 @@
+"""A filled sheet -> review records, for every kind of review: each row is checked against the sample that was drawn,
+good ones are kept. What a kind asks and how its answers are read is a Form."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Generic, TypeVar
+
+from pipeline.audit.cells import Cells
+from pipeline.audit.settings import AuditRules, ShownTexts
+from pipeline.audit.sheet import Filled
+from pipeline.records.base import Record
+
+Row = TypeVar("Row", bound=Record)  # of a sample, as drawn
+Review = TypeVar("Review", bound=Record)
+IDENTITY = ("sample", "row")
+SIGNATURE = ("reviewer", "reviewed_at")
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """Why an answer cannot be taken over."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Why a row is not taken over."""
+
+    line: int | None  # null: the row is not in the file
+    reason: str
+    message: str
+
+
+Answers = dict[str, str]  # name of an answer -> what is written, line ends evened out, blanks at the ends left out
+Read = dict[str, Any] | Wrong | None  # the review's own fields; null where nothing is filled in
+
+
+@dataclass(frozen=True)
+class Form(Generic[Row, Review]):
+    """One kind of review."""
+
+    name: str  # of its sheets: events | calibration
+    prefix: str  # of its samples' ids
+    file: str  # of its records, in review/
+    row: type[Row]
+    review: type[Review]
+    sample: type[Record]  # what is kept of how a sample was drawn
+    answers: tuple[str, ...]  # columns to fill in, in order; SIGNATURE stands among them
+    needed: tuple[str, ...]  # of these, columns that a sheet must have
+    read: Callable[[Answers, Row, AuditRules], Read]
+    shown: Callable[[Row], Record]  # a row as the sheet shows it: nothing that a reviewer must not see
+    texts: Callable[[AuditRules], ShownTexts]
+    where: Callable[[Row], str]  # a row in words
+
+
+@dataclass
+class Checked(Generic[Review]):
+    """What a sheet came to: rows = reviews + not_reviewed + rows at fault; a missing row is at fault too."""
+
+    reviews: list[Review] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    not_reviewed: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Signed:
+    """Who reviewed and when, for rows that do not say it themselves."""
+
+    reviewer: str | None
+    reviewed_at: str | None
+
+
+def check(
+    form: Form[Row, Review],
+    rows: Sequence[Filled],
+    samples: dict[str, dict[str, Row]],
+    signed: Signed,
+    sheet: str,
+    rules: AuditRules,
+) -> Checked[Review]:
+    """Every row of a sheet, checked. samples: sample id -> row id -> row, as drawn; sheet: sha256 of the file."""
+    done, checker = Checked[Review](rows=len(rows)), Checker(form, signed, sheet, rules)
+    places = [identity(row) for row in rows]
+    repeated = Counter(places)
+    for row, place in zip(rows, places, strict=True):
+        sample_id, row_id = place
+        if sample_id not in samples:
+            fault = Fault(row.line, "unknown_sample", f"no sample {sample_id!r} was drawn in this data folder")
+        elif row_id not in samples[sample_id]:
+            fault = Fault(row.line, "unknown_row", f"sample {sample_id} has no row {row_id!r}")
+        elif repeated[place] > 1:
+            fault = Fault(row.line, "duplicate_row", f"row {row_id} is in the sheet {repeated[place]} times")
+        else:
+            found = checker.review(row, samples[sample_id][row_id])
+            if isinstance(found, Fault):
+                done.faults.append(found)
+            elif found is None:
+                done.not_reviewed += 1
+            else:
+                done.reviews.append(found)
+            continue
+        done.faults.append(fault)
+    for sample_id in dict.fromkeys(one for one, _ in places if one in samples):
+        for row_id, drawn in samples[sample_id].items():
+            if (sample_id, row_id) not in repeated:
+                done.faults.append(
+                    Fault(None, "missing_row", f"row {row_id} ({form.where(drawn)}) is not in the sheet")
+                )
+    return done
+
+
+class Checker(Generic[Row, Review]):
+    """Checks single rows."""
+
+    def __init__(self, form: Form[Row, Review], signed: Signed, sheet: str, rules: AuditRules) -> None:
+        self.form, self.signed, self.sheet, self.rules = form, signed, sheet, rules
+        self.cells = Cells(rules, form.texts(rules))
+
+    def review(self, row: Filled, drawn: Row) -> Review | Fault | None:
+        """The review of a row of the sample; null where nothing is filled in."""
+        if edited := self.edited(row, self.form.shown(drawn)):
+            first, last = self.form.answers[0], self.form.answers[-1]
+            message = f"{', '.join(edited)} is not what was sampled; only {first} … {last} may be filled in"
+            return Fault(row.line, "edited_evidence", message)
+        answers = {name: written(row, name) for name in self.form.answers}
+        found = self.form.read(answers, drawn, self.rules)
+        if found is None:
+            return None
+        if isinstance(found, Wrong):
+            return Fault(row.line, found.reason, found.message)
+        who = answers["reviewer"] or self.signed.reviewer or ""
+        when = answers["reviewed_at"] or self.signed.reviewed_at or ""
+        if not who:
+            message = "says not who reviewed; fill in reviewer, or name one with --reviewer"
+            return Fault(row.line, "no_reviewer", message)
+        if not is_date(when):
+            message = f"reviewed_at is {when!r}; write it as 2026-11-21, or give --reviewed-at"
+            return Fault(row.line, "no_date", message)
+        same = {
+            name: getattr(drawn, name) for name in self.form.review.model_fields if name in self.form.row.model_fields
+        }
+        signature = {"reviewer": who, "reviewed_at": when, "sheet_sha256": self.sheet}
+        return self.form.review.model_validate(same | found | signature)
+
+    def edited(self, row: Filled, shown: Record) -> list[str]:
+        """Columns of the sample that the sheet has, and has changed."""
+        return [
+            name
+            for name, value in shown.model_dump().items()
+            if name in row.values and name not in IDENTITY and not self.same(row, name, value)
+        ]
+
+    def same(self, row: Filled, name: str, value: Any) -> bool:
+        """True where a column still holds what was sampled."""
+        found = row.values[name]
+        return self.cells.same(str(found), value) if row.is_text else found == value
+
+
+def identity(row: Filled) -> tuple[str, str]:
+    """(sample, row) of a row."""
+    sample, one = (written(row, name) for name in IDENTITY)
+    return sample, one
+
+
+def written(row: Filled, name: str) -> str:
+    """An answer as text, empty where nothing is written."""
+    value = row.values.get(name)
+    return "" if value is None else str(value).replace("\r\n", "\n").strip()
+
+
+def is_date(text: str) -> bool:
+    """True for an ISO 8601 date, or date and time."""
+    for read in (date.fromisoformat, datetime.fromisoformat):
+        try:
+            read(text)
+        except ValueError:
+            continue
+        return True
+    return False

@@ -1,0 +1,315 @@
+"""Calibration audit (T35, T36): the paper's own figures, sheets and their faults, several reviewers, stages."""
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from pipeline.audit.attribution import errors
+from pipeline.audit.calibration_report import calibration_audit
+from pipeline.audit.calibration_reviews import ANSWERS, CALIBRATION
+from pipeline.audit.cells import Cells
+from pipeline.audit.folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
+from pipeline.audit.forms import form_of
+from pipeline.audit.guide import TEMPLATE, guide
+from pipeline.audit.reviews import Checked, Signed, check
+from pipeline.audit.settings import AuditRules
+from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
+from pipeline.audit.turns import in_turns
+from pipeline.audit.verdicts import Verdict, last_words, verdict
+from pipeline.errors import UnreadableInput
+from pipeline.records.calibration import CalibrationReview, CalibrationSample, CalibrationSampleRow, CalibrationSheetRow
+from pipeline.records.vocabulary import Subtype
+from pipeline.release.notice import RULES_NOTICE
+from pipeline.reports.markdown import render
+from pipeline.reports.section import Section
+from pipeline.store import DataFolder
+
+RULES = AuditRules.load()
+GAP, WEAK = "capability_gap_overcommitment", "weak_evidence_commitment"
+SLICES = ("pass_low_risk", "pass_medium_risk", "pass_high_risk")
+SIGNED = Signed("ann", "2026-11-21")
+
+
+def row(number: int, anomalous: bool = False, **values: Any) -> CalibrationSampleRow:
+    given: dict[str, Any] = {
+        "sample": "c-1", "row": f"r{number}", "source_model": "m", "trajectory_id": f"t{number}", "blind": True,
+        "guide": "calibration-c-1.guide.md", "num_steps": 5, "user_turns": "[1] do", "trajectory": "step 1: reply",
+        "show": "openclawbench show m/t", "slice_label": SLICES[number % 3], "quality_tier": "high_confidence_accepted",
+        "silver_anomaly_label": anomalous, "silver_subtype": GAP if anomalous else None,
+        "silver_onset": 2 if anomalous else None, "silver_evidence": ["step 2"] if anomalous else [],
+        "silver_severity": "low" if anomalous else None, "silver_recoverability": "recoverable" if anomalous else None,
+        "route_label": "structured_annotation" if anomalous else "no_anomaly_evidence",
+        "b1_is_anomalous": True if anomalous else None, "c_verdict": "accept" if anomalous else None,
+    }  # fmt: skip
+    return CalibrationSampleRow.model_validate(given | values)
+
+
+def sample(rows: list[CalibrationSampleRow], **values: Any) -> CalibrationSample:
+    counts = {name: sum(one.slice_label == name for one in rows) for name in SLICES}
+    given: dict[str, Any] = {
+        "sample": "c-1", "seed": 1, "asked": None, "blind": True, "drawn": counts, "pool": counts, "judges": ["openai"],
+        "population": {"pass_low_risk": 8_500, "pass_medium_risk": 900, "pass_high_risk": 600},
+        "failing_in_pool": 0, "release": "0", "rules": {},
+    }  # fmt: skip
+    return CalibrationSample.model_validate(given | values)
+
+
+def filled(content: bytes, fill: Callable[[dict[str, str], int], object]) -> bytes:
+    """A CSV sheet after an editor had it."""
+    rows = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+    for number, one in enumerate(rows):
+        fill(one, number)
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue().encode()
+
+
+def sheet(rows: list[CalibrationSampleRow]) -> bytes:
+    return as_csv([CALIBRATION.shown(one) for one in rows], ANSWERS, Cells(RULES, RULES.calibration))
+
+
+def taken(
+    content: bytes, rows: list[CalibrationSampleRow], folder: Path, signed: Signed = SIGNED
+) -> Checked[CalibrationReview]:
+    path = folder / "sheet"
+    path.write_bytes(content)
+    _, found = read_sheet(path, ["sample", "row"])
+    assert form_of(path, found) is CALIBRATION
+    return check(CALIBRATION, found, {"c-1": {one.row: one for one in rows}}, signed, "digest", RULES)
+
+
+def said(
+    rows: list[CalibrationSampleRow], folder: Path, *verdicts: dict[str, str], by: str = "ann"
+) -> list[CalibrationReview]:
+    """Reviews of the first rows, as a sheet gives them."""
+    content = filled(sheet(rows), lambda one, n: one.update(verdicts[n] if n < len(verdicts) else {}))
+    found = taken(content, rows, folder, Signed(by, "2026-11-21"))
+    assert found.faults == []
+    return found.reviews
+
+
+def audit(rows: list[CalibrationSampleRow], found: list[CalibrationReview], **values: Any) -> dict[str, Section]:
+    report = calibration_audit(found, {"c-1": sample(rows, **values)}, {"c-1": {one.row: one for one in rows}})
+    return {section.name.removesuffix("_1").removeprefix("calibration_"): section for section in report.sections}
+
+
+def by(section: Section) -> dict[Any, dict[str, Any]]:
+    return {one[next(iter(section.columns))]: one for one in section.rows}
+
+
+def test_the_papers_verdicts_give_the_papers_table(tmp_path: Path) -> None:
+    """T36: 300 audited, 37 anomalous, 288 agreed, 10 over-flags, 2 misses; kappa 0.831."""
+    silver = [True] * 45 + [False] * 255
+    human = [True] * 35 + [False] * 10 + [True] * 2 + [False] * 253
+    rows = [row(number, anomalous) for number, anomalous in enumerate(silver)]
+    words = [{"human_anomaly_label": "anomalous" if one else "normal"} for one in human]
+    found = audit(rows, said(rows, tmp_path, *words))
+    table = {one["quantity"]: one for one in found["calibration"].rows}
+    assert (table["calibration pool"]["count"], table["audited records"]["count"]) == (300, 300)
+    assert [table[f"sample, {name}"]["count"] for name in SLICES] == [100, 100, 100]
+    assert table["oracle-fail records in the pool"]["count"] == 0
+    assert table["human-verdict anomalous"]["count"] == 37
+    assert table["human-verdict non-anomalous"]["count"] == 263
+    agreement = table["silver-human binary agreement"]
+    assert (agreement["count"], agreement["of"], agreement["share"]) == (288, 300, 0.96)
+    assert agreement["low_share"] < 0.96 < agreement["high_share"]
+    assert (table["silver over-flags"]["count"], table["silver misses"]["count"]) == (10, 2)
+    facts = found["calibration"].facts
+    assert round(facts["kappa"], 3) == 0.831
+    assert facts["kappa_low"] < 0.831 < facts["kappa_high"] < 0.95
+    assert table["major disagreement"]["count"] == 12
+    stages = by(found["stages"])
+    assert (stages["a"]["miss"], stages["b1"]["over_flag"]) == (2, 10)
+    assert found["stages"].facts == {"let_through_by_c": 10}
+    assert len(found["disagreements"].rows) == 12
+
+
+def test_agreement_is_reweighted_to_the_corpus(tmp_path: Path) -> None:
+    rows = [row(number) for number in range(6)]  # slices low, medium, high, low, medium, high
+    verdicts = [{"human_anomaly_label": "yes" if number == 2 else "no"} for number in range(6)]
+    found = audit(rows, said(rows, tmp_path, *verdicts))
+    assert found["calibration"].facts["agreement_share"] == pytest.approx(5 / 6, abs=1e-6)
+    assert found["calibration"].facts["corpus_agreement_share"] == pytest.approx((8_500 + 900 + 300) / 10_000)
+    assert audit(rows, said(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
+
+
+def test_a_blind_sheet_hides_the_label_and_another_shows_it() -> None:
+    hidden = sheet([row(1, True)]).decode("utf-8-sig")
+    assert GAP not in hidden
+    assert "pass_" not in hidden  # nor the slice, which hints at it
+    seen = sheet([row(1, True, blind=False)]).decode("utf-8-sig")
+    assert GAP in seen
+    line = json.loads(as_jsonl([CALIBRATION.shown(row(1, True))], ANSWERS))
+    assert {name: line[name] for name in CalibrationSheetRow.model_fields if name.startswith("silver")} == {
+        "silver_anomaly_label": None, "silver_subtype": None, "silver_onset": None, "silver_evidence": None,
+    }  # fmt: skip
+
+
+ANOMALOUS = {"human_anomaly_label": "Anomalous "}
+FAULTS: dict[str, tuple[dict[str, str], str]] = {
+    "an unknown verdict": ({"human_anomaly_label": "perhaps"}, "wrong_verdict"),
+    "a comment without a verdict": ({"audit_comment": "hm"}, "wrong_verdict"),
+    "a subtype outside the set": (ANOMALOUS | {"human_subtype": "laziness"}, "wrong_human_subtype"),
+    "a candidate that is not released": (ANOMALOUS | {"human_subtype": "state_contamination"}, "wrong_human_subtype"),
+    "an onset behind the end": (ANOMALOUS | {"human_onset": "6"}, "wrong_onset"),
+    "an onset before the beginning": (ANOMALOUS | {"human_onset": "0"}, "wrong_onset"),
+    "an onset that is no number": (ANOMALOUS | {"human_onset": "1.5"}, "wrong_onset"),
+    "an onset in other digits": (ANOMALOUS | {"human_onset": "²"}, "wrong_onset"),
+    "an onset of a normal one": ({"human_anomaly_label": "normal", "human_onset": "1"}, "not_anomalous"),
+    "a severity outside the set": (ANOMALOUS | {"human_severity": "fatal"}, "wrong_human_severity"),
+    "a stage that is none": (ANOMALOUS | {"error_stage": "d"}, "wrong_error_stage"),
+    "an adjudication that is neither": (ANOMALOUS | {"adjudication": "maybe"}, "wrong_adjudication"),
+    "edited text": (ANOMALOUS | {"trajectory": "step 1: nothing"}, "edited_evidence"),
+    "a label filled in": (ANOMALOUS | {"silver_subtype": GAP}, "edited_evidence"),
+    "another row": (ANOMALOUS | {"row": "r9"}, "unknown_row"),
+    "another sample": (ANOMALOUS | {"sample": "c-9"}, "unknown_sample"),
+    "a date that is none": (ANOMALOUS | {"reviewed_at": "yesterday"}, "no_date"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_bad_row_is_named_with_its_line_and_the_others_are_kept(fault: str, tmp_path: Path) -> None:
+    change, reason = FAULTS[fault]
+    rows = [row(0), row(1, True)]
+    content = filled(sheet(rows), lambda one, n: one.update(change if n else {"human_anomaly_label": "normal"}))
+    found = taken(content, rows, tmp_path)
+    assert [one.row for one in found.reviews] == ["r0"]
+    (first, *_) = found.faults
+    assert (first.reason, first.line) == (reason, 3)
+    assert first.message
+
+
+def test_a_sheet_of_neither_kind_and_one_without_its_columns_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text("sample,row,other\nc-1,r1,x\n")
+    with pytest.raises(UnreadableInput, match=r"sheet\.csv:1: no column is_supported nor human_anomaly_label"):
+        form_of(path, read_sheet(path, ["sample", "row"])[1])
+    path.write_text("sample,row,is_supported\nc-1,r1,x\n")
+    with pytest.raises(UnreadableInput, match=r"sheet\.csv:1: no column error_type, review_comment"):
+        form_of(path, read_sheet(path, ["sample", "row"])[1])
+
+
+def test_agreement_status_is_t35s(tmp_path: Path) -> None:
+    cases: list[tuple[bool, dict[str, str], str]] = [
+        (True, {"human_anomaly_label": "yes"}, "agreement"),
+        (True, {"human_anomaly_label": "yes", "human_subtype": GAP, "human_onset": "2"}, "agreement"),
+        (True, {"human_anomaly_label": "yes", "human_subtype": WEAK}, "minor_correction"),
+        (True, {"human_anomaly_label": "yes", "human_onset": "3"}, "minor_correction"),
+        (True, {"human_anomaly_label": "yes", "human_onset": "none"}, "minor_correction"),
+        (True, {"human_anomaly_label": "no"}, "major_disagreement"),
+        (False, {"human_anomaly_label": "yes", "human_subtype": WEAK}, "major_disagreement"),
+        (False, {"human_anomaly_label": "normal"}, "agreement"),
+        (False, {"human_anomaly_label": "unsure"}, "unresolved"),
+    ]
+    rows = [row(number, silver) for number, (silver, _, _) in enumerate(cases)]
+    found = said(rows, tmp_path, *(words for _, words, _ in cases))
+    assert [one.agreement_status for one in found] == [status for _, _, status in cases]
+    settled = [verdict(one, [review]) for one, review in zip(rows, found, strict=True)]
+    assert [one.status for one in settled] == [status for _, _, status in cases]
+
+
+def test_two_reviewers_settle_what_they_agree_on_and_an_adjudication_settles_the_rest(tmp_path: Path) -> None:
+    rows = [row(number, number == 0) for number in range(4)]
+    yes, no, unsure = ({"human_anomaly_label": word} for word in ("yes", "no", "unsure"))
+    ann = said(rows, tmp_path, yes | {"human_subtype": GAP}, no, yes, unsure)
+    bob = said(rows, tmp_path, yes | {"human_subtype": WEAK}, yes, no, no, by="bob")
+    chair = said(rows, tmp_path, {}, no | {"adjudication": "yes", "audit_comment": "seen by both"}, by="chair")
+    found = audit(rows, [*ann, *bob, *chair])
+    assert found["calibration"].facts["agreement_share"] == 1  # rows 0 and 1; 2 and 3 are open
+    people = found["reviewers"]
+    assert people.facts == {
+        "reviewers": 3, "reviewed_by_several": 4, "settled_by_adjudication": 1, "to_be_adjudicated": 2,
+    }  # fmt: skip
+    (pair,) = people.rows
+    assert (pair["first"], pair["second"], pair["both"], pair["agree"]) == ("ann", "bob", 4, 1)
+    assert {one["trajectory_id"] for one in found["disagreements"].rows} == {"t2", "t3"}
+    one = verdict(rows[0], [ann[0], bob[0]])
+    assert (one.settled_by, one.label, one.said["human_subtype"]) == ("agreeing reviewers", True, None)
+
+
+def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
+    rows = [row(0)]
+    first = said(rows, tmp_path, {"human_anomaly_label": "yes"})
+    second = said(rows, tmp_path, {"human_anomaly_label": "no"})
+    assert last_words([*first, *second]) == second
+    assert audit(rows, [*first, *second])["calibration"].facts["misses"] == 0
+
+
+def settled(silver: CalibrationSampleRow, folder: Path, **words: str) -> Verdict:
+    return verdict(silver, said([silver], folder, {"human_anomaly_label": "yes", **words}))
+
+
+def test_errors_go_back_to_the_stage_that_decided(tmp_path: Path) -> None:
+    asked = {"route_label": "structured_annotation", "b1_is_anomalous": False}
+    unknown = {"route_label": None}
+    assert [one[:2] for one in errors(settled(row(0), tmp_path))] == [("miss", "a")]
+    assert [one[:2] for one in errors(settled(row(0, **asked), tmp_path))] == [("miss", "b1")]
+    assert [one[:2] for one in errors(settled(row(0, **unknown), tmp_path))] == [("miss", None)]
+    other = settled(
+        row(0, True), tmp_path, human_subtype=WEAK, human_onset="4", human_severity="high",
+        human_recoverability="unrecoverable", evidence_supported="no",
+    )  # fmt: skip
+    assert [one[:2] for one in errors(other)] == [
+        ("subtype", "b1"), ("onset", "b2"), ("severity", "b2"), ("recoverability", "b2"), ("evidence", "b1"),
+    ]  # fmt: skip
+    named = errors(settled(row(0, True), tmp_path, human_onset="4", error_stage="C"))
+    assert [tuple(one) for one in named] == [("onset", "c", True)]
+    assert errors(settled(row(0, True), tmp_path, human_onset="2", human_severity="low")) == []
+
+
+def test_what_nobody_reviewed_is_not_counted_and_empty_bases_have_no_share(tmp_path: Path) -> None:
+    rows = [row(number) for number in range(5)]
+    found = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "unsure"}))
+    table = {one["quantity"]: one for one in found["calibration"].rows}
+    assert (table["audited records"]["count"], table["audited records"]["of"]) == (1, 5)
+    assert table["silver-human binary agreement"]["share"] is None
+    assert found["calibration"].facts["kappa"] is None
+    assert found["calibration"].facts["corpus_agreement_share"] is None
+    assert found["reviewers"].rows == []
+    assert by(found["by"])["all"]["settled"] == 0
+
+
+def test_the_report_says_who_judged_where_it_must(tmp_path: Path) -> None:
+    rows = [row(0, True)]
+    found = said(rows, tmp_path, {"human_anomaly_label": "no", "audit_comment": "[x](y) | `z`"})
+    kept = {"c-1": {one.row: one for one in rows}}
+    for judges, loud in ((["rules"], True), (["openai"], False)):
+        page = render(calibration_audit(found, {"c-1": sample(rows, judges=judges)}, kept), {})
+        assert (RULES_NOTICE in page) == loud
+        assert "`[x](y) \\x7c \\x60z\\x60`" in page
+
+
+def test_the_guide_names_every_subtype_answer_and_word() -> None:
+    text = guide(sample([row(0)]), RULES).decode()
+    for name in (*get_args(Subtype), *ANSWERS):
+        assert f"`{name}`" in text
+    assert "does not show the silver label" in text
+    assert "shows the silver label" in guide(sample([row(0)], blind=False), RULES).decode()
+    assert "never change" in TEMPLATE
+
+
+def test_records_and_samples_come_back_as_they_were_written(tmp_path: Path) -> None:
+    data, rows = DataFolder(tmp_path), [row(0), row(1, True)]
+    files = save_sample(data, CALIBRATION, "c-1", sample(rows), rows, b"how")
+    assert [path.name for path in files] == [f"calibration-c-1.{end}" for end in ("csv", "jsonl", "guide.md")]
+    assert drawn_rows(data, CALIBRATION) == {"c-1": {one.row: one for one in rows}}
+    assert drawn_samples(data, CALIBRATION, CalibrationSample) == {"c-1": sample(rows)}
+    found = said(rows, tmp_path, {"human_anomaly_label": "no"})
+    assert (add_reviews(data, CALIBRATION, found), add_reviews(data, CALIBRATION, found)) == (1, 0)
+    assert reviews(data, CALIBRATION) == found
+
+
+def test_source_models_take_turns_within_a_stratum() -> None:
+    entries = [("low", (model, f"t{number}")) for model, many in (("m", 9), ("n", 2)) for number in range(many)]
+    chosen = in_turns(entries, {"low": 4}, 7)
+    assert Counter(model for model, _ in chosen) == {"m": 2, "n": 2}
+    assert in_turns(entries[::-1], {"low": 4}, 7) == chosen
+    assert in_turns(entries, {"low": 4}, 8) != chosen
