@@ -124,12 +124,11 @@ def test_each_way_of_making_statistics_lie_is_named(way: str, copy: Path) -> Non
 def test_a_picture_that_is_compressed_in_another_way_or_drawn_elsewhere_is_no_lie(copy: Path) -> None:
     repaint(lambda picture: picture)(copy)
     seal(copy)
-    same = {"checksum", "croissant"}
-    assert validate(copy).counts.keys() <= same
+    assert "pictures" not in validate(copy).counts  # its digest is another matter
     repaint(blacked, {"Software": "matplotlib 0.1"})(copy)
     seal(copy)
     findings = validate(copy)
-    assert findings.counts.keys() <= same
+    assert "pictures" not in findings.counts
     assert findings.checked["pictures_of_another_version"] == 1
 
 
