@@ -32,11 +32,14 @@ def make_judge(
     settings: AskingSettings | None = None,
     report: Callable[[Tally], None] | None = None,
     batch: bool = False,
+    former: Path | None = None,
+    runs: int = 1,
 ) -> Judge:
     """The judge of this name. WrongUse for an unknown one, or a language model without its name.
 
     `ledger` is the folder in which its answers are. With `report` it may be asked, and is told of it; without, it only
-    looks up.
+    looks up. `former`: folder of the ledger of everything, where `ledger` is a share's; `runs` share the endpoint's
+    limits.
     """
     if name == "rules":
         return RulesJudge()
@@ -47,9 +50,9 @@ def make_judge(
     from pipeline.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
 
     rules = AskingRules.load()
-    asking = None if report is None else how(model, settings or AskingSettings(), rules, report, batch)
+    asking = None if report is None else how(model, settings or AskingSettings(), rules, report, batch, runs)
     schemas = {f"stage_{stage}": schema_text(stage) for stage in STAGE_RECORDS}
-    return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking)
+    return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking, former)
 
 
 def schema_text(stage: str) -> str:
@@ -58,7 +61,12 @@ def schema_text(stage: str) -> str:
 
 
 def how(
-    model: str, settings: AskingSettings, rules: AskingRules, report: Callable[[Tally], None], batch: bool = False
+    model: str,
+    settings: AskingSettings,
+    rules: AskingRules,
+    report: Callable[[Tally], None],
+    batch: bool = False,
+    runs: int = 1,
 ) -> "Asking":
     """How to ask, by the settings. Address, key and price are looked for when something has to be asked."""
     from pipeline.judge.language_model import Asking
@@ -81,6 +89,7 @@ def how(
         budget_tokens=settings.budget_tokens,
         report=report,
         batch=batch,
+        runs=runs,
     )
 
 

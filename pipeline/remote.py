@@ -78,6 +78,11 @@ class Remote:
             found = self.system.cat([*paths], on_error="return")
         return {paths[path]: one if isinstance(one, bytes) else as_os_error(one) for path, one in found.items()}
 
+    def write(self, name: str, content: bytes) -> None:
+        """Put an object, over what is there."""
+        with said(self.url):
+            self.system.pipe_file(self.path(name), content)
+
     def put(self, local: Path, name: str) -> None:
         """Put a file, over what is there."""
         with said(self.url):

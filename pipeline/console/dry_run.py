@@ -47,6 +47,8 @@ def dry_run(
         priced.append((judge, judge.asking.price()))
         return Planner(judge)
 
+    if chosen.shard is not None:
+        raise WrongUse("--dry-run: counts what everything would cost. Leave --shard out.")
     layout = data.layout()
     try:
         bring(data, chosen, verb, progress, annotation_pass, planner)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pipeline.console.export import write
 from pipeline.console.terminal import errors, output, safe, table
-from pipeline.judge import ledger_report
+from pipeline.judge import ledger_report, share_ledgers
 from pipeline.judge.ledger_file import reading
 from pipeline.store import DataFolder
 
@@ -70,6 +70,15 @@ def export(
     """Every answer as JSONL, the response verbatim."""
     with reading(DataFolder(data).ledger) as connection:
         write((json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.exported(connection)), to)
+
+
+@app.command()
+def merge(data: Data = DATA) -> None:
+    """Merge what runs over shares (--shard) have asked; a run without --shard does it too."""
+    folder = DataFolder(data)
+    with folder.locked():
+        count = share_ledgers.merge(folder.ledger)
+    output().print(f"{count} ledgers of shares are merged" if count else "there is no ledger of a share to merge")
 
 
 @app.command()

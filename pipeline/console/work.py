@@ -13,6 +13,7 @@ from pipeline.console.progress import Progress
 from pipeline.console.releasing import commands, in_place_of_rules
 from pipeline.console.second_pass import refuse_stale
 from pipeline.console.settings import Settings
+from pipeline.console.share_judge import Purse, purse
 from pipeline.engines.choice import engine_for
 from pipeline.engines.protocol import Engine
 from pipeline.errors import WrongUse
@@ -32,7 +33,7 @@ from pipeline.rules.packet import PacketRules
 from pipeline.run import Run, StageReport
 from pipeline.share import Share
 from pipeline.stage import PARSED, Parsed
-from pipeline.store import DataFolder, read_json, write_json
+from pipeline.store import DataFolder, part_name, read_json, write_json
 
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
 
@@ -70,7 +71,12 @@ class Tables:
     def __getitem__(self, record: type[Record]) -> pl.LazyFrame:
         share = self.run.share
         keys = self.run.keys[record]
-        mine = keys if share is None else {shard: key for shard, key in keys.items() if share.has(shard)}
+        names = self.run.present(record)
+        mine = {
+            shard: key
+            for shard, key in keys.items()
+            if (share is None or share.has(shard)) and part_name(shard, key) in names
+        }
         return self.run.data.scan(record, mine)
 
 
@@ -85,10 +91,15 @@ def bring(
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
     a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
     data.remote = settings.parts
-    with data.locked(settings.shard is not None), remembered_code(data):
+    asked = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
+    with (
+        data.locked(settings.shard is not None),
+        remembered_code(data),
+        purse(data, settings, asked) as own,
+    ):
         report_to = {annotation_pass: progress.asking}
-        judge = judge_of(data, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
-        second = second_judge_of(data, settings, report_to.get(2))
+        judge = judge_of(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
+        second = second_judge_of(own, settings, report_to.get(2))
         if annotation_pass == 1:
             judge = instead(judge)
         else:
@@ -153,20 +164,20 @@ def engine(settings: Settings, chains: list[Chain]) -> Engine:
     return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
 
 
-def judge_of(data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
+def judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
     """The judge of the settings; without `report` it only looks up."""
-    return make_judge(settings.judge, settings.model, data.ledger, settings.asking, report, bool(settings.asking.batch))
+    batch = bool(settings.asking.batch)
+    return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, batch, own.former, own.runs)
 
 
-def second_judge_of(
-    data: DataFolder, settings: Settings, report: Callable[[Tally], None] | None = None
-) -> Judge | None:
+def second_judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge | None:
     """The judge of the second pass; null where there is none. WrongUse where one is to be asked and none is named."""
     if settings.second_judge is None:
         if report is not None:
             raise WrongUse("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
         return None
-    return make_judge(settings.second_judge, settings.second_model, data.ledger, settings.asking, report)
+    name, model = settings.second_judge, settings.second_model
+    return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)
 
 
 def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
@@ -211,7 +222,8 @@ def current(data: DataFolder, settings: Settings) -> Run:
     """The keys of every stage as they would be now, computing nothing and writing nothing."""
     know_code(data)
     data.remote = settings.parts
-    second = second_judge_of(data, settings)
-    run = Run(data, taken_in(data, settings, save=False), judge_of(data, settings), second=second)
+    own = Purse(data.ledger, None, settings.asking)
+    second = second_judge_of(own, settings)
+    run = Run(data, taken_in(data, settings, save=False), judge_of(own, settings), second=second)
     run.plan(whole(second is not None))
     return run

@@ -26,6 +26,7 @@ from pipeline.judge.money import Budget
 from pipeline.judge.prompts import Prompt, read_prompt
 from pipeline.judge.protocol import FormerReply, Part, Question, Reader, Reply
 from pipeline.judge.responses import parsed
+from pipeline.judge.share_ledgers import bring_over, spent_before
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Endpoint, Transport, shown
 from pipeline.judge.way import Way
@@ -52,6 +53,7 @@ class Asking:
     budget_tokens: int | None
     report: Callable[[Tally], None]
     batch: bool = False
+    runs: int = 1  # that share the endpoint's limits
 
 
 class LanguageModelJudge:
@@ -70,8 +72,11 @@ class LanguageModelJudge:
         parameters: RequestRules,
         rules: AskingRules,
         asking: Asking | None,
+        former: Path | None = None,
     ) -> None:
-        """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up."""
+        """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up. `former`: folder of
+        the ledger of everything, where `ledger` is that of a share."""
+        self.former = former
         self.model, self.ledger, self.schemas, self.reader = model, ledger, schemas, reader
         self.parameters, self.rules, self.asking = parameters, rules, asking
         self.again: Prompt = read_prompt("again")
@@ -152,7 +157,11 @@ class LanguageModelJudge:
         if self.asking is None:
             raise NotAnswered(f"{self.model} cannot be asked from here.")
         with little_collecting():
-            asyncio.run(self.ask_all(stage, parts, total, self.asking))
+            kept = list(parts)
+        if self.former is not None:
+            asked = (row["request_sha256"] for part in kept for row in part.rows())
+            bring_over(self.former, self.ledger, map(self.question_id, asked))
+        asyncio.run(self.ask_all(stage, kept, total, self.asking))
 
     async def ask_all(self, stage: str, parts: Iterable[Part], total: int, asking: Asking) -> None:
         """Open the ledger, see what is missing, and only where something is, the endpoint."""
@@ -182,7 +191,8 @@ class LanguageModelJudge:
         """Question by question."""
         endpoint, price = asking.endpoint(), asking.price()
         budget = self.budget(asking, price, ledger)
-        limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, self.rules.retry.longest_retry_after_s)
+        longest = self.rules.retry.longest_retry_after_s
+        limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, longest, runs=asking.runs)
         slots = asking.concurrency
         async with asking.transport(endpoint, slots, self.rules) as transport:
             engine = Engine(
@@ -215,7 +225,10 @@ class LanguageModelJudge:
     def budget(self, asking: Asking, price: Price, ledger: Ledger) -> Budget:
         """What may still be spent."""
         caps = (asking.budget_usd, asking.budget_tokens)
-        return Budget(*caps, price, ledger.spent(), self.rules.estimate, self.parameters)
+        usd, tokens = ledger.spent()
+        usd_before, tokens_before = spent_before(self.former, self.ledger) if self.former else (0.0, 0)
+        spent = (usd - usd_before, tokens - tokens_before)
+        return Budget(*caps, price, spent, self.rules.estimate, self.parameters)
 
     def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
         """What has no answer yet, a few at a time; material is read for these questions alone."""

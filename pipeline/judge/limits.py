@@ -43,7 +43,10 @@ class RateLimits:
         rules: Limits,
         longest_pause_s: float,
         clock: Callable[[], float] = time.monotonic,
+        runs: int = 1,
     ) -> None:
+        """`runs` share what the endpoint's headers allow; `requests` and `tokens` are this run's own."""
+        self.runs = runs
         self.rules, self.longest_pause_s, self.clock = rules, longest_pause_s, clock
         self.requests = None if requests is None else Pace(requests, rules)
         self.tokens = None if tokens is None else Pace(tokens, rules)
@@ -84,7 +87,7 @@ class RateLimits:
         for name in ("requests", "tokens"):
             limit = number(headers.get(f"x-ratelimit-limit-{name}"))
             if limit:
-                self.lower(name, limit)
+                self.lower(name, limit / self.runs)
             if number(headers.get(f"x-ratelimit-remaining-{name}")) == 0.0:
                 self.pause(duration(headers.get(f"x-ratelimit-reset-{name}", "")))
 

@@ -1,9 +1,9 @@
 """Settings of asking: how a language model is asked. None of them decides an answer, and none is a key."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
 
 from pipeline.errors import WrongUse
 
@@ -19,7 +19,7 @@ class AskingSettings(BaseModel):
     rpm: PositiveFloat | None = None
     tpm: PositiveFloat | None = None
     budget_usd: NonNegativeFloat | None = None
-    budget_tokens: PositiveInt | None = None
+    budget_tokens: Annotated[int, Field(ge=0)] | None = None
     price_in: NonNegativeFloat | None = None
     price_out: NonNegativeFloat | None = None
     price_cached: NonNegativeFloat | None = None

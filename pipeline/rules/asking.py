@@ -52,6 +52,13 @@ class Adapt(Part):
     growth: Annotated[float, Field(ge=0.0, le=1.0)]
 
 
+class LeaseTimes(Part):
+    """Of the lease of a share."""
+
+    beat_s: float
+    stale_s: float
+
+
 class Commit(Part):
     """Group commit of the ledger."""
 
@@ -132,6 +139,7 @@ class AskingRules(Rules):
     limits: Limits
     adapt: Adapt
     commit: Commit
+    lease: LeaseTimes
     adaptation: list[Adaptation]
     question_fault: list[QuestionFault]
     fatal: list[Pattern]
