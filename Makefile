@@ -51,9 +51,10 @@ lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-bench: $(READY) ## what ingest costs beside parsing, the CPU stages beside ingest (ARGS="--scale 1": the whole gigabyte)
+bench: $(READY) ## what ingest, the CPU stages, and all up to a release cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)
 	@$(OCB) bench stages $(ARGS)
+	@$(OCB) bench end-to-end $(ARGS)
 
 clean: ## remove the environment, caches and the demo's data; your own data stays
 	rm -rf $(VENV) data/demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from pipeline.bench.corpus import write_corpus
+from pipeline.bench.end_to_end import print_end_to_end, run_end_to_end, sizes_of
 from pipeline.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
 from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.bench.stages import print_stages, run_stages
@@ -28,6 +29,12 @@ def made(scratch: Path | None) -> Path | None:
         except OSError as error:
             raise WrongUse(f"--scratch {scratch}: {error.strerror}. Name a folder that can be made.") from error
     return scratch
+
+
+def need_orjson() -> None:
+    """WrongUse where the yardstick is not installed."""
+    if find_spec("orjson") is None:
+        raise WrongUse("orjson, the yardstick, is not installed. Install the extra `bench`: pip install '.[bench]'.")
 
 
 @app.command()
@@ -56,8 +63,7 @@ def ingest(
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
 ) -> None:
     """Measure scan and normalize beside reading and parsing alone."""
-    if find_spec("orjson") is None:
-        raise WrongUse("orjson, the yardstick, is not installed. Install the extra `bench`: pip install '.[bench]'.")
+    need_orjson()
     found = run_benchmark(Job(sessions_at(scale), seed, big_bytes_at(scale)), made(scratch))
     print_results(output(), found)
     if out is not None:
@@ -76,6 +82,22 @@ def stages(
     print_stages(output(), found)
     if out is not None:
         write_json(out / "stages.json", found)
+
+
+@app.command("end-to-end")
+def end_to_end(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="Of the largest size; 1 is 31264 sessions.")] = 0.1,
+    seed: Seed = 1,
+    with_ray: Annotated[bool, typer.Option("--ray", help="The engine `ray` too, with one and two workers.")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for end_to_end.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure raw sessions to a release at three sizes beside references, a line through cost, the engine."""
+    need_orjson()
+    found = run_end_to_end(sizes_of(sessions_at(scale)), seed, with_ray, made(scratch))
+    print_end_to_end(output(), found)
+    if out is not None:
+        write_json(out / "end_to_end.json", found)
 
 
 @app.command("rules-judge")

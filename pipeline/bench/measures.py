@@ -129,14 +129,14 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def main(name: str, folder: str) -> None:
-    """Measure one."""
+def measured(measures: dict[str, Callable[[Path], dict[str, Any]]], name: str, folder: str) -> None:
+    """Measure one, and print it."""
     before, started = cpu_seconds(), time.perf_counter()
     base = peak_mb()
-    found = MEASURES[name](Path(folder))
+    found = measures[name](Path(folder))
     seconds, cpu = time.perf_counter() - started, cpu_seconds() - before
     print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), "base_mb": base, **found}))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    measured(MEASURES, *sys.argv[1:])

@@ -1,11 +1,14 @@
 """`openclawbench bench stages`: every stage is measured, and the numbers fit together. None of them is judged here."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 from child import call
+from rich.console import Console
 
+from pipeline.bench.end_to_end import growth, print_end_to_end, run_end_to_end
 from pipeline.flow import up_to
 
 pytestmark = pytest.mark.slow
@@ -23,3 +26,25 @@ def test_the_cpu_stages_are_measured_beside_normalize(tmp_path: Path) -> None:
     assert found["ratios"]["peak_mb"] > 0
     assert all(name in ended.text for name in (*found["stages"], *found["ratios"]))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_everything_is_measured_beside_its_reference(tmp_path: Path) -> None:
+    found = run_end_to_end([6, 12], 1, False, tmp_path)
+    assert [size["sessions"] for size in found["sizes"]] == [6, 12]
+    whole = found["sizes"][-1]["measures"]
+    assert whole["read_evidence"]["rows"] == 12
+    assert whole["copy_lines"]["lines"] >= 12
+    assert whole["processes"]["shards"] == whole["bare_pool"]["shards"] == whole["packet"]["shards"]
+    ratio = found["ratios"]["packet_x_reference_cpu"]
+    assert ratio == pytest.approx(whole["packet"]["cpu"] / whole["reference"]["cpu"])
+    assert set(found["growth"]) == {"packet", "annotate", "release", "whole"}
+    console = Console(file=io.StringIO(), width=200)
+    print_end_to_end(console, found)
+    text = console.file.getvalue()
+    assert all(name in text for name in (*found["ratios"], "ms a session", "R2"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_line_through_cost_is_the_straight_one() -> None:
+    sizes = [{"sessions": n, "measures": {"packet": {"cpu": 0.5 + 0.002 * n}}} for n in (10, 30, 100)]
+    assert growth(sizes, "packet") == pytest.approx({"ms_per_session": 2.0, "intercept_s": 0.5, "r2": 1.0})

@@ -17,6 +17,7 @@ BEAT_S, STALE_S = 5.0, 60.0
 
 @pytest.fixture(params=["folder", "store"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+    (tmp_path / "leases").mkdir()  # which fsspec does not make in a file system
     return Folder(tmp_path) if request.param == "folder" else Remote(f"file://{tmp_path}")
 
 
