@@ -5,7 +5,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
 from pipeline.stage import Stage
 from pipeline.store import DataFolder
-from pipeline.tables import conform, schema
+from pipeline.tables import Streamed, conform, schema
 
 Shard = int | str
 Keys = dict[Shard, str]
@@ -88,10 +88,7 @@ class Worker:
         try:
             result = stage.call(**frames, **self.rules[stage.name], **extra)
             tables = result if isinstance(result, tuple) else (result,)
-            done = [
-                (record, conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record))
-                for record, table in zip(stage.writes, tables, strict=True)
-            ]
+            done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, tables, strict=True)]
         except (
             ArithmeticError,
             LookupError,
@@ -108,9 +105,21 @@ class Worker:
             del made[record]
         for record, table in done:
             data.write_part(record, chain.shard, link.key, table)
-            if record in later and chain.shard != ALL and table.estimated_size() <= HANDED_ON:
+            if record in later and chain.shard != ALL and is_handed_on(table):
                 made[record] = table
         return None
+
+
+def carried_out(table: pl.LazyFrame | pl.DataFrame | Streamed, record: type[Record]) -> pl.DataFrame | Streamed:
+    """What a stage hands back, as the table that it declares."""
+    if isinstance(table, Streamed):
+        return table
+    return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)
+
+
+def is_handed_on(table: pl.DataFrame | Streamed) -> TypeGuard[pl.DataFrame]:
+    """True for a table that is kept for a later stage."""
+    return isinstance(table, pl.DataFrame) and table.estimated_size() <= HANDED_ON
 
 
 def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl.LazyFrame:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
 from pipeline.scan import RUN_MANIFEST, RawEntry, Stamp, entries_key, entry_content, scan, whole_content
 from pipeline.sources.compressed import decompressed
+from pipeline.sources.mapped import sha256_of
 from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
 from pipeline.tables import from_records, shared_bytes
@@ -92,12 +94,13 @@ class Intake:
         rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
         return from_records(rows, record).lazy()
 
-    def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes, Stamp | None]]) -> dict[str, Any]:
+    def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]) -> dict[str, Any]:
         """The row of a file; a file that changed or vanished since the scan is an unreadable one, not a wrong one.
 
         `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
         """
-        content, error, stamp = None, entry.error, None
+        content: bytes | mmap | None = None
+        error, stamp = entry.error, None
         if error is None:
             try:
                 if entry.member is not None and entry.length is None:
@@ -110,7 +113,7 @@ class Intake:
                 content = content[entry.base_offset : entry.base_offset + entry.length]
             # A file that has the stamp with which it was digested is not digested again: a third of reading it.
             unchanged = stamp is not None and stamp == entry.stamp
-            if content is not None and not unchanged and hashlib.sha256(content).hexdigest() != entry.sha256:
+            if content is not None and not unchanged and sha256_of(content) != entry.sha256:
                 content, error = None, "the file changed while it was being read; run again"
         kept = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")
         return {**{name: getattr(entry, name) for name in kept}, "content": content, "error": error}
@@ -178,7 +181,7 @@ def outcomes_of(
     return manifest, found
 
 
-def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes, Stamp | None]]:
+def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:
     """How to read the files of these entries, in their order: bytes, and the stamp as the folder has it."""
     if not isinstance(raw, Remote):
         return lambda path: whole_content(f"{raw}/{path}")

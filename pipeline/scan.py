@@ -6,6 +6,7 @@ import os
 import stat
 from collections import OrderedDict
 from collections.abc import Iterator
+from mmap import mmap
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,20 @@ import msgspec
 from pipeline.raw import Fetched, Raw, content_of, listed, local_file
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
-from pipeline.sources.compressed import decompressed
-from pipeline.sources.registry import FirstRecord, members, read_first, source_named
+from pipeline.sources.compressed import MAGIC_BYTES, decompressed, is_packed
+from pipeline.sources.mapped import chunks, mapped, sha256_of
+from pipeline.sources.registry import (
+    HEAD_BYTES,
+    FirstRecord,
+    members,
+    read_first,
+    read_first_of_long,
+    source_named,
+)
 from pipeline.sources.sqlite_store import MAGIC, BrokenStore, member_content, read_store
 from pipeline.stage import code_digest
 from pipeline.store import DataFolder, write_atomic
+from pipeline.tables import LARGE_BYTES
 
 RUN_MANIFEST = "run_manifest.jsonl"
 COMPANION_BYTES = 16 << 20  # a larger file beside a session is not read for context
@@ -177,6 +187,11 @@ class Looker:
             yield self.entry(name, stamp[0], error="its name is not UTF-8")
             return
         try:
+            if (long := self.long(name, stamp[0])) is not None:
+                first, sha256 = long
+                context = self.context(name, first, used)
+                yield self.entry(name, stamp[0], sha256=sha256, first=first, context=context, stamp=stamp)
+                return
             content = self.content(name)
         except (OSError, ValueError) as error:
             yield self.entry(name, stamp[0], error=reason_of(error))
@@ -188,17 +203,21 @@ class Looker:
         inside = members(content, first)
         if inside is None:
             context = self.context(name, first, used)
-            yield self.entry(name, stamp[0], content=content, first=first, context=context, stamp=stamp)
+            yield self.entry(name, stamp[0], sha256=sha256_of(content), first=first, context=context, stamp=stamp)
         for one in inside or []:
             part = content[one.offset : one.offset + one.length]
             place = {"member": one.name, "base_line": one.line, "base_offset": one.offset, "length": one.length}
-            yield self.entry(name, one.length, content=part, first=read_first(part), place=place)
+            yield self.entry(name, one.length, sha256=sha256_of(part), first=read_first(part), place=place)
 
     def content(self, name: str) -> bytes | None:
         """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
         if self.fetched is not None:
             return content_of(self.fetched.read(name))
         return read_content(f"{self.raw}/{name}")
+
+    def long(self, name: str, size: int) -> tuple[FirstRecord, str] | None:
+        """The first record and the digest of a very long session; null for any other file. OSError as read_long."""
+        return read_long(f"{self.raw}/{name}") if size >= LARGE_BYTES and self.fetched is None else None
 
     def store_entries(self, name: str, size: int) -> Iterator[RawEntry]:
         """The sessions of an SQLite store."""
@@ -210,7 +229,7 @@ class Looker:
                 yield self.entry(
                     name,
                     len(session.content),
-                    content=session.content,
+                    sha256=sha256_of(session.content),
                     first=read_first(session.content),
                     context={"store": True, "index": session.context},
                     place={"member": session.session_id},
@@ -222,7 +241,7 @@ class Looker:
         self,
         name: str,
         size: int,
-        content: bytes | None = None,
+        sha256: str | None = None,
         first: FirstRecord | None = None,
         context: dict[str, Any] | None = None,
         place: dict[str, Any] | None = None,
@@ -239,7 +258,7 @@ class Looker:
             **where,
             size=size,
             stamp=stamp,
-            sha256=None if content is None else hashlib.sha256(content).hexdigest(),
+            sha256=sha256,
             session_id=first.session_id if first and known else None,
             identity=first.identity if first and known else f"path:{name}",
             context=json.dumps(context, sort_keys=True, ensure_ascii=True) if context else None,
@@ -293,6 +312,22 @@ def read_content(path: str) -> bytes | None:
         os.close(handle)
 
 
+def read_long(path: str) -> tuple[FirstRecord, str] | None:
+    """The first record and the digest of a very long session, which is never wholly in memory; null for what has to be
+    looked at as a whole. OSError where it can't be read."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        first = read_first_of_long(os.pread(handle, HEAD_BYTES, 0))
+        if first is None:
+            return None
+        digest = hashlib.sha256()
+        for data in chunks(handle):
+            digest.update(data)
+        return first, digest.hexdigest()
+    finally:
+        os.close(handle)
+
+
 def reason_of(error: OSError | ValueError) -> str:
     """Why a file can't be read, in a few words."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
@@ -303,15 +338,20 @@ def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, len
     if member is not None and length is None:
         return member_content(local_file(raw, path), member)
     content = decompressed(raw.read(path)) if isinstance(raw, Remote) else whole_content(f"{raw}/{path}")[0]
-    return content if length is None else content[base_offset : base_offset + length]
+    return content[:] if length is None else content[base_offset : base_offset + length]
 
 
-def whole_content(path: str) -> tuple[bytes, Stamp]:
-    """A file's bytes again, decompressed, and its stamp after they were read. OSError or ValueError where they can't
-    be had."""
+def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
+    """A file's bytes again, decompressed, and its stamp after they were read; those of a very large one are mapped.
+    OSError or ValueError where they can't be had."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        content = decompressed(all_bytes(handle))
+        size = os.fstat(handle).st_size
+        content: bytes | mmap | None = None
+        if size >= LARGE_BYTES and not is_packed(os.pread(handle, MAGIC_BYTES, 0)):
+            content = mapped(handle, size)
+        if content is None:
+            content = decompressed(all_bytes(handle))
         return content, stamp_of_status(os.fstat(handle))
     finally:
         os.close(handle)

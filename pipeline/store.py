@@ -17,7 +17,7 @@ import polars as pl
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
 from pipeline.remote import Remote
-from pipeline.tables import schema
+from pipeline.tables import Streamed, conform, empty, schema
 
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
@@ -71,6 +71,16 @@ def read_json(path: Path) -> Any:
 def write_json(path: Path, value: Any) -> None:
     """A JSON file for people to read, written whole."""
     write_atomic(path, [json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"])
+
+
+def write_streamed(table: Streamed, record: type[Record], file: BinaryIO) -> None:
+    """A very large table as Parquet, a row group a plan. (Polars' own sink has some hundred MB under way meanwhile.)"""
+    import pyarrow.parquet as pq
+
+    kinds = empty(record).to_arrow().schema
+    with pq.ParquetWriter(file, kinds, compression="zstd", compression_level=1) as writer:
+        for plan in table.plans:
+            writer.write_table(conform(plan.collect(), record).to_arrow())
 
 
 def table_name(record: type[Record]) -> str:
@@ -137,14 +147,17 @@ class DataFolder:
         except FileNotFoundError:
             return set()
 
-    def write_part(self, record: type[Record], shard: int | str, key: str, frame: pl.DataFrame) -> None:
+    def write_part(self, record: type[Record], shard: int | str, key: str, frame: pl.DataFrame | Streamed) -> None:
         """Write one part durably. In object storage it is there when the whole of it has been put."""
         path = self.table(record) / part_name(shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(temporary_name(path.name))
         try:
             with temporary.open("wb") as file:
-                frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
+                if isinstance(frame, Streamed):
+                    write_streamed(frame, record, file)
+                else:
+                    frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
                 file.flush()
                 os.fsync(file.fileno())
             if self.remote is not None:

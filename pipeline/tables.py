@@ -1,9 +1,11 @@
 """Record -> polars schema. A table is declared once, as a pydantic record; the frame type carries it as metadata."""
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, chain, groupby
+from mmap import mmap
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -22,7 +24,7 @@ SCALARS: dict[Any, pl.DataType] = {
     bool: pl.Boolean(),
     bytes: pl.Binary(),
 }
-SMALL_BYTES, LARGE_BYTES = 1 << 20, 16 << 20
+SMALL_BYTES, LARGE_BYTES = 1 << 20, 16 << 20  # of a file: copied with others; mapped, and read in a way of its own
 
 
 def dtype(hint: Any) -> pl.DataType:
@@ -53,6 +55,18 @@ def dtype(hint: Any) -> pl.DataType:
 def schema(record: type[BaseModel]) -> pl.Schema:
     """Columns and types of a record's table, in declared order."""
     return pl.Schema({name: dtype(field.annotation) for name, field in record.model_fields.items()})
+
+
+@dataclass(frozen=True)
+class Streamed:
+    """A table that is too large to be held: plans for its rows, a few thousand each, that are carried out and written
+    one after the other. A stage may hand one back in the place of a lazy frame."""
+
+    plans: list[pl.LazyFrame]
+
+    def collect(self) -> pl.DataFrame:
+        """The whole of it."""
+        return pl.concat(self.plans).collect()
 
 
 def conform(frame: pl.DataFrame, record: type[BaseModel]) -> pl.DataFrame:
@@ -147,7 +161,7 @@ def absent(values: list[Any]) -> "pa.Array | None":
     return pl.Series(found, dtype=pl.Boolean).to_arrow() if any(found) else None
 
 
-def shared_bytes(name: str, values: list[bytes | None]) -> pl.Series:
+def shared_bytes(name: str, values: Sequence[bytes | mmap | None]) -> pl.Series:
     """Bytes, each in a list of its own, as a column that uses the memory in which large ones are: they are not copied.
 
     (Bytes outside a list would be: polars copies a lone value each time that a table of one row is passed on.) Small
@@ -164,7 +178,7 @@ def shared_bytes(name: str, values: list[bytes | None]) -> pl.Series:
     return column.alias(name)
 
 
-def bytes_chunk(values: list[bytes | None]) -> "pa.Array":
+def bytes_chunk(values: list[bytes | mmap | None]) -> "pa.Array":
     """Lists of one value; a single value stays in the memory in which it is."""
     import pyarrow as pa
 

@@ -27,13 +27,13 @@ from pipeline.records.session import (
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep, pieces
 from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_plain, safe_name
-from pipeline.sources.registry import FirstRecord, first_line, read_first
+from pipeline.sources.packed import PackedSteps
+from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
 
 RUN_ZEROS = {"provider_errors": 0, "unexecuted_calls": 0, "empty_replies": 0, "silent_replies": 0, "end": "completed"}
-HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is looked for
 HINTS = {
     "broken_json": "Repair or remove the line; a step may be lost with it.",
     "unexpected_shape": "Repair or remove the line; a step may be lost with it.",
@@ -61,7 +61,7 @@ class ReadFile:
     divergent: bool = False
     parent: str | None = None
     aliases: set[str] = field(default_factory=set)
-    steps: range | pl.DataFrame = range(0)  # of the session: rows of the shard's columns, or a table without the key
+    steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 
 @stage(scope="shard")
@@ -83,7 +83,7 @@ def normalize(
         add_rows(rows, one, tasks)
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        columns.frame([(key_of(one), one.steps) for one in kept]).lazy(),
+        columns.table([(key_of(one), one.steps) for one in kept]),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(one) for one in read], FileOutcome).lazy(),
@@ -138,13 +138,11 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
 def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:
     """Read a very long session where its source has a way that takes little memory; false where it is to be read as
     any other."""
-    head = bytes(content[:HEAD_BYTES])
-    first = read_first(head)
-    parse_long = getattr(first.source, "parse_long", None)
-    if parse_long is None or b"\n" not in head or one.source_model == "" or rules.sidecar(first.value):
+    first = read_first_of_long(bytes(content[:HEAD_BYTES]))
+    if first is None or one.source_model == "" or rules.sidecar(first.value):
         return False
     context = json.loads(row["context"]) if row["context"] else {}
-    session = parse_long(content, context, rules)
+    session = first.source.parse_long(content, context, rules)  # type: ignore[union-attr]
     if session is None:
         return False
     keep(one, session, first, context)

@@ -1,7 +1,7 @@
 """Steps of a shard as columns, taken over session by session while they are at hand: as rows they would take five times
 the memory until the shard is done, and be fetched from it once more."""
 
-from itertools import chain, repeat
+from itertools import chain, groupby, repeat
 from operator import itemgetter
 from typing import Any
 
@@ -9,9 +9,11 @@ import polars as pl
 
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.session import RawRecord, Step
-from pipeline.tables import from_columns, list_column, schema
+from pipeline.sources.packed import PackedSteps
+from pipeline.tables import Streamed, from_columns, list_column, schema
 
 Row = dict[str, Any]
+Key = dict[str, str | None]
 NAMES = [name for name in schema(Step) if name not in (*TRAJECTORY_KEY, "raw")]
 POINTER = list(RawRecord.model_fields)
 
@@ -38,18 +40,28 @@ class StepColumns:
             extend(map(get, flat))
         return range(start, len(self.raw_records))
 
-    def frame(self, sessions: list[tuple[Row, range | pl.DataFrame]]) -> pl.DataFrame:
-        """Table of Step: (key, steps) of each session, in the order in which they were taken over. Steps that are a
-        table already stand where their session does; rows of the columns that are no session's are left out."""
+    def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
+        """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
+        columns that are no session's are left out. Streamed where a very long session is among them."""
+        if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
+            return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
+        plans = []
+        for packed, some in groupby(sessions, lambda one: isinstance(one[1], PackedSteps)):
+            if packed:
+                plans += [one for key, steps in some if isinstance(steps, PackedSteps) for one in steps.plans(key)]
+            else:
+                plans.append(self.frame([(key, steps) for key, steps in some if isinstance(steps, range)]).lazy())
+        return Streamed(plans)
+
+    def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:
+        """Table of Step: those of these sessions."""
         kinds = schema(Step)
-        pointers = from_columns(self.pointers, schema(RawRecord))
-        raw = list_column("raw", self.raw_records, pointers)
+        raw = list_column("raw", self.raw_records, from_columns(self.pointers, schema(RawRecord)))
         whole = from_columns(self.values, kinds).with_columns(raw)
-        ranges = [steps for _, steps in sessions if isinstance(steps, range)]
-        if len(ranges) < len(sessions) or sum(map(len, ranges)) < whole.height:
-            parts = [whole[one.start : one.stop] if isinstance(one, range) else one for _, one in sessions]
-            whole = pl.concat(parts) if parts else whole.clear()
         heights = [len(steps) for _, steps in sessions]
+        if sum(heights) < whole.height:
+            parts = [whole[steps.start : steps.stop] for _, steps in sessions]
+            whole = pl.concat(parts) if parts else whole.clear()
         keys = {
             name: list(chain.from_iterable(map(repeat, (key[name] for key, _ in sessions), heights)))
             for name in TRAJECTORY_KEY

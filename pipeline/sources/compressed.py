@@ -2,10 +2,17 @@
 
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
+MAGIC_BYTES = max(map(len, MAGIC))
+
+
+def is_packed(head: bytes) -> bool:
+    """True for bytes that begin as compressed ones do."""
+    return head.startswith(tuple(MAGIC))
+
 
 def decompressed(data: bytes) -> bytes:
     """The bytes themselves, or what they were compressed from. ValueError where the compressed data is broken."""
-    if not data.startswith(tuple(MAGIC)):
+    if not is_packed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
     import pyarrow as pa  # takes a quarter of a second, which most commands can do without

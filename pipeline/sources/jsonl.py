@@ -9,6 +9,8 @@ from typing import Any
 
 import msgspec
 
+from pipeline.sources.mapped import Behind
+
 BOM = b"\xef\xbb\xbf"
 # \uD8xx-\uDFxx escapes, with the backslashes before them: an even number means that the escape is real.
 SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?")
@@ -104,11 +106,11 @@ def read_lines(
     """
     if isinstance(content, bytes) and (lines := plain_lines(content, quick or decode)) is not None:
         return RawFile(lines)
-    raw = RawFile()
-    plain = SURROGATE_ESCAPE.search(content) is None
+    raw, behind = RawFile(), Behind(content)
     for number, offset, data in pieces(content):
+        behind.passed(offset)
         valid = is_utf8(data)
-        if plain and valid:
+        if valid and SURROGATE_ESCAPE.search(data) is None:
             try:
                 raw.lines.append(RawLine(number, offset, len(data), False, decode(data)))
                 continue

@@ -214,7 +214,7 @@ def build(
     session.order_ambiguous = any(step["order_ambiguous"] for step in builder.steps)
     session.run = run_summary(builder, times)
     session.steps = builder.steps if packed is None else []
-    session.packed_steps = None if packed is None else packed.frame(builder.steps)
+    session.packed_steps = None if packed is None else packed.finish(builder.steps)
     session.user_turns = builder.user_turns
     session.models = list(builder.models)
     session.escaped_fields = builder.escaped_fields

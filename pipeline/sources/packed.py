@@ -1,14 +1,16 @@
-"""Steps of a very long session, turned into columns while it is still being read: a fifth of the memory of rows."""
+"""Steps of a very long session, turned into compressed columns while it is still being read: a fortieth of the memory
+of rows. They are written as they are read again, a part at a time."""
 
+from dataclasses import dataclass
+from io import BytesIO
 from typing import Any
 
 import polars as pl
 
-from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.session import Step
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import may_be_open
-from pipeline.tables import from_records
+from pipeline.tables import from_records, schema
 
 Row = dict[str, Any]
 AT_ONCE = 4 << 20  # raw bytes after which the steps since then become columns
@@ -25,7 +27,8 @@ class Packed:
     """
 
     def __init__(self) -> None:
-        self.frames: list[pl.DataFrame] = []
+        self.parts: list[bytes] = []  # Parquet
+        self.height = 0  # steps in them
         self.left = 0  # rows at the head of the builder's list that are packed already
         self.raw_bytes = 0
 
@@ -35,20 +38,43 @@ class Packed:
         if self.raw_bytes < AT_ONCE:
             return
         self.raw_bytes = 0
-        fresh = steps[self.left :]
-        self.frames.append(from_records(fresh, Step).shrink_to_fit())
+        self.pack(from_records(steps[self.left :], Step))
         steps[self.left :] = kept(steps, self.left, rules)
         self.left = len(steps)
 
-    def frame(self, steps: list[Row]) -> pl.DataFrame:
+    def pack(self, steps: pl.DataFrame) -> None:
+        """Keep steps as a part."""
+        part = BytesIO()
+        steps.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
+        self.parts.append(part.getvalue())
+        self.height += steps.height
+
+    def finish(self, steps: list[Row]) -> "PackedSteps":
         """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
-        whole = pl.concat([*self.frames, from_records(steps[self.left :], Step)])
-        known = {step["step_id"]: step for step in steps}
-        filled = [
-            pl.Series(name, [known[one][name] if one in known else None for one in whole["step_id"]], whole[name].dtype)
-            for name in LATER
-        ]
-        return whole.with_columns(filled).drop(TRAJECTORY_KEY)
+        self.pack(from_records(steps[self.left :], Step))
+        later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
+        return PackedSteps(self.parts, self.height, later)
+
+
+@dataclass(frozen=True)
+class PackedSteps:
+    """The steps of a very long session. `later`: step id -> value, of each column that was not known at first."""
+
+    parts: list[bytes]
+    height: int
+    later: dict[str, dict[int, Any]]
+
+    def __len__(self) -> int:
+        return self.height
+
+    def plans(self, key: dict[str, str | None]) -> list[pl.LazyFrame]:
+        """Table of Step in parts, in the session's order."""
+        kinds = schema(Step)
+        told = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
+        for name, values in self.later.items():
+            known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
+            told.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
+        return [pl.scan_parquet(part).with_columns(told) for part in self.parts]
 
 
 def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:

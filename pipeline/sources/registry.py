@@ -21,6 +21,7 @@ from pipeline.sources.session import Source
 FORMATS: tuple[Source, ...] = (OpenClaw(), RunArtifact(), LlmBenchmark(), AecTrajectory(), AecConversation(), Atif())
 DECODER = json.JSONDecoder()
 QUICK = msgspec.json.Decoder()
+HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is looked for
 WHOLE_JSON = 64 << 20  # bytes: a larger file is not tried as one JSON document
 
 
@@ -68,6 +69,14 @@ def read_first(content: bytes) -> FirstRecord:
     if head is not content and (wanted := getattr(source, "identity_lines", 1)) > 1:
         head = b"\n".join(data for _, _, data in islice(pieces(content), wanted))
     return FirstRecord(value, source, *source.identity(value, head))
+
+
+def read_first_of_long(head: bytes) -> FirstRecord | None:
+    """The first record of a file that begins so, where its source has a way to read it that takes little memory."""
+    if b"\n" not in head:
+        return None
+    first = read_first(head)
+    return first if hasattr(first.source, "parse_long") else None
 
 
 def decode(data: bytes) -> Any:

@@ -8,10 +8,9 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, Protocol, overload
 
-import polars as pl
-
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault, RawLine
+from pipeline.sources.packed import PackedSteps
 
 
 class RecordDigests(Sequence[bytes]):
@@ -61,7 +60,7 @@ class ParsedSession:
     head_drop: bool = False
     escaped_fields: list[str] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
-    packed_steps: pl.DataFrame | None = None  # all steps of a very long session, as columns; `steps` is empty then
+    packed_steps: PackedSteps | None = None  # all steps of a very long session; `steps` is empty then
     user_turns: list[dict[str, Any]] = field(default_factory=list)
     abandoned_steps: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pipeline.sources.jsonl import RawLine, readable
+from pipeline.sources.mapped import Behind
 
 
 class Spans:
@@ -12,6 +13,7 @@ class Spans:
 
     def __init__(self, content: memoryview, rows: Iterable[RawLine], decode: Callable[[bytes], Any]) -> None:
         self.content = content
+        self.behind = Behind(content)
         self.decode = decode
         self.lines, self.offsets, self.lengths, self.escaped = array("q"), array("q"), array("q"), array("b")
         for row in rows:
@@ -28,7 +30,10 @@ class Spans:
 
     def rows(self, indices: Iterable[int]) -> Iterator[RawLine]:
         """Records one by one."""
-        return map(self.row, indices)
+        self.behind.start_again()
+        for index in indices:
+            self.behind.passed(self.offsets[index])
+            yield self.row(index)
 
 
 class Unread:

@@ -1,15 +1,26 @@
 """A very long session is read in another way, which gives the same tables."""
 
+import gzip
+import mmap
+import os
+import shutil
+from pathlib import Path
+
 import polars as pl
 import pytest
 from normalizing import RULES, SAMPLES, raw_row
 
+import pipeline.scan
 import pipeline.sources.packed
 import pipeline.tables
 from pipeline.construct.normalize import normalize
-from pipeline.records.session import RunManifestRow, SourceFile
+from pipeline.intake import take_in
+from pipeline.records.session import RunManifestRow, SourceFile, Step
+from pipeline.scan import scan, whole_content
+from pipeline.sources import mapped
 from pipeline.sources.openclaw import OpenClaw
-from pipeline.tables import empty, from_records, shared_bytes
+from pipeline.store import DataFolder
+from pipeline.tables import Streamed, conform, empty, from_records, shared_bytes
 
 FILES = [path for path in sorted(SAMPLES.rglob("*.jsonl*")) if path.is_file()]
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}\n'
@@ -62,3 +73,57 @@ def test_what_is_wrong_with_a_file_is_said_the_same_way(
     monkeypatch.undo()
     for one, other in zip(found, tables([HEADER + tail]), strict=True):
         assert one.equals(other)
+
+
+def folder_tables(raw: Path, data: Path) -> list[pl.DataFrame]:
+    """What normalize makes of a folder of files, by the real scan, all files in one shard."""
+    intake = take_in(DataFolder(data), raw, None, save=False)
+    files = pl.concat([intake.read(SourceFile, shard) for shard in sorted(intake.entries)])
+    return [one.collect() for one in normalize(files, empty(RunManifestRow).lazy(), RULES)]
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A raw folder with samples, one of them packed."""
+    folder = tmp_path / "raw/m"
+    folder.mkdir(parents=True)
+    for number, path in enumerate(FILES[:40]):
+        shutil.copy(path, folder / f"{number}-{path.name}")
+    (folder / "packed.jsonl.gz").write_bytes(gzip.compress(FILES[0].read_bytes()))
+    return folder.parent
+
+
+def test_files_that_are_mapped_give_what_files_that_are_read_give(
+    raw: Path, tmp_path: Path, everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
+    monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
+    found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
+    assert everything_is_long.count("long") >= 20
+    monkeypatch.undo()
+    assert entries == scan(DataFolder(tmp_path / "data"), raw, save=False)
+    for one, other in zip(found, folder_tables(raw, tmp_path / "data"), strict=True):
+        assert one.equals(other)
+
+
+def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
+    raw: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
+    path = sorted(raw.rglob("*.jsonl"))[0]
+    before = path.read_bytes()
+    content, stamp = whole_content(str(path))
+    assert isinstance(content, mmap.mmap)
+    os.truncate(path, 0)
+    assert bytes(content) == before
+    assert stamp[0] == len(before)
+
+
+def test_a_table_that_is_written_part_by_part_is_the_same_table(tmp_path: Path) -> None:
+    steps = conform(tables([FILES[0].read_bytes()])[1], Step)
+    data = DataFolder(tmp_path)
+    data.write_part(Step, 0, "whole", steps)
+    data.write_part(Step, 0, "parts", Streamed([steps[at : at + 2].lazy() for at in range(0, len(steps), 2)]))
+    whole, parts = (data.scan(Step, {0: key}).collect() for key in ("whole", "parts"))
+    assert parts.equals(whole)
+    assert parts.schema == whole.schema

@@ -1,0 +1,84 @@
+"""Very large files: mapped into memory instead of read, and given back to the system behind whoever reads on.
+
+What is mapped is a copy of the file without a name: a file that its writer cuts short while it is mapped would end the
+program. Where the file system can, the copy takes no room.
+"""
+
+import contextlib
+import hashlib
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from weakref import WeakValueDictionary
+
+CHUNK = 4 << 20
+MAPPED: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()  # by the address at which they are
+
+
+def mapped(handle: int, size: int) -> mmap.mmap | None:
+    """The bytes of an open file as they are now; null where they can't be copied (no room, no such system call)."""
+    try:
+        with tempfile.TemporaryFile() as copy:
+            while (at := copy.seek(0, os.SEEK_END)) < size and os.sendfile(copy.fileno(), handle, at, size - at):
+                pass
+            found = mmap.mmap(copy.fileno(), size, prot=mmap.PROT_READ) if at >= size else None
+    except OSError:
+        return None
+    if found is not None:
+        MAPPED[address_of(found)] = found
+    return found
+
+
+def address_of(content: mmap.mmap | memoryview) -> int:
+    """Where bytes are in memory."""
+    import pyarrow as pa
+
+    found: int = pa.py_buffer(content).address
+    return found
+
+
+def sha256_of(content: bytes | mmap.mmap) -> str:
+    """Digest of bytes; of those that are mapped, few are in memory at a time."""
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    found, view = hashlib.sha256(), memoryview(content)
+    behind = Behind(view)
+    for at in range(0, len(view), CHUNK):
+        behind.passed(at)
+        found.update(view[at : at + CHUNK])
+    return found.hexdigest()
+
+
+def chunks(handle: int) -> Iterator[bytes]:
+    """An open file's bytes from its beginning, a few at a time."""
+    at = 0
+    while data := os.pread(handle, CHUNK, at):
+        yield data
+        at += len(data)
+
+
+class Behind:
+    """Gives back what a reader of mapped bytes has passed; does nothing for bytes that are in no mapping."""
+
+    def __init__(self, content: bytes | memoryview) -> None:
+        self.pages = MAPPED.get(address_of(content)) if isinstance(content, memoryview) else None
+        self.given_back = 0
+
+    def passed(self, offset: int) -> None:
+        """The reader has come so far, and needs nothing before it any more."""
+        if self.pages is not None and offset - self.given_back >= CHUNK:
+            end = offset - offset % mmap.PAGESIZE
+            self.give_back(self.given_back, end)
+            self.given_back = end
+
+    def start_again(self) -> None:
+        """The reader begins anew; nothing that was looked at meanwhile, here and there, stays."""
+        if self.pages is not None:
+            self.give_back(0, len(self.pages))
+        self.given_back = 0
+
+    def give_back(self, start: int, end: int) -> None:
+        """Let the system have the memory of these bytes; they are there again when they are looked at."""
+        with contextlib.suppress(OSError):  # it stays in memory then
+            self.pages.madvise(mmap.MADV_DONTNEED, start, end - start)  # type: ignore[union-attr]
