@@ -47,6 +47,12 @@ class StageFailed(OpenClawBenchError):
     exit_status = 1
 
 
+class ContradictoryFigures(OpenClawBenchError):
+    """Figures of a release do not fit each other: a defect of this program, not of the input."""
+
+    exit_status = 1
+
+
 class JudgeUnavailable(OpenClawBenchError):
     """The judge asked for cannot be used."""
 

@@ -28,6 +28,7 @@ from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, 
 from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.context import paper_words
 from pipeline.release.statistics.files import statistics_files, statistics_of
+from pipeline.release.statistics.own import refuse_contradictions
 from pipeline.rules.base import rule_path
 from pipeline.run import Run, digest
 from pipeline.stage import code_digest
@@ -64,7 +65,9 @@ def publish(run: Run, commands: list[str]) -> bool:
     write_guides(building, judges)
     building.write(RULES_FILE, as_json(privacy.model_dump(mode="json")))
     building.close()
-    for name, content in statistics_files(statistics_of(building.root, rules), rules).items():
+    counted = statistics_of(building.root, rules)
+    refuse_contradictions(building.root, counted)
+    for name, content in statistics_files(counted, rules).items():
         building.write(name, content)
     compress_all(building.root, rules.jsonl)
     building.close()

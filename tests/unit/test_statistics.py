@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.errors import ContradictoryFigures
 from pipeline.identities import check
 from pipeline.records.release import LabelRow, Master, PoolRow
 from pipeline.records.statistics import StatisticsFile
@@ -17,7 +19,7 @@ from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.corpus import COLUMNS, Corpus
 from pipeline.release.statistics.files import statistics_files, text
 from pipeline.release.statistics.onsets import rank
-from pipeline.release.statistics.own import own_book
+from pipeline.release.statistics.own import own_book, refuse_contradictions
 from pipeline.release.statistics.statistics import statistics
 from pipeline.reports.section import Report, Section
 from pipeline.reports.write import as_json
@@ -146,14 +148,14 @@ def summary(some: Corpus) -> dict[str, Any]:
         gap[base] = len(own)
         gap[f"{base}_anomalous"] = sum(bool(row["is_anomalous"]) for row in own)
         gap[f"{base}_accepted"] = sum(row[column] == value for row in accepted)
-    slices = [row["slice_label"] for row in rows]
+    slices = [row["slice_label"] or "no_outcome" for row in rows]
     return {
         "totals": {
             "trajectories": len(rows),
             "anomalous_accepted": sum(bool(row["is_anomalous"]) for row in accepted),
         },
         "outcome_process_gap": gap,
-        "slice_label": {name: slices.count(name) for name in set(slices) if name},
+        "slice_label": {name: slices.count(name) for name in set(slices)},
         "event_type": {name: sum(row["event_type_counts"][name] for row in rows) for name in EVENTS},
     }
 
@@ -186,6 +188,17 @@ def test_the_papers_counts_give_the_papers_percentages() -> None:
     assert by(found["partitions"])["corpus"]["size"] == 31_264
     assert contradictions(some) == []
     StatisticsFile.model_validate(report.data())
+
+
+def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:
+    some = corpus([ANOMALOUS, {}])
+    report, said = made(some)[0], summary(some)
+    (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
+    refuse_contradictions(tmp_path, report)
+    said["outcome_process_gap"]["passing_anomalous"] = 2
+    (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
+    with pytest.raises(ContradictoryFigures, match=r"gap, passing, anomalous: gap and dataset_summary\.json"):
+        refuse_contradictions(tmp_path, report)
 
 
 def test_an_interval_is_the_one_that_is_named() -> None:

@@ -6,11 +6,12 @@ from typing import Any
 
 from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.files import DATA, FOLDER, TEXT
-from pipeline.reports.markdown import table
+from pipeline.reports.markdown import facts, table
 from pipeline.reports.section import Section
 
 PROSE = frozenset({"definition", "default_use"})  # columns of our own sentences
 LEFT_OUT = {"anomalies", "onset_parts"}  # stand in STATISTICS.md alone
+NO_FACTS = {"gap"}  # its headline numbers are the first rows of its table
 
 
 def statistics_part(root: Path, rules: PublishRules) -> str:
@@ -26,7 +27,10 @@ def statistics_part(root: Path, rules: PublishRules) -> str:
         parts += [f"### {data['title']}", data["about"]]
         if (root / FOLDER / f"{name}.{kind}").is_file():
             parts.append(f"![{data['title']}]({FOLDER}/{name}.{kind})")
-        parts.append(table(section(name, data)) if data["rows"] else "None.")
+        one = section(name, data)
+        if one.facts and name not in NO_FACTS:
+            parts.append(facts(one))
+        parts.append(table(one) if one.rows else "None.")
     return "\n\n".join(parts)
 
 
@@ -38,5 +42,7 @@ def section(name: str, data: dict[str, Any]) -> Section:
         about=data["about"],
         columns=data["columns"],
         rows=data["rows"],
+        facts=data["facts"],
+        definitions=data["definitions"],
         prose=PROSE & data["columns"].keys(),
     )

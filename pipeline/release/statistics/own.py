@@ -1,14 +1,20 @@
 """Identities of a release's own figures: what its tables and its summary say of one another."""
 
+import json
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from pipeline.identities import Book, Same, Share, Sum
+from pipeline.errors import ContradictoryFigures
+from pipeline.identities import Book, Same, Share, Sum, check
 from pipeline.release.statistics.gap import HIGH
 from pipeline.release.statistics.tables import PASSING
-from pipeline.reports.section import BY_MODEL
+from pipeline.reports.section import BY_MODEL, Report
 
 Rows = list[Mapping[str, Any]]
+Place = tuple[str, dict[str, Any]]  # a quantity -> where it stands -> the number there
+SUMMARY = "dataset_summary.json"
+NO_GROUP = ("total",)  # rows that are no group of the summary
 SCOPED = ("gap", "anomalies")  # tables of the same columns
 PARTS = (("anomalous", "trajectories", "anomalous_share"), ("accepted_anomalous", "accepted", "accepted_share"))
 TOTALLED = {  # table whose last row is the sum of the others -> what names a row, columns that are summed
@@ -17,6 +23,13 @@ TOTALLED = {  # table whose last row is the sum of the others -> what names a ro
     "slices": ("slice_label", ["trajectories"]),
     "quality_tiers": ("quality_tier", ["trajectories", "anomalous", "normal", "undecided"]),
 }
+
+
+def refuse_contradictions(root: Path, report: Report) -> None:
+    """Raises ContradictoryFigures where the statistics and the summary of the release in `root` do not fit."""
+    summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
+    if found := check(own_book(report.data()["sections"], summary)):
+        raise ContradictoryFigures(f"the release is not published: its figures contradict each other. {found[0]}.")
 
 
 def own_book(sections: Mapping[str, Any], summary: Mapping[str, Any]) -> Book:
@@ -70,59 +83,57 @@ def scopes_of_the_gap(rows: Rows) -> Iterator[Sum]:
             yield added(f"gap, {column} by {scope}", parts, whole[column])
 
 
-def places(tables: Mapping[str, Rows], summary: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+def places(tables: Mapping[str, Rows], summary: Mapping[str, Any]) -> Iterator[Place]:
     """One quantity in several tables."""
-    named = {name: {row[next(iter(row))]: row for row in rows} for name, rows in tables.items() if rows}
-    whole = {name: tables[name][-1] for name in TOTALLED}
+    yield from wholes(tables, summary["totals"])
     gap = {(row["scope"], row["name"]): row for row in tables["gap"]}
-    said, told = summary["totals"], summary["outcome_process_gap"]
+    told = summary["outcome_process_gap"]
+    for base, key in {"passing": ("all", "all"), HIGH: ("slice", HIGH)}.items():
+        for ours, ending in {"trajectories": "", "anomalous": "_anomalous", "accepted": "_accepted"}.items():
+            yield f"gap, {base}, {ours}", {SUMMARY: told[base + ending], "gap": gap[key][ours]}
+    counted = {"slice_label": ("slices", "trajectories"), "event_type": ("event_categories", "steps")}
+    for group, (table, column) in counted.items():
+        for row in tables[table]:
+            if row[group] not in NO_GROUP:
+                yield f"{table}, {row[group]}", {SUMMARY: summary.get(group, {}).get(row[group], 0), table: row[column]}
+    for row in tables["slices"]:
+        if row["slice_label"] in PASSING:
+            told_there = gap["slice", row["slice_label"]]["trajectories"]
+            yield f"gap, {row['slice_label']}", {"slices": row["trajectories"], "gap": told_there}
+
+
+def wholes(tables: Mapping[str, Rows], said: Mapping[str, Any]) -> Iterator[Place]:
+    """The corpus, its accepted anomalous records and its calibration pool, wherever they are counted."""
+    last = {name: tables[name][-1] for name in TOTALLED}
+    sizes = {row["partition"]: row["size"] for row in tables["partitions"]}
+    everything = tables["anomalies"][0]
+    corpus = {name: last[name]["trajectories"] for name in ("source_models", "slices", "quality_tiers")}
     yield (
         "trajectories",
         {
-            "dataset_summary.json": said["trajectories"],
-            "source_models": whole["source_models"]["trajectories"],
-            "partitions": named["partitions"]["corpus"]["size"],
-            "slices": whole["slices"]["trajectories"],
-            "quality_tiers": whole["quality_tiers"]["trajectories"],
-            "anomalies": named["anomalies"]["all"]["trajectories"],
+            SUMMARY: said["trajectories"],
+            **corpus,
+            "partitions": sizes["corpus"],
+            "anomalies": everything["trajectories"],
         },
     )
     yield (
         "accepted anomalous records",
         {
-            "dataset_summary.json": said["anomalous_accepted"],
-            "subtypes": sum(row["trajectories"] for row in tables["subtypes"]),
-            "severity": sum(row["trajectories"] for row in tables["severity"]),
+            SUMMARY: said["anomalous_accepted"],
+            **{name: sum(row["trajectories"] for row in tables[name]) for name in ("subtypes", "severity")},
             "onsets": sum(tables["onsets"][0][name] for name in ("known", "unknown")),
-            "anomalies": named["anomalies"]["all"]["accepted_anomalous"],
+            "anomalies": everything["accepted_anomalous"],
         },
     )
     yield (
         "calibration pool",
         {
-            "calibration_pool": whole["calibration_pool"]["count"],
-            "source_models": whole["source_models"]["calibration"],
-            "partitions": named["partitions"]["calibration_pool"]["size"],
+            "calibration_pool": last["calibration_pool"]["count"],
+            "source_models": last["source_models"]["calibration"],
+            "partitions": sizes["calibration_pool"],
         },
     )
-    for base, key in {"passing": ("all", "all"), HIGH: ("slice", HIGH)}.items():
-        for ours, theirs in {
-            "trajectories": base,
-            "anomalous": f"{base}_anomalous",
-            "accepted": f"{base}_accepted",
-        }.items():
-            yield f"gap, {base}, {ours}", {"dataset_summary.json": told[theirs], "gap": gap[key][ours]}
-    for name in PASSING:
-        counted = {"slices": named["slices"][name]["trajectories"], "gap": gap["slice", name]["trajectories"]}
-        yield f"slice {name}", {"dataset_summary.json": summary.get("slice_label", {}).get(name, 0), **counted}
-    for name, row in named["event_categories"].items():
-        yield (
-            f"steps, {name}",
-            {
-                "dataset_summary.json": summary.get("event_type", {}).get(name, 0),
-                "event_categories": row["steps"],
-            },
-        )
 
 
 def added(where: str, parts: Mapping[str, int], total: int) -> Sum:
