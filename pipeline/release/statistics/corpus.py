@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.records.release import LabelRow, Master, PoolRow
 from pipeline.release.card.configs import models_of
+from pipeline.release.card.facts import SUMMARY
 from pipeline.release.files import open_lines, released
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, typed_file
 from pipeline.release.notice import notice_of
@@ -77,8 +78,8 @@ class Corpus:
 
 def read_corpus(root: Path) -> Corpus:
     """The release in `root`. WrongUse where it is none, UnreadableInput with the file where one cannot be read."""
-    if not (root / ROOT).is_dir():
-        raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
+    if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
+        raise WrongUse(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
     columns = {name: pl.col(name) for name in COLUMNS} | {"judge": pl.col("provenance").struct["judge"]}
     kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String()}
     try:

@@ -7,13 +7,13 @@ from typing import Any
 
 from pipeline.errors import ContradictoryFigures
 from pipeline.identities import Book, Same, Share, Sum, check
+from pipeline.release.card.facts import SUMMARY
 from pipeline.release.statistics.gap import HIGH
 from pipeline.release.statistics.tables import PASSING
 from pipeline.reports.section import BY_MODEL, Report
 
 Rows = list[Mapping[str, Any]]
 Place = tuple[str, dict[str, Any]]  # a quantity -> where it stands -> the number there
-SUMMARY = "dataset_summary.json"
 NO_GROUP = ("total",)  # rows that are no group of the summary
 SCOPED = ("gap", "anomalies")  # tables of the same columns
 PARTS = (("anomalous", "trajectories", "anomalous_share"), ("accepted_anomalous", "accepted", "accepted_share"))

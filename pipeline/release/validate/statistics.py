@@ -11,10 +11,11 @@ from pydantic import ValidationError
 from pipeline.errors import OpenClawBenchError
 from pipeline.identities import check
 from pipeline.records.statistics import StatisticsFile
+from pipeline.release.card.facts import SUMMARY
 from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp, statistics_of
 from pipeline.release.statistics.files import text as as_text
-from pipeline.release.statistics.own import SUMMARY, own_book
+from pipeline.release.statistics.own import own_book
 from pipeline.release.validate.card import BROKEN, check_text, leaves, settings, shown
 from pipeline.release.validate.findings import Findings
 from pipeline.reports import plots
