@@ -26,11 +26,11 @@ UV = $(VENV)/bin/uv pip --quiet
 LOCK = $(UV) compile --universal --generate-hashes --python-version 3.11 --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm lint bench clean normalize enrich fuse slice onset packet annotate stage-a stage-b1 stage-b2 \
-        stage-c merge release run status schemas lock
+.PHONY: help setup demo test test-slow test-llm lint bench bench-peers clean normalize enrich fuse slice onset packet \
+        annotate stage-a stage-b1 stage-b2 stage-c merge release run status schemas lock
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## make the virtual environment and install everything, at locked versions
 
@@ -51,10 +51,14 @@ lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-bench: $(READY) ## what ingest, the CPU stages, and all up to a release cost (ARGS="--scale 1": the whole gigabyte)
+bench: $(READY) ## what ingest, the CPU stages, all up to a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)
 	@$(OCB) bench stages $(ARGS)
 	@$(OCB) bench end-to-end $(ARGS)
+	@$(OCB) bench judge $(ARGS)
+
+bench-peers: $(READY) ## asking beside the tools that do the same, each installed in an environment of its own
+	@$(OCB) bench peers $(ARGS)
 
 clean: ## remove the environment, caches and the demo's data; your own data stays
 	rm -rf $(VENV) data/demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

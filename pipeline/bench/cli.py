@@ -116,14 +116,36 @@ def rules_judge(
 
 @app.command()
 def judge(
-    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Each measure so often; medians count.")] = 3,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Each measure so often; medians count.")] = 1,
+    scale: Annotated[
+        float, typer.Option("--scale", min=0.0, help="1: 120 calls for each one in flight; at least 4 are made.")
+    ] = 0.1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for judge.json.")] = None,
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Where ledgers lie while they are needed.")] = None,
 ) -> None:
     """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
     from pipeline.bench import judge as judge_  # asks over the network: not before it is needed
 
-    found = judge_.run_benchmark(judge_.Job(rounds, made(scratch)))
+    found = judge_.run_benchmark(judge_.Job(rounds, made(scratch), scale))
     judge_.print_results(output(), found)
     if out is not None:
         write_json(out / "judge.json", json.loads(json.dumps(found)))
+
+
+@app.command()
+def peers(
+    only: Annotated[list[str] | None, typer.Option("--only", help="This neighbour; may be given again.")] = None,
+    calls: Annotated[int, typer.Option("--calls", min=2, help="Prompts that each is given.")] = 640,
+    in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="At once.")] = 64,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for peers.json.")] = None,
+    scratch: Annotated[
+        Path | None, typer.Option("--scratch", help="Where the environments lie; kept, to be used again.")
+    ] = None,
+) -> None:
+    """Measure the asking engine beside tools that do the same: installs each in an environment of its own."""
+    from pipeline.bench import peers as peers_  # asks over the network: not before it is needed
+
+    found = peers_.run_benchmark(peers_.job(only or [], calls, in_flight, made(scratch)), output())
+    peers_.print_results(output(), found)
+    if out is not None:
+        write_json(out / "peers.json", json.loads(json.dumps(found)))

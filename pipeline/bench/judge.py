@@ -18,10 +18,13 @@ from pipeline.console.terminal import table
 
 LATENCY_MS = 200
 IN_FLIGHT = (64, 256)
-CALLS_PER_SLOT = 20
+CALLS_PER_SLOT = 120  # at --scale 1
+LEAST_CALLS_PER_SLOT = 4
+DEFAULT_SCALE = 0.1
 MEASURES = ("bare_aiohttp", "engine", "bare_openai", "engine_openai")
 REFERENCES = ("bare_aiohttp", "bare_openai")
 ANSWERED = 125_000
+MEMORY = (2_000, 20_000)
 Result = dict[str, Any]
 
 
@@ -31,7 +34,14 @@ class Job:
 
     rounds: int
     scratch: Path | None
+    scale: float = DEFAULT_SCALE
     answered: int = ANSWERED
+    memory: tuple[int, int] = MEMORY  # calls of two runs that should take the same memory
+
+    @property
+    def calls_per_slot(self) -> int:
+        """Calls of a measure for each one in flight."""
+        return max(LEAST_CALLS_PER_SLOT, round(CALLS_PER_SLOT * self.scale))
 
 
 @contextmanager
@@ -69,14 +79,12 @@ def run_benchmark(job: Job) -> Result:
             for in_flight in IN_FLIGHT:
                 for name in MEASURES:
                     folder = Path(scratch) / f"{number}-{in_flight}-{name}"
-                    rows.append(measure(name, url, in_flight * CALLS_PER_SLOT, in_flight, folder))
+                    rows.append(measure(name, url, in_flight * job.calls_per_slot, in_flight, folder))
         return {
             "latency_ms": LATENCY_MS,
             "rows": rows,
             "restart": restart(url, job.answered, Path(scratch) / "restart"),
-            "memory": [
-                measure("engine", url, calls, 256, Path(scratch) / f"memory-{calls}") for calls in (2_000, 20_000)
-            ],
+            "memory": [measure("engine", url, calls, 256, Path(scratch) / f"memory-{calls}") for calls in job.memory],
         }
 
 

@@ -67,10 +67,11 @@ def wait_until_loaded(url: str, process: subprocess.Popen[bytes]) -> None:
             return
 
 
-def environment(folder: Path) -> dict[str, str]:
-    """No setting of whoever runs the tests, patience, and short answers."""
+def environment(folder: Path, **request: float) -> dict[str, str]:
+    """No setting of whoever runs the tests, patience, and short answers; `request`: what is asked for otherwise."""
     folder.mkdir(exist_ok=True)
-    for name, values in OTHER_RULES.items():
+    others = OTHER_RULES | {"request.toml": OTHER_RULES["request.toml"] | request}
+    for name, values in others.items():
         text = (ROOT / "pipeline" / "rules" / name).read_text(encoding="utf-8")
         for key, value in values.items():
             text, count = re.subn(rf"(?m)^{key} = [0-9._]+", f"{key} = {value}", text)
@@ -82,11 +83,15 @@ def environment(folder: Path) -> dict[str, str]:
 
 def run(folder: Path, base_url: str) -> None:
     """Every stage, to the release."""
+    call("run", folder, base_url, environment(folder / "rules"))
+
+
+def call(verb: str, folder: Path, base_url: str, env: dict[str, str], *more: str) -> None:
+    """A command that asks the local model. AssertionError with what it said where it fails."""
     judge = ["--judge", "openai", "--model", "local-judge", "--base-url", base_url, "--concurrency", "1"]
-    command = [sys.executable, "-m", "pipeline.cli", "run", "--data", folder / "data", "--raw", folder / "raw", *judge]
-    ended = subprocess.run(
-        command, env=environment(folder / "rules"), cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_RUN_S
-    )
+    where = ["--data", folder / "data", "--raw", folder / "raw"]
+    command = [sys.executable, "-m", "pipeline.cli", verb, *where, *judge, *more]
+    ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_RUN_S)
     assert ended.returncode == 0, ended.stderr
 
 
@@ -114,17 +119,22 @@ def answers(folder: Path) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
+def valid_or_counted(row: dict[str, Any], stage: str) -> None:
+    """AssertionError where a decision has neither an answer of its stage's form nor a cause."""
+    assert row["usage"]["prompt_tokens"] > 0 and row["judge_model"] == "local-judge"
+    if row["outcome"] == "parsed":
+        assert row["failure"] is None
+        assert STAGES[stage].model_validate(row["answer"]).trajectory_id == row["trajectory_id"]
+    else:
+        assert row["outcome"] == "parse_failure" and row["failure"] in FAILURES
+        assert row["answer"] is None and row["former"] is not None
+
+
 def test_every_answer_is_valid_or_counted_with_its_cause(judged: Path) -> None:
     assert len(rows(judged, "decision_a")) == len(SESSIONS)
-    for stage, model in STAGES.items():
+    for stage in STAGES:
         for row in rows(judged, f"decision_{stage}"):
-            assert row["usage"]["prompt_tokens"] > 0 and row["judge_model"] == "local-judge"
-            if row["outcome"] == "parsed":
-                assert row["failure"] is None
-                assert model.model_validate(row["answer"]).trajectory_id == row["trajectory_id"]
-            else:
-                assert row["outcome"] == "parse_failure" and row["failure"] in FAILURES
-                assert row["answer"] is None and row["former"] is not None
+            valid_or_counted(row, stage)
 
 
 def test_every_label_is_grounded_or_in_review_with_its_cause(judged: Path) -> None:
@@ -160,3 +170,18 @@ def test_a_second_run_asks_nothing_and_the_release_is_valid(judged: Path) -> Non
     command = [sys.executable, "-m", "pipeline.cli", "validate", judged / "data" / "release"]
     ended = subprocess.run(command, env=environment(judged / "rules"), cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_second_pass_at_another_temperature_asks_anew_and_leaves_the_first_as_it_is(
+    judged: Path, server: str
+) -> None:
+    """Stage A only: the others would take as long again."""
+    first, before = rows(judged, "decision_a"), answers(judged)
+    warmer = environment(judged / "rules-pass2", temperature=0.8)
+    call("annotate", judged, server, warmer, "--pass", "2", "--stage", "a")
+    second = rows(judged, "decision_a_pass2")
+    assert sorted(row["trajectory_id"] for row in second) == sorted(row["trajectory_id"] for row in first)
+    for row in second:
+        valid_or_counted(row, "a")
+    assert len(answers(judged)) == len(before) + len(second) + sum(row["former"] is not None for row in second)
+    assert rows(judged, "decision_a") == first

@@ -164,7 +164,8 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     assert phony is not None
     targets = set(phony.group(1).replace("\\\n", " ").split())
     assert (
-        set(CALLS) | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "clean", "schemas", "lock"}
+        set(CALLS)
+        | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "bench-peers", "clean", "schemas", "lock"}
         == targets
     )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))
