@@ -28,11 +28,11 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
-LEAST_WAITING = (
-    4  # requests with a durable intent that wait for a slot; answers that wait for their commit: so many each
-)
-SHARE_WAITING = 2  # or one for so many slots. A kill can make the latter and those in the slots be paid for twice.
-UNDER_WAY = 2  # questions under way for each slot: one with the endpoint, one being made or made durable
+# Questions that are being made, requests that wait for a slot, their intent durable, and answers that wait for their
+# commit: at least so many each, or one for so many slots. A kill can make the last be paid for twice, and those in the
+# slots.
+LEAST_WAITING = 4
+SHARE_WAITING = 2
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Engine:
         self.slots = Slots(concurrency, rules.adapt)
         self.unacknowledged = asyncio.Semaphore(concurrency + waiting)  # sent, and no durable answer yet
         self.ready = asyncio.Semaphore(concurrency + 2 * waiting)  # with an intent
-        self.under_way = asyncio.Semaphore(concurrency * UNDER_WAY + 2 * waiting)
+        self.under_way = asyncio.Semaphore(concurrency + 3 * waiting)
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
         self.remembered: Way | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from asking import KEY, Endpoint, arguments, fresh, ledger, rules
-from child import Started, call, files, lines, manifest, start, table
+from child import ROOT, Started, call, files, lines, manifest, start, table
 
 from pipeline.judge.aiohttp_transport import AiohttpTransport
 from pipeline.judge.openai_transport import OpenaiTransport
@@ -78,6 +78,22 @@ def test_nothing_is_asked_twice_and_a_copied_ledger_answers_elsewhere(
     assert moved.status == 0, moved.err
     assert files(data / "release") == files(undisturbed / "release")
     assert endpoint.log()["calls"] == 0
+
+
+def test_a_changed_prompt_asks_only_what_it_touches(
+    endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
+) -> None:
+    data, prompts = tmp_path / "data", tmp_path / "prompts"
+    shutil.copytree(undisturbed, data)
+    shutil.copytree(ROOT / "prompts", prompts)
+    changed = (prompts / "b2" / "v1.md").read_text().replace('version = "v1"', 'version = "v2"') + "\nOne more line.\n"
+    (prompts / "b2" / "v2.md").write_text(changed)
+    endpoint.script()
+    ended = call(*arguments(endpoint, data, raw), env=rules(tmp_path) | {"OPENCLAWBENCH_PROMPTS": str(prompts)})
+    assert ended.status == 0, ended.err
+    asked = [body["messages"][0]["content"] for body in endpoint.log()["bodies"]]
+    assert len(asked) == len(table(data, "request_b2")) > 0
+    assert all("FullTax stage B2:" in one and one.endswith("One more line.\n") for one in asked)
 
 
 @pytest.mark.parametrize("transport", ["aiohttp", "openai"])
