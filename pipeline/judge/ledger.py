@@ -9,6 +9,7 @@ import queue
 import sqlite3
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import chain
@@ -20,7 +21,8 @@ from pipeline.errors import LedgerFailed
 from pipeline.judge.ledger_file import ANSWER, BALLAST, NAME, connect_to_read, failed, locked, open_for_writing
 from pipeline.rules.asking import Commit
 
-AT_ONCE = 500  # keys of one look-up, rows of one statement
+AT_ONCE = 500  # keys of one look-up
+ROWS = sorted({size for power in range(9) for size in (2**power, 3 * 2**power)}, reverse=True)  # of one statement
 
 
 @dataclass(frozen=True)
@@ -217,8 +219,7 @@ class Ledger:
         try:
             self.connection.execute("begin immediate")
             for kind, rows in by_kind(group).items():
-                for start in range(0, len(rows), AT_ONCE):
-                    some = rows[start : start + AT_ONCE]
+                for some in pieces(rows):
                     self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
             self.connection.execute("commit")
         except sqlite3.Error as error:
@@ -251,13 +252,22 @@ class Ledger:
 
 
 def by_kind(group: list[Waiting]) -> dict[Kind, list[tuple[Any, ...]]]:
-    """The rows of a group by their statement: one statement for all of them, because each lets the loop's thread in
+    """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
     and may wait long for its turn again."""
     found: dict[Kind, list[tuple[Any, ...]]] = {}
     for one in group:
         for kind, row in one.rows:
             found.setdefault(kind, []).append(row)
     return found
+
+
+def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows in two or three pieces of few different lengths: each length is a statement that SQLite keeps prepared."""
+    start = 0
+    while start < len(rows):
+        size = next(size for size in ROWS if size <= len(rows) - start)
+        yield rows[start : start + size]
+        start += size
 
 
 def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:

@@ -22,7 +22,7 @@ NAME = "ledger.sqlite"
 LOCK = ".lock"
 BALLAST = ".ballast"
 VERSION = 1
-PREPARED = 1000  # statements that are kept: one for each number of rows
+PREPARED = 200  # statements that are kept: one for each number of rows (ledger.ROWS)
 TABLES = """
 create table if not exists answers(
     key blob primary key, stage text not null, model text not null, trajectory_id text not null,
