@@ -61,7 +61,7 @@ def says_a_key(folder: Path, *texts: str) -> bool:
     return any(key.encode() in content for content in held for key in (SECRET, KEYS["AWS_ACCESS_KEY_ID"]))
 
 
-@pytest.mark.parametrize("engine", ["serial", "processes"])
+@pytest.mark.parametrize("engine", ["serial", "processes", "ray"])
 def test_raw_and_parts_in_a_store_give_the_bytes_of_local_disk(
     engine: str, store: Store, prefix: str, local: Path, tmp_path: Path
 ) -> None:
