@@ -30,7 +30,7 @@ from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
 from pipeline.tables import from_records, shared_bytes
 
-SHARD_BYTES = 8 << 20  # raw bytes a shard when a data folder is new
+SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
 
 
