@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from pipeline.rules.describe import DescribeRules
+from pipeline.tables import column
 
 DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
@@ -23,7 +24,9 @@ def read_calls(distinct: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """Real tool name and the arguments that rules look at; the only loop over distinct calls."""
     reader = CallReader(rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
-    return pl.DataFrame(rows, schema=READ_SCHEMA, orient="row").with_columns(
+    values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
+    columns = (column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True))
+    return pl.DataFrame(columns).with_columns(
         look_up=pl.col("tool").str.to_lowercase(), action_low=pl.col("action").str.to_lowercase()
     )
 

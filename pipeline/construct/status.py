@@ -1,5 +1,8 @@
 """How a call ended: any sign of failure wins, the most specific kind names it (docs/event_guide.md: tool_status)."""
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import polars as pl
 
 from pipeline.construct.signs import with_signs
@@ -16,16 +19,18 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
     frame = with_signs(steps, rules).with_columns(kinds(rules.status))
+    frame = frame.with_columns(said.alias(sign(rule)) for rule, said in evidence(rules).items())
     frame = frame.with_columns(structural=said_by_structure(rules)).with_columns(searched(rules))
     frame = frame.with_columns(pl.col("head").str.split("\n").list.first())
     frame = frame.with_columns(hits=pl.struct(found(rule).alias(rule.id) for rule in rules.failures))
     frame = frame.with_columns(failing=ANSWERED & failing(rules))
     frame = frame.with_columns(cleared=pl.when("failing").then(cleared(rules)))
     call = pl.col("action_kind") == "tool_call"
-    verdict = pl.when(call).then(ended(rules))
-    return frame.with_columns(
-        tool_status=verdict.struct.field("value"),
-        status_rule=verdict.struct.field("rule"),
+    verdicts = ended(rules)
+    holds = [pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)) for place, verdict in enumerate(verdicts)]
+    return frame.with_columns(verdict=pl.when(call).then(pl.coalesce(holds))).with_columns(
+        tool_status=of_verdict([verdict.value for verdict in verdicts]),
+        status_rule=pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared")),
         executed=~(ANSWERED & not_executed(rules)) | ran_later(rules),
         gap=pl.col("failing") & any_hit([rule for rule in rules.failures if rule.gap]),
         said_so=ANSWERED,
@@ -66,8 +71,8 @@ def any_hit(failures: list[FailureRule]) -> pl.Expr:
     return pl.any_horizontal(pl.lit(False), *(pl.col("hits").struct.field(rule.id) for rule in failures))
 
 
-def evidence(rules: DescribeRules) -> list[tuple[pl.Expr, str]]:
-    """Each structural sign of failure as the kind that it says (null where it says nothing) with its rule id."""
+def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
+    """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
     status = rules.status
     code = pl.col("exit_code")
     special = {one.code: one.kind for one in rules.exit_codes}
@@ -75,20 +80,25 @@ def evidence(rules: DescribeRules) -> list[tuple[pl.Expr, str]]:
     failures = rules.failure_statuses
     yes = {name: pl.any_horizontal(f"details_{name}", f"text_{name}") for name in ("timed_out", "disabled")}
     unsaid = pl.col("text_error").is_not_null() & pl.col("text_kind").is_null()
-    return [
-        (pl.when(pl.col("details_kind").is_in(failures)).then("details_kind"), status.details_rule),
-        (pl.when(pl.col("text_kind").is_in(failures)).then("text_kind"), status.text_rule),
-        (pl.when(code != 0).then(by_code), status.exit_rule),
-        (pl.when(yes["timed_out"]).then(pl.lit(status.timed_out)), status.timed_out_rule),
-        (pl.when(yes["disabled"]).then(pl.lit(status.disabled)), status.disabled_rule),
-        (pl.when(unsaid).then(pl.lit(status.error)), status.body_error_rule),
-        (pl.when("result_is_error").then(pl.lit(status.error)), status.is_error_rule),
-    ]
+    return {
+        status.details_rule: pl.when(pl.col("details_kind").is_in(failures)).then("details_kind"),
+        status.text_rule: pl.when(pl.col("text_kind").is_in(failures)).then("text_kind"),
+        status.exit_rule: pl.when(code != 0).then(by_code),
+        status.timed_out_rule: pl.when(yes["timed_out"]).then(pl.lit(status.timed_out)),
+        status.disabled_rule: pl.when(yes["disabled"]).then(pl.lit(status.disabled)),
+        status.body_error_rule: pl.when(unsaid).then(pl.lit(status.error)),
+        status.is_error_rule: pl.when("result_is_error").then(pl.lit(status.error)),
+    }
+
+
+def sign(rule: str) -> str:
+    """The column of a structural sign."""
+    return f"sign {rule}"
 
 
 def said_by_structure(rules: DescribeRules) -> pl.Expr:
     """True where a status, a code or a flag of the result says that the call failed."""
-    return pl.any_horizontal(kind.is_not_null() for kind, _ in evidence(rules))
+    return pl.any_horizontal(pl.col(sign(rule)).is_not_null() for rule in evidence(rules))
 
 
 def failing(rules: DescribeRules) -> pl.Expr:
@@ -130,34 +140,43 @@ def ran_later(rules: DescribeRules) -> pl.Expr:
     return (said.is_not_null() & ~said.is_in(rules.no_effect_statuses)).fill_null(False)
 
 
-def ended(rules: DescribeRules) -> pl.Expr:
-    """Status and the rule that says it, as a struct: a missing result, a failure by its kind, an open end, else ok."""
+class Verdict(NamedTuple):
+    """A status with its rule, where a condition holds."""
+
+    holds: pl.Expr
+    value: str
+    rule: str | None  # null: the rule that cleared it
+
+
+def ended(rules: DescribeRules) -> list[Verdict]:
+    """How a call may have ended; the first that holds counts: a missing result, a failure by its kind, an open end,
+    else ok."""
     status = rules.status
     kind = pl.col("details_kind")
     failed = pl.col("failing") & pl.col("cleared").is_null()
     cases = [
-        verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
-        verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
-        verdict(~pl.col("has_result"), status.unknown, status.open_rule),
+        Verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
+        Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
+        Verdict(~pl.col("has_result"), status.unknown, status.open_rule),
     ]
     for name in status.specific_first:
         cases += [
-            verdict(failed & pl.col("hits").struct.field(rule.id), name, rule.id)
+            Verdict(failed & pl.col("hits").struct.field(rule.id), name, rule.id)
             for rule in rules.failures
             if rule.kind == name
         ]
-        cases += [verdict(failed & (says == name), name, rule_id) for says, rule_id in evidence(rules)]
-    cases += [
-        pl.when(pl.col("cleared").is_not_null()).then(pl.struct(value=pl.lit(status.ok), rule=pl.col("cleared"))),
-        verdict(kind == status.unknown, status.unknown, status.details_rule),
-        verdict(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
-        verdict(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
-        verdict(kind.is_not_null(), status.ok, status.details_rule),
-        verdict(pl.lit(True), status.ok, status.ok_rule),
+        cases += [Verdict(failed & (pl.col(sign(rule)) == name), name, rule) for rule in evidence(rules)]
+    return [
+        *cases,
+        Verdict(pl.col("cleared").is_not_null(), status.ok, None),
+        Verdict(kind == status.unknown, status.unknown, status.details_rule),
+        Verdict(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
+        Verdict(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
+        Verdict(kind.is_not_null(), status.ok, status.details_rule),
+        Verdict(pl.lit(True), status.ok, status.ok_rule),
     ]
-    return pl.coalesce(cases)
 
 
-def verdict(holds: pl.Expr, value: str, rule: str) -> pl.Expr:
-    """A status with its rule where the condition holds, else null."""
-    return pl.when(holds).then(pl.struct(value=pl.lit(value), rule=pl.lit(rule)))
+def of_verdict(said: Sequence[str | None]) -> pl.Expr:
+    """What each verdict says, by its number."""
+    return pl.col("verdict").replace_strict(list(range(len(said))), said, return_dtype=pl.String)
