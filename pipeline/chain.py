@@ -5,7 +5,7 @@ import gc
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeGuard
+from typing import Any
 
 import polars as pl
 
@@ -20,8 +20,7 @@ Shard = int | str
 Keys = dict[Shard, str]
 Judges = Mapping[int, Judge | None]  # annotation pass -> its judge
 ALL: Shard = "all"
-HANDED_ON = 64 << 20  # bytes of a table; a larger one, of a very long session, is read again where it is needed
-Made = dict[type[Record], pl.DataFrame]  # tables of this shard that a later stage of its chain reads
+LARGEST_HELD = 64 << 20  # bytes of a table; a larger one, of a very long session, is read where it is needed
 
 
 @dataclass(frozen=True)
@@ -65,30 +64,26 @@ class Worker:
         """Bring a shard up to date as far as it goes: an error ends the chain, later stages would read what is not
         there."""
         found: list[Outcome] = []
-        made: Made = {}
+        tables = Tables(self.data, chain)
         with collector_off(), engine_of(chain):
             for place, link in enumerate(chain.links):
                 started = time.perf_counter()
-                later = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
-                error = self.compute(chain, link, made, later)
+                tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
+                error = self.compute(link, tables)
                 found.append(Outcome(link.stage.name, chain.shard, time.perf_counter() - started, error))
                 if error is not None:
                     break
         return found
 
-    def compute(self, chain: Chain, link: Link, made: Made, later: set[type[Record]]) -> str | None:
-        """Run the stage function on one shard and write its parts; an error of the function becomes text. Of what is
-        `made`, no more than what is read `later` stays."""
-        stage, data = link.stage, self.data
-        frames = {
-            name: made[record].lazy() if record in made else load(data, chain, record, link.inputs[record])
-            for name, record in stage.reads.items()
-        }
+    def compute(self, link: Link, tables: "Tables") -> str | None:
+        """Run the stage function on one shard and write its parts; an error of the function becomes text."""
+        stage = link.stage
+        frames = {name: tables.read(record, link.inputs[record]) for name, record in stage.reads.items()}
         extra = {stage.judge: self.judges.get(stage.annotation_pass)} if stage.judge else {}
         try:
             result = stage.call(**frames, **self.rules[stage.name], **extra)
-            tables = result if isinstance(result, tuple) else (result,)
-            done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, tables, strict=True)]
+            results = result if isinstance(result, tuple) else (result,)
+            done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)]
         except (
             ArithmeticError,
             LookupError,
@@ -101,12 +96,9 @@ class Worker:
                 raise
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
-        for record in made.keys() - later:
-            del made[record]
+        tables.let_go()
         for record, table in done:
-            data.write_part(record, chain.shard, link.key, table)
-            if record in later and chain.shard != ALL and is_handed_on(table):
-                made[record] = table
+            tables.write(record, link.key, table)
         return None
 
 
@@ -117,9 +109,45 @@ def carried_out(table: pl.LazyFrame | pl.DataFrame | Streamed, record: type[Reco
     return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)
 
 
-def is_handed_on(table: pl.DataFrame | Streamed) -> TypeGuard[pl.DataFrame]:
-    """True for a table that is kept for a later stage."""
-    return isinstance(table, pl.DataFrame) and table.estimated_size() <= HANDED_ON
+@dataclass
+class Tables:
+    """The tables of one chain. What is made or read of a shard is held as long as a later stage of the chain reads it,
+    so that no table is read twice, nor read at all where it was just made."""
+
+    data: DataFolder
+    chain: Chain
+    wanted: set[type[Record]] = field(default_factory=set)  # by later stages of the chain
+    held: dict[type[Record], pl.DataFrame] = field(default_factory=dict)
+
+    def read(self, record: type[Record], keys: Keys) -> pl.LazyFrame:
+        """A table that a stage reads: the rows of its shard, or of the whole corpus."""
+        if record in self.held:
+            return self.held[record].lazy()
+        frame = load(self.data, self.chain, record, keys)
+        if record not in self.wanted or record in SOURCES or self.chain.shard == ALL or not self.is_small():
+            return frame
+        table = frame.collect()
+        self.hold(record, table)
+        return table.lazy()
+
+    def is_small(self) -> bool:
+        """True for a shard without a very long session."""
+        return sum(entry.size for several in self.chain.intake.entries.values() for entry in several) <= LARGEST_HELD
+
+    def write(self, record: type[Record], key: str, table: pl.DataFrame | Streamed) -> None:
+        """Write a part that a stage made."""
+        self.data.write_part(record, self.chain.shard, key, table)
+        if record in self.wanted and self.chain.shard != ALL and isinstance(table, pl.DataFrame):
+            self.hold(record, table)
+
+    def hold(self, record: type[Record], table: pl.DataFrame) -> None:
+        """Hold a table that is not too large."""
+        if table.estimated_size() <= LARGEST_HELD:
+            self.held[record] = table
+
+    def let_go(self) -> None:
+        """Let go what no later stage reads."""
+        self.held = {record: table for record, table in self.held.items() if record in self.wanted}
 
 
 def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl.LazyFrame:
