@@ -33,13 +33,15 @@ DEBUG = False  # set by --debug: let a stage's exception through with its traceb
 
 @dataclass
 class StageReport:
-    """What a stage did in this run. `seconds` of work, summed over its shards, which may run side by side."""
+    """What a stage did in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
+    by side."""
 
     stage: str
     shards: int
     stale: int  # shards, when the run began
     redone: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
     failed: dict[str, str] = field(default_factory=dict)  # shard -> error
     waits_for: int | None = None  # of a stage over the whole corpus that waits: shards that are not there
 
@@ -136,6 +138,7 @@ class Run:
     def note(self, chain: Chain, outcome: Outcome, report: StageReport) -> None:
         """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
         report.seconds += outcome.seconds
+        report.cpu += outcome.cpu
         if outcome.error is None:
             report.redone += 1
             self.data.forget_failure(outcome.stage, outcome.shard)

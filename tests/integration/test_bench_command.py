@@ -21,8 +21,11 @@ def test_the_cpu_stages_are_measured_beside_normalize(tmp_path: Path) -> None:
     assert list(found["stages"]) == [stage.name for stage in up_to("packet")][1:]
     assert found["corpus"]["sessions"] == 16
     assert found["corpus"]["steps"] > 16
-    after = sum(one["cpu"] for one in found["stages"].values())
+    after = found["after"]["cpu"]
+    assert 0 < sum(one["cpu"] for one in found["stages"].values()) <= after
     assert found["ratios"]["after_normalize_x_normalize_cpu"] == pytest.approx(after / found["normalize"]["cpu"])
+    assert found["whole"]["shards"] == found["stages"]["packet"]["shards"]
+    assert found["goals"]["raw_to_packets_s"] == pytest.approx(60 * 16 / 31264)
     assert found["ratios"]["peak_mb"] > 0
     assert all(name in ended.text for name in (*found["stages"], *found["ratios"]))
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
