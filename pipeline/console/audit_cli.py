@@ -13,13 +13,14 @@ from rich.console import Console
 import pipeline.run
 from pipeline.console.calibration_cli import calibration_headline, sample_calibration
 from pipeline.console.find import rows_of
-from pipeline.console.report_cli import inputs, percent, publish
+from pipeline.console.report_cli import inputs, publish
 from pipeline.console.settings import settings
 from pipeline.console.terminal import errors, output, safe, table
 from pipeline.console.work import current
 from pipeline.errors import NotFound, WrongUse
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.review import EventSample
+from pipeline.reports.counting import percent
 from pipeline.reports.section import Report
 from pipeline.store import DataFolder
 

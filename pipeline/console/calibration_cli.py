@@ -8,8 +8,8 @@ import typer
 from rich.console import Console
 
 import pipeline.run
-from pipeline.console.report_cli import percent
 from pipeline.console.terminal import output, safe, table
+from pipeline.reports.counting import percent
 from pipeline.reports.section import Report
 from pipeline.store import DataFolder
 

@@ -13,6 +13,7 @@ from pipeline.records.packet import PacketCut, PacketIndex
 from pipeline.records.release import SummaryCount
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.publish import summary
+from pipeline.reports.counting import percent
 
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
 
@@ -105,11 +106,6 @@ def print_gap(console: Console, found: dict[str, Any]) -> None:
         for title, base in lines.items()
     ]
     console.print(table("Outcome-process gap: anomalous among", ["trajectories", "anomalous", "of", "share"], rows))
-
-
-def percent(rate: float | None) -> str:
-    """A share as a percentage, a dash where it has no base."""
-    return "-" if rate is None else f"{100 * rate:.2f} %"
 
 
 def outcome_line(done: Done) -> str:

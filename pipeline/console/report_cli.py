@@ -16,6 +16,7 @@ from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import current
 from pipeline.errors import NotFound
 from pipeline.records.base import Record
+from pipeline.reports.counting import percent
 from pipeline.reports.section import Report, Section, Tables
 from pipeline.run import Run, digest
 from pipeline.store import DataFolder
@@ -145,24 +146,13 @@ def leave(folder: DataFolder, report: Report) -> str:
 def headline(report: Report, console: Console) -> None:
     """What a person wants to see first."""
     sections = {section.name: section for section in report.sections}
-    first = sections["inventory"]
-    console.print(
-        table(
-            first.title,
-            ["category", "steps", "share"],
-            ([r["event_type"], r["steps"], percent(r["share"])] for r in first.rows),
-        )
-    )
-    console.print()
-    second = sections["slices"]
-    console.print(
-        table(
-            second.title,
-            ["slice", "trajectories", "share"],
-            ([r["slice_label"], r["trajectories"], percent(r["share"])] for r in second.rows),
-        )
-    )
-    console.print()
+    for name, title, of, counted in (
+        ("inventory", "category", "event_type", "steps"),
+        ("slices", "slice", "slice_label", "trajectories"),
+    ):
+        rows = ([row[of], row[counted], percent(row["share"])] for row in sections[name].rows)
+        console.print(table(sections[name].title, [title, counted, "share"], rows))
+        console.print()
     named = ("slices", "alignment", "flags", "statuses", "rules", "unknown_tools", "unknown_commands")
     console.print(table("In numbers", ["what", "value"], [row for name in named for row in facts(sections[name])]))
 
@@ -173,8 +163,3 @@ def facts(section: Section) -> list[list[object]]:
         [f"{section.name}: {name.replace('_', ' ')}", percent(one) if name.endswith("share") else one]
         for name, one in section.facts.items()
     ]
-
-
-def percent(share: float | None) -> str:
-    """A share as a percentage, a dash where it has no base."""
-    return "-" if share is None else f"{100 * share:.2f} %"

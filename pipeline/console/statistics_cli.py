@@ -22,8 +22,8 @@ def statistics(
     json_out: Annotated[bool, typer.Option("--json", help="Print statistics.json.")] = False,
 ) -> None:
     """T4, T5, T6, T9, T14, T31, subtypes, onsets, severity, and the gap with intervals, from the files of a release."""
-    from pipeline.console.report_cli import percent
     from pipeline.release.statistics.files import statistics_files, statistics_of
+    from pipeline.reports.counting import percent
     from pipeline.reports.write import as_json
 
     rules = settings_of(release)

@@ -29,6 +29,7 @@ from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.context import paper_words
 from pipeline.release.statistics.files import statistics_files, statistics_of
 from pipeline.release.statistics.own import refuse_contradictions
+from pipeline.reports.counting import share
 from pipeline.rules.base import rule_path
 from pipeline.run import Run, digest
 from pipeline.stage import code_digest
@@ -149,15 +150,10 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
     gap = found.setdefault("outcome_process_gap", {})
     for base in ("passing", "passing_accepted", "pass_high_risk", "pass_high_risk_accepted"):
         part, whole = gap.setdefault(f"{base}_anomalous", 0), gap.setdefault(base, 0)
-        gap[f"{base}_anomalous_rate"] = rate(part, whole)
+        gap[f"{base}_anomalous_rate"] = share(part, whole)
     if "rules" in found.get("judge", {}):
         found["notice"] = RULES_NOTICE
     return found
-
-
-def rate(part: int, whole: int) -> float | None:
-    """part / whole to six digits; null where there is nothing to divide."""
-    return round(part / whole, 6) if whole else None
 
 
 def notice_texts() -> list[str]:

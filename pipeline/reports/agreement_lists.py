@@ -36,9 +36,7 @@ def subtype_confusion(rows: list[Row]) -> Section:
     known = [NORMAL, *(one.name for one in Taxonomy.load().subtypes)]
     other = sorted({row[name]["subtype"] for row in rows for name in ("first", "second")} - set(known))
     names = known + other
-    found: list[Row] = [
-        {"first_pass": one} | {f"second: {two}": count(rows, "subtype", one, two) for two in names} for one in names
-    ]
+    found = confusion(rows, "subtype", names)
     return Section(
         name="subtype_confusion",
         title="Subtype: what the first pass says, and what the second",
@@ -48,6 +46,11 @@ def subtype_confusion(rows: list[Row]) -> Section:
         rows=found,
         plot=partial(confusion_picture, found, names),
     )
+
+
+def confusion(rows: list[Row], field: str, names: list[str]) -> list[Row]:
+    """A row for each value of a field in the first pass, with the counts of each value in the second."""
+    return [{"first_pass": one} | {f"second: {two}": count(rows, field, one, two) for two in names} for one in names]
 
 
 def count(rows: list[Row], field: str, first: str, second: str) -> int:
@@ -63,17 +66,13 @@ def confusion_picture(rows: list[Row], names: list[str]) -> "Figure":
 def tiers(rows: list[Row]) -> Section:
     """Tier of the first pass against the second's."""
     names = [HIGH, "accepted_repaired", REVIEW]
-    found: list[Row] = [
-        {"first_pass": one} | {f"second: {two}": count(rows, "quality_tier", one, two) for two in names}
-        for one in names
-    ]
     return Section(
         name="tiers",
         title="Quality tier: what the first pass came to, and what the second",
         about="Counts of every trajectory that both passes have.",
         columns={"first_pass": "tier in the first pass"}
         | {f"second: {name}": f"of these, those of tier {name} in the second" for name in names},
-        rows=found,
+        rows=confusion(rows, "quality_tier", names),
     )
 
 

@@ -31,3 +31,8 @@ def with_models(rows: list[Row], models: list[str]) -> list[Row]:
 def share(part: int, whole: int) -> float | None:
     """part / whole, rounded to six places; null where there is no whole."""
     return round(part / whole, 6) if whole else None
+
+
+def percent(share: float | None, digits: int = 2, nothing: str = "-") -> str:
+    """A share as a percentage; `nothing` where it has no base."""
+    return nothing if share is None else f"{100 * share:.{digits}f} %"

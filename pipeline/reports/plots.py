@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipeline.console.terminal import safe
+from pipeline.reports import counting
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -219,4 +220,4 @@ def whole_numbers() -> Any:
 
 def percent(share: float | None) -> str:
     """A share for a label."""
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return counting.percent(share, 1, "–")
