@@ -14,8 +14,10 @@ from child import Ran, call
 from sealing import seal
 
 from pipeline.canonical import canonical_json
+from pipeline.records.release import Master
 from pipeline.release.validate import statistics
 from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.record import places
 from pipeline.release.validate.validate import validate
 from pipeline.reports.section import Section
 
@@ -317,6 +319,15 @@ def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
     seal(copy)
     findings = validate(copy)
     assert any(name.startswith(tuple(expected.split("|"))) for name in findings.counts), (way, findings.kept)
+
+
+def test_a_record_in_review_may_hold_the_span_that_brought_it_there(copy: Path) -> None:
+    """A language model's span may lie outside the trajectory and be beyond repair: it is released as it was said."""
+    row = next(one for one in map(json.loads, (copy / MASTER).read_bytes().split(b"\n")[:-1]) if anomalous(one))
+    row["segment_spans"][0]["end_step"] = row["num_steps"] + 1
+    assert [check for check, _ in places(Master.model_validate(row))] == ["span_range"]
+    row |= {"quality_tier": "review_or_unresolved", "review_cause": "malformed_span"}
+    assert list(places(Master.model_validate(row))) == []
 
 
 def test_a_changed_byte_is_noticed_by_the_checksums(copy: Path) -> None:

@@ -104,12 +104,13 @@ def context(row: Master) -> Iterator[Problem]:
 
 
 def places(row: Master) -> Iterator[Problem]:
-    """Onsets, spans and abandoned steps lie inside the trajectory."""
+    """Onsets, spans and abandoned steps lie inside the trajectory; the spans of a record in review stand as the judge
+    gave them, and may be why it is there."""
     for name in ONSETS:
         onset = getattr(row, name)
         if onset is not None and not 1 <= onset <= row.num_steps:
             yield "onset_range", f"{name} {onset} is not a step of 1 to {row.num_steps}"
-    for span in row.segment_spans:
+    for span in row.segment_spans if row.quality_tier != REVIEW else []:
         if not 1 <= span.start_step <= span.end_step <= row.num_steps:
             yield "span_range", f"span {span.start_step} to {span.end_step} is not inside steps 1 to {row.num_steps}"
     candidates = row.onset_candidates.model_dump()
