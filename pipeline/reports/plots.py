@@ -45,8 +45,7 @@ def pictures(draw: "Callable[[], Figure]", kinds: Sequence[str], about: str | No
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     with matplotlib.rc_context(STYLE):
-        figure = draw()
-        return {kind: encoded(figure, kind, about) for kind in kinds}
+        return {kind: encoded(draw(), kind, about) for kind in kinds}  # a figure remembers how it was last laid out
 
 
 def drawn_by() -> str:

@@ -292,6 +292,18 @@ def test_pictures_are_the_same_every_time_and_say_what_they_show() -> None:
     assert b"statistics.json gap sha256:" in first["statistics/gap.png"]
 
 
+@pytest.mark.slow
+def test_a_picture_is_the_same_whatever_else_is_drawn() -> None:
+    both = RULES.model_copy(update={"statistics": RULES.statistics.model_copy(update={"pictures": ["svg", "png"]})})
+    report, _ = made(corpus([ANOMALOUS, {}]))
+    alone, together = statistics_files(report, RULES), statistics_files(report, both)
+    assert {name: together[name] for name in alone if name.endswith(".png")} == {
+        name: content for name, content in alone.items() if name.endswith(".png")
+    }
+    assert b"![Severity and recoverability (T27)](statistics/severity.svg)" in together["STATISTICS.md"]
+    assert b"sha256:" in together["statistics/severity.svg"]
+
+
 def test_onsets_by_step_and_by_part() -> None:
     rows = [ANOMALOUS | {"earliest_recoverable_onset": step, "num_steps": 40} for step in (1, 6, 7, 30, 31, 40)]
     rows.append(ANOMALOUS | {"earliest_recoverable_onset": 1, "num_steps": 1})
