@@ -51,10 +51,11 @@ lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
-bench: $(READY) ## what ingest, the CPU stages, all up to a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
+bench: $(READY) ## what ingest, the CPU stages, all of it, a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)
 	@$(OCB) bench stages $(ARGS)
 	@$(OCB) bench end-to-end $(ARGS)
+	@$(OCB) bench release $(ARGS)
 	@$(OCB) bench judge $(ARGS)
 
 bench-peers: $(READY) ## asking beside the tools that do the same, each installed in an environment of its own

@@ -10,6 +10,7 @@ import typer
 from pipeline.bench.corpus import write_corpus
 from pipeline.bench.end_to_end import print_end_to_end, run_end_to_end, sizes_of
 from pipeline.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
+from pipeline.bench.release import print_release, run_release
 from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.bench.stages import print_stages, run_stages
 from pipeline.console.terminal import output
@@ -98,6 +99,20 @@ def end_to_end(
     print_end_to_end(output(), found)
     if out is not None:
         write_json(out / "end_to_end.json", found)
+
+
+@app.command()
+def release(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for release.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure a release from merged records, and checking it."""
+    found = run_release(sessions_at(scale), seed, made(scratch))
+    print_release(output(), found)
+    if out is not None:
+        write_json(out / "release.json", found)
 
 
 @app.command("rules-judge")

@@ -16,7 +16,7 @@ from typing import Any
 
 from pipeline.chain import Worker
 from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
+from pipeline.console.settings import Settings, settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
 from pipeline.engines.processes import Processes
@@ -117,9 +117,56 @@ def raw_to_packets(folder: Path) -> dict[str, Any]:
     return {"shards": reports[0].redone}
 
 
+def merged(folder: Path) -> dict[str, Any]:
+    """Everything up to merged records, with the rules judge."""
+    done = bring(DataFolder(folder / "data"), chosen(folder), "merge", Progress(quiet=True))
+    return {"redone": done.redone, "worker_mb": largest_worker_mb()}
+
+
+def released(folder: Path) -> dict[str, Any]:
+    """A release of what `merged` left: fingerprints, cuts, counts, lines; then the folder itself."""
+    started = time.perf_counter()
+    done = bring(DataFolder(folder / "data"), chosen(folder), "release", Progress(quiet=True))
+    parts = {report.stage: report.seconds for report in done.reports if report.redone}
+    seconds = {**parts, "everything": time.perf_counter() - started}
+    return {"redone": done.redone, "released": done.released, "parts": seconds, "worker_mb": largest_worker_mb()}
+
+
+def validated(folder: Path) -> dict[str, Any]:
+    """Every check of the release."""
+    from pipeline.release.validate.validate import validate
+
+    return {"findings": sum(validate(folder / "data" / "release").counts.values())}
+
+
+def chosen(folder: Path) -> Settings:
+    """The settings with which a corpus is released."""
+    data = DataFolder(folder / "data")
+    paths = {name: str(folder / name) for name in ("raw", "oracle")}
+    return settings(data, **paths, judge="rules", engine="processes", workers=PROCESSES)
+
+
+def largest_worker_mb() -> float:
+    """Peak resident memory of the largest process that this one waited for."""
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+
+
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
     one.__name__: one
-    for one in (reference, scan, one_process, two_processes, bare_pool, again, after_normalize, raw_to_packets)
+    for one in (
+        reference,
+        scan,
+        one_process,
+        two_processes,
+        bare_pool,
+        again,
+        after_normalize,
+        raw_to_packets,
+        merged,
+        released,
+        validated,
+    )
 }
 
 
