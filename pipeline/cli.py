@@ -24,6 +24,7 @@ from pipeline.console.export_cli import export
 from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
+from pipeline.console.push_cli import push
 from pipeline.console.releasing import Releasing, with_releasing
 from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
@@ -340,6 +341,7 @@ app.command()(explain)
 app.command()(export)
 app.command()(whatif)
 app.command("diff")(diff)
+app.command("push")(push)
 
 
 def version(wanted: bool) -> None:

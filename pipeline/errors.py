@@ -107,3 +107,7 @@ class ReleaseBlocked(OpenClawBenchError):
     """Text that was to be released holds what looks like a secret; the release that stood still stands."""
 
     exit_status = 1
+
+
+class HubRefused(OpenClawBenchError):
+    """The Hub refuses a release, or cannot be reached."""

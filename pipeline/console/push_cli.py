@@ -1,0 +1,48 @@
+"""`openclawbench push REPO`: a release on the Hugging Face Hub."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import pipeline.run
+from pipeline.console.terminal import output, safe
+from pipeline.console.validate_cli import NEEDS_A_PERSON, print_findings
+from pipeline.errors import WrongUse
+from pipeline.store import DataFolder
+
+Repo = Annotated[str, typer.Argument(metavar="REPO", help="Dataset repository, owner/name; made if missing.")]
+Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="Whose release; see --release.")]
+Release = Annotated[Path | None, typer.Option("--release", help="A release folder, or any copy of one.")]
+Public = Annotated[bool, typer.Option("--public", help="For everyone to see; private without it.")]
+
+
+def push(
+    repo: Repo,
+    data: Data = Path("data"),
+    release: Release = None,
+    public: Public = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Upload a release to the Hugging Face Hub, where `validate` finds nothing wrong with it."""
+    from pipeline.release.hub import push as upload
+    from pipeline.release.validate.validate import validate
+
+    pipeline.run.DEBUG = debug
+    folder = release or DataFolder(data).release
+    if not folder.is_dir():
+        raise WrongUse(f"{folder}: there is no release. Build one with `openclawbench release`, or name --release.")
+    findings = validate(folder)
+    keys = sum(row["finds"] for row in findings.reported if row["group"] == "key")
+    if not findings.ok:
+        print_findings(findings)
+        output().print("nothing was uploaded")
+        raise typer.Exit(NEEDS_A_PERSON)
+    if keys:
+        raise WrongUse(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    done = upload(folder, repo, public)
+    seen = "private" if done.private else "public"
+    output().print(f"{safe(repo)} ({seen}): {done.added} files, {done.removed} of a former release removed")
+    output().print(safe(done.commit))
