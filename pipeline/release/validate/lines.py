@@ -26,6 +26,7 @@ class Line(Generic[One]):
 
     number: int  # from 1
     raw: bytes  # without the newline
+    value: dict[str, Any]  # as plain data
     record: One
 
     @property
@@ -91,4 +92,4 @@ def read_line(name: str, number: int, raw: bytes, record: type[One], findings: F
         return None
     if canonical_json(value).encode() != raw:
         findings.add("canonical", name, "is not in the form in which a release writes JSON", number)
-    return Line(number, raw, found)
+    return Line(number, raw, value, found)

@@ -145,8 +145,9 @@ def decision(row: Master) -> Iterator[Problem]:
 
 def quotes(row: Master) -> Iterator[Problem]:
     """Every released quote stands where it says."""
+    evidence = as_evidence(row)
     for quote in row.evidence_steps if row.quality_tier != REVIEW else []:
-        if not is_grounded(as_evidence(row), quote):
+        if not is_grounded(evidence, quote):
             yield "quote", f"the quote {quote.quote[:60]!r} does not stand in {quote.field} of {quote.step_id}"
 
 

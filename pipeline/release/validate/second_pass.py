@@ -1,11 +1,10 @@
 """A second pass, where a release has one: its labels are its answers' and the files repeat what the passes say."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.records.release import LabelRow, StageRaw
+from pipeline.records.release import LabelRow
 from pipeline.records.second_pass import ReferenceLabel
 from pipeline.release.files import released
 from pipeline.release.keys import Key
@@ -18,6 +17,7 @@ from pipeline.release.second_pass import (
     SECOND,
     both_high_confidence,
 )
+from pipeline.release.validate.answers import deciding_answers
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.labels import Exclusion, check_row
 from pipeline.release.validate.lines import read_lines
@@ -35,28 +35,10 @@ def check_second_pass(root: Path, models: list[str], records: dict[Key, Slim], f
     for model in models:
         for stage in STAGES:
             name = f"{ROOT}/{model}/{stage_raw_file(stage, SECOND)}"
-            answers[stage] |= check_answers(root, name, stage, records, findings)
+            lines = deciding_answers(root, name, stage, records, "second_pass", findings)
+            answers[stage] |= {line.key: line.record.parsed for line in lines}
     references = check_references(root, records, answers, findings)
     check_both(root, records, references, findings)
-
-
-def check_answers(
-    root: Path, name: str, stage: str, records: Mapping[Key, Slim], findings: Findings
-) -> dict[Key, str | None]:
-    """Each answer is of this stage and of a record; one answer a record decides."""
-    found: dict[Key, str | None] = {}
-    for line in read_lines(root, name, StageRaw, findings, unique=False):
-        row = line.record
-        if line.key not in records:
-            findings.add("second_pass", name, f"{line.key[1]} is not in the master table", line.number)
-        if row.stage != stage:
-            findings.add("second_pass", name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
-        if row.purpose != "label":
-            continue
-        if line.key in found:
-            findings.add("second_pass", name, f"{line.key[1]} is answered twice", line.number)
-        found[line.key] = row.parsed
-    return found
 
 
 def check_references(

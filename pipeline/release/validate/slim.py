@@ -6,6 +6,9 @@ from typing import Any
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import LabelBasis, Master, PositiveStructured
+from pipeline.release.validate.lines import Line
+
+SAME = sorted(set(LabelBasis.model_fields) & set(Master.model_fields))
 
 
 @dataclass(frozen=True)
@@ -19,37 +22,28 @@ class Slim:
     basis: dict[str, Any]  # a LabelBasis row, task_digest and partial_trial left to the label files
 
 
-def slim(row: Master, raw: bytes) -> Slim:
+def slim(line: Line[Master]) -> Slim:
     """The slim form of a record and its line."""
+    row, value = line.record, line.value
     owes = bool(row.is_anomalous) and row.quality_tier != "review_or_unresolved"
     return Slim(
         tier=row.quality_tier,
-        digest=hashlib.sha256(raw).digest(),
-        positive=digest({name: getattr(row, name) for name in PositiveStructured.model_fields}) if owes else None,
-        stages={name: None if answer is None else digest(answer) for name, answer in row.stages},
-        basis=basis(row),
+        digest=hashlib.sha256(line.raw).digest(),
+        positive=digest({name: value[name] for name in PositiveStructured.model_fields}) if owes else None,
+        stages={name: None if answer is None else digest(answer) for name, answer in value["stages"].items()},
+        basis=basis(row, value),
     )
 
 
 def digest(value: Any) -> bytes:
-    """sha256 of a value in the form in which a release writes it."""
-    return hashlib.sha256(canonical_json(plain(value)).encode()).digest()
+    """sha256 of plain data in the form in which a release writes it."""
+    return hashlib.sha256(canonical_json(value).encode()).digest()
 
 
-def plain(value: Any) -> Any:
-    """Records as plain data, however deep."""
-    if isinstance(value, dict):
-        return {name: plain(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [plain(one) for one in value]
-    return value.model_dump() if hasattr(value, "model_dump") else value
-
-
-def basis(row: Master) -> dict[str, Any]:
-    """The columns from which splits and summaries are made, from the released record alone."""
-    same = set(LabelBasis.model_fields) & set(Master.model_fields)
+def basis(row: Master, value: dict[str, Any]) -> dict[str, Any]:
+    """The columns from which splits and summaries are made, from the released record alone; `value`: as plain data."""
     prompts = row.provenance.prompt_versions
-    return {name: plain(getattr(row, name)) for name in sorted(same)} | {
+    return {name: value[name] for name in SAME} | {
         "task_digest": f"task:{row.task_id}" if row.task_id else "turns:" + "\n".join(t.text for t in row.user_turns),
         "repair_rules": [one.rule_id for one in row.repairs],
         **{f"asked_{name}": getattr(prompts, name) is not None for name in ("a", "b1", "b2", "c")},

@@ -16,7 +16,8 @@ from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp, statistics_of
 from pipeline.release.statistics.files import text as as_text
 from pipeline.release.statistics.own import own_book
-from pipeline.release.validate.card import BROKEN, check_text, leaves, settings, shown
+from pipeline.release.validate.card import BROKEN, check_text, settings
+from pipeline.release.validate.compare import compare
 from pipeline.release.validate.findings import Findings
 from pipeline.reports import plots
 from pipeline.reports.section import Report, Section
@@ -38,7 +39,7 @@ def check_statistics(root: Path, findings: Findings) -> None:
         findings.add("statistics", DATA, f"cannot be computed from the files of the release: {message}")
         return
     if said is not None:
-        check_numbers(said, want, findings)
+        compare(said, want.data(), DATA, "statistics", findings, counted="statistics")
     check_text(root, TEXT, "statistics", as_text(want, rules).decode(), findings)
     check_pictures(root, want, rules, findings)
 
@@ -76,16 +77,6 @@ def check_identities(root: Path, said: dict[str, Any], findings: Findings) -> No
     findings.checked["identities"] += sum(len(list(group)) for group in (book.sums, book.shares, book.same))
     for one in contradictions:
         findings.add("identities", DATA, str(one))
-
-
-def check_numbers(said: dict[str, Any], want: Report, findings: Findings) -> None:
-    """A finding for each number or definition that is not what the files give."""
-    flat_said, flat_want = dict(leaves(said)), dict(leaves(want.data()))
-    for place in sorted(flat_said.keys() | flat_want.keys()):
-        findings.checked["statistics"] += 1
-        if flat_said.get(place) != flat_want.get(place):
-            message = f"{place} is {shown(flat_said.get(place))}, the files give {shown(flat_want.get(place))}"
-            findings.add("statistics", DATA, message)
 
 
 def check_pictures(root: Path, want: Report, rules: PublishRules, findings: Findings) -> None:

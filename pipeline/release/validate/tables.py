@@ -3,9 +3,10 @@
 import hashlib
 from pathlib import Path
 
-from pipeline.records.release import Master, PositiveStructured, StageRaw
+from pipeline.records.release import Master, PositiveStructured
 from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, STAGES, TIER_FILES, stage_raw_file
+from pipeline.release.validate.answers import deciding_answers
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import read_lines
 from pipeline.release.validate.record import REVIEW, problems
@@ -40,7 +41,7 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> dict[
         former = line.key
         for check, message in problems(line.record, taxonomy, rules):
             findings.add(check, name, f"{line.key[1]}: {message}", line.number)
-        records[line.key] = slim(line.record, line.raw)
+        records[line.key] = slim(line)
     return records
 
 
@@ -82,22 +83,11 @@ def check_positives(root: Path, name: str, records: dict[Key, Slim], findings: F
 def check_raw(root: Path, name: str, stage: str, records: dict[Key, Slim], findings: Findings) -> None:
     """Every answer belongs to a record, and the answer that decided is the one that the record shows."""
     answered: set[Key] = set()
-    for line in read_lines(root, name, StageRaw, findings, unique=False):
-        row, known = line.record, records.get(line.key)
-        if known is None:
-            findings.add("raw_answers", name, f"{line.key[1]} is not in the master table", line.number)
-            continue
-        if row.stage != stage:
-            findings.add("raw_answers", name, f"{line.key[1]}: is an answer of stage {row.stage}", line.number)
-        if row.purpose != "label":
-            continue
-        if line.key in answered:
-            findings.add("raw_answers", name, f"{line.key[1]} is answered twice", line.number)
+    for line in deciding_answers(root, name, stage, records, "raw_answers", findings):
         answered.add(line.key)
-        shown = known.stages[stage]
-        if shown != (row.parsed and hashlib.sha256(row.parsed.encode()).digest()):
-            findings.add(
-                "raw_answers", name, f"{line.key[1]}: the record shows another answer of stage {stage}", line.number
-            )
+        parsed, shown = line.record.parsed, records[line.key].stages[stage]
+        if shown != (parsed and hashlib.sha256(parsed.encode()).digest()):
+            message = f"{line.key[1]}: the record shows another answer of stage {stage}"
+            findings.add("raw_answers", name, message, line.number)
     for key in sorted(one for one, known in records.items() if known.stages[stage] is not None and one not in answered):
         findings.add("raw_answers", name, f"{key[1]}: the answer that the record shows is missing")
