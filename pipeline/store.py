@@ -22,7 +22,6 @@ from pipeline.tables import Streamed, conform, empty, schema
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
 SHARDS_FILE = "shards.json"  # of object storage: how many shards its parts are of
-ROWS_AT_ONCE = 16_384  # of a part, encoded and compressed together: bounds the memory that this takes
 
 
 def temporary_name(name: str) -> str:
@@ -157,7 +156,8 @@ class DataFolder:
                 if isinstance(frame, Streamed):
                     write_streamed(frame, record, file)
                 else:
-                    frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=ROWS_AT_ONCE)
+                    rows = record.ROWS_AT_ONCE
+                    frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=rows)
                 file.flush()
                 os.fsync(file.fileno())
             if self.remote is not None:

@@ -13,6 +13,7 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     REASONS: ClassVar[list[str]] = []  # columns by which a stage's manifest counts its rows
+    ROWS_AT_ONCE: ClassVar[int] = 16_384  # of a part, written and read together: bounds the memory that this takes
     COUNTS: ClassVar[list[str]] = []  # columns of named counts that a stage's manifest sums
 
 

@@ -1,7 +1,6 @@
 """Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash by datasketch)."""
 
 import zlib
-from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -49,12 +48,17 @@ def whole_step() -> pl.Expr:
     return pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
 
 
-def shingles(text: str, words: int) -> Iterator[bytes]:
-    """Runs of at most `words` words of a line."""
+def shingles(text: str, words: int) -> list[bytes]:
+    """Runs of at most `words` words of a line; of lines that are the same, those of one."""
+    runs: list[str] = []
     for line in dict.fromkeys(text.split("\n")):
         found = line.split()
-        for start in range(0, len(found), words):
-            yield " ".join(found[start : start + words]).encode("utf-8", "surrogatepass")
+        if len(found) <= words:
+            runs.append(" ".join(found))
+        else:
+            runs += [" ".join(found[start : start + words]) for start in range(0, len(found), words)]
+    # Encoded together, which is quicker: no run holds the end of a line.
+    return [run for run in "\n".join(runs).encode("utf-8", "surrogatepass").split(b"\n") if run]
 
 
 def min_hash(text: str, rules: Duplicates) -> list[int]:
