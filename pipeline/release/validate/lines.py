@@ -43,22 +43,28 @@ def validator(record: type[Keyed]) -> Draft202012Validator:
 
 def read_lines(root: Path, name: str, record: type[One], findings: Findings, unique: bool) -> Iterator[Line[One]]:
     """The good lines of a file, one in memory at a time; what is wrong with the others is a finding."""
+    seen: set[Key] = set()
+    for number, raw in raw_lines(root, name, findings):
+        line = read_line(name, number, raw, record, findings)
+        if line is None:
+            continue
+        if unique and line.key in seen:
+            findings.add("key_unique", name, f"{'/'.join(line.key)} stands here a second time", number)
+        seen.add(line.key)
+        yield line
+
+
+def raw_lines(root: Path, name: str, findings: Findings) -> Iterator[tuple[int, bytes]]:
+    """(number from 1, line without its newline) of a file; a finding where it is not there or cut."""
     if released(root / name) is None:
         findings.add("file_missing", name, "a release owes this file")
         return
-    seen: set[Key] = set()
     with open_lines(root / name) as file:
         for number, raw in enumerate(whole_lines(file, name, findings), start=1):
             if not raw.endswith(b"\n"):
                 findings.add("json", name, "the last line does not end in a newline: the file may be cut", number)
             findings.checked["lines"] += 1
-            line = read_line(name, number, raw.rstrip(b"\n"), record, findings)
-            if line is None:
-                continue
-            if unique and line.key in seen:
-                findings.add("key_unique", name, f"{'/'.join(line.key)} stands here a second time", number)
-            seen.add(line.key)
-            yield line
+            yield number, raw.rstrip(b"\n")
 
 
 def whole_lines(file: BinaryIO, name: str, findings: Findings) -> Iterator[bytes]:

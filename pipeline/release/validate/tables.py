@@ -8,7 +8,7 @@ from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, STAGES, TIER_FILES, stage_raw_file
 from pipeline.release.validate.answers import deciding_answers
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import read_lines
+from pipeline.release.validate.lines import raw_lines, read_line, read_lines
 from pipeline.release.validate.record import REVIEW, problems
 from pipeline.release.validate.slim import Slim, slim
 from pipeline.rules.checks import CheckRules
@@ -48,22 +48,34 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> dict[
 def check_tiers(root: Path, folder: str, records: dict[Key, Slim], findings: Findings) -> None:
     """Each record stands, the same bytes, in the file of its tier and in no other."""
     found: dict[Key, str] = {}
+    masters = {known.digest: key for key, known in records.items()}
     for tier, file in TIER_FILES.items():
         name = f"{folder}/{file}"
-        for line in read_lines(root, name, Master, findings, unique=True):
-            known = records.get(line.key)
-            if known is None:
-                findings.add("tiers", name, f"{line.key[1]} is not in the master table", line.number)
+        for number, raw in raw_lines(root, name, findings):
+            key = masters.get(hashlib.sha256(raw).digest()) or differing(name, number, raw, records, findings)
+            if key is None:
                 continue
-            if line.key in found and found[line.key] != name:
-                findings.add("tiers", name, f"{line.key[1]} stands in {found[line.key]} too", line.number)
-            found[line.key] = name
-            if line.record.quality_tier != tier:
-                findings.add("tiers", name, f"{line.key[1]} is of tier {line.record.quality_tier}", line.number)
-            if hashlib.sha256(line.raw).digest() != known.digest:
-                findings.add("tiers", name, f"{line.key[1]} differs from its line in the master table", line.number)
+            if key in found:
+                where = "a second time" if found[key] == name else f"in {found[key]} too"
+                findings.add("tiers", name, f"{key[1]} stands {where}", number)
+            found[key] = name
+            if records[key].tier != tier:
+                findings.add("tiers", name, f"{key[1]} is of tier {records[key].tier}", number)
     for key in sorted(records.keys() - found.keys()):
         findings.add("tiers", f"{folder}/{TIER_FILES.get(records[key].tier, '')}", f"{key[1]} is missing")
+
+
+def differing(name: str, number: int, raw: bytes, records: dict[Key, Slim], findings: Findings) -> Key | None:
+    """The key of a line that is none of the master table's, with findings; null where the table has no such key. A line
+    that is one of them was checked there."""
+    line = read_line(name, number, raw, Master, findings)
+    if line is None:
+        return None
+    if line.key not in records:
+        findings.add("tiers", name, f"{line.key[1]} is not in the master table", number)
+        return None
+    findings.add("tiers", name, f"{line.key[1]} differs from its line in the master table", number)
+    return line.key
 
 
 def check_positives(root: Path, name: str, records: dict[Key, Slim], findings: Findings) -> None:
