@@ -154,7 +154,7 @@ class PositiveStructured(Keyed):
 class ReleaseLine(Keyed):
     """One rendered line and the files it stands in."""
 
-    ROWS_AT_ONCE: ClassVar[int] = 64  # a release is merged from all shards at once: few rows of each in memory
+    ROWS_AT_ONCE: ClassVar[int] = 32  # a release is merged from all shards at once: few rows of each in memory
     files: list[str]  # file names inside fulltax_prod_v1/<model>/
     line: str  # JSON text without the newline
 

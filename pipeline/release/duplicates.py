@@ -1,6 +1,6 @@
 """Near duplicates across the two sides of a cut, by locality-sensitive hashing of MinHashes (datasketch)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pipeline.release.fingerprint import sketch_of
@@ -58,7 +58,7 @@ def on_side(cuts: list[Sides], side: str, prints: Prints) -> dict[Key, int]:
     return found
 
 
-def alike(sketches: list[list[int]], how: Duplicates) -> Iterator[tuple[int, list[int]]]:
+def alike(sketches: list[Sequence[int]], how: Duplicates) -> Iterator[tuple[int, list[int]]]:
     """(number, numbers of those that are nearly the same) of each MinHash, itself among them."""
     import numpy as np
     from datasketch import MinHashLSH  # takes a second, which most commands can do without

@@ -1,6 +1,7 @@
 """Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash by datasketch)."""
 
 import zlib
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ def min_hash(text: str, rules: Duplicates) -> list[int]:
     return [int(one) for one in sketch.hashvalues]
 
 
-def sketch_of(values: list[int], rules: Duplicates) -> "MinHash":
+def sketch_of(values: Sequence[int], rules: Duplicates) -> "MinHash":
     """A stored MinHash, to compare with others."""
     import numpy as np
     from datasketch import MinHash

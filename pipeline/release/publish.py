@@ -36,7 +36,6 @@ from pipeline.stage import code_digest
 from pipeline.store import Building, DataFolder, read_json, write_json
 
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
-BATCH = 64  # rows of a shard in memory at a time
 
 
 def publish(run: Run, commands: list[str]) -> bool:
@@ -125,8 +124,9 @@ def sorted_rows(path: Path) -> Iterator[Row]:
     """Rows of one shard in their order, a few in memory at a time."""
     import pyarrow.parquet as pq  # only a release that is made anew needs it
 
-    for batch in pq.ParquetFile(path).iter_batches(batch_size=BATCH):
-        for row in batch.to_pylist():
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):  # iter_batches would hold every group's bytes
+        for row in file.read_row_group(group).to_pylist():
             yield Row(row["source_model"], row["trajectory_id"], row["files"], row["line"])
 
 

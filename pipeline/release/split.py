@@ -1,6 +1,7 @@
 """Split: which label file each trajectory stands in, in both cuts, or the reason why it is in none."""
 
 import math
+from array import array
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -16,13 +17,14 @@ from pipeline.records.release import (
 )
 from pipeline.release.duplicates import Sides, near, near_in_each
 from pipeline.release.keys import Key, key_of
-from pipeline.release.leakage import certificate, sides
+from pipeline.release.leakage import Rows, certificate, sides
 from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
 ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
 NEAR_DUPLICATE = "near_duplicate_of_test"
+HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
 Prints = dict[Key, dict[str, Any]]
 
 
@@ -37,7 +39,7 @@ def split(
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
     rows = basis.collect().sort("source_model", "trajectory_id").to_dicts()
-    prints = {key_of(row): row for row in fingerprints.collect().iter_rows(named=True)}
+    prints = {key_of(row): compact(row) for row in fingerprints.collect().iter_rows(named=True)}
     pool = calibration_pool(rows, rules)
     test = paper_test(rows, rules)
     assigned = [assign(row, pool, test, rules) for row in rows]
@@ -46,6 +48,11 @@ def split(
     known = [{**row, "task_digest": digests[key_of(row)]} for row in assigned]
     found = [{"cut": cut, "certificate": canonical_json(one)} for cut, one in certificates(known, prints, rules)]
     return from_records(assigned, LabelAssignment).lazy(), from_records(found, SplitCertificate).lazy()
+
+
+def compact(row: dict[str, Any]) -> dict[str, Any]:
+    """A fingerprint in a tenth of the memory."""
+    return {"text_sha256": row["text_sha256"], "minhash": array("I", row["minhash"])}
 
 
 def drop_duplicates(rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules) -> None:
@@ -61,13 +68,21 @@ def certificates(
     rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """(cut, certificate) of both cuts and of each hold-out."""
-    cuts = {cut: sides(rows, cut) for cut in ("default_cut", "paper_cut")}
-    for model in sorted({row["source_model"] for row in rows}):
-        held = [row | {"hold_out": hold_out(row, model)} for row in rows]
-        cuts[f"hold_out/{model}"] = sides(held, "hold_out")
-    keys = [Sides([*map(key_of, test)], [*map(key_of, train)]) for train, test in cuts.values()]
-    for (cut, (train, test)), found in zip(cuts.items(), near_in_each(keys, prints, rules), strict=True):
-        yield cut, certificate(train, test, len(found))
+    cuts = ["default_cut", "paper_cut", *(f"{HELD}{model}" for model in sorted({row["source_model"] for row in rows}))]
+    keys = []
+    for cut in cuts:
+        train, test = sides_of(rows, cut)
+        keys.append(Sides([*map(key_of, test)], [*map(key_of, train)]))
+    for cut, found in zip(cuts, near_in_each(keys, prints, rules), strict=True):
+        yield cut, certificate(*sides_of(rows, cut), len(found))
+
+
+def sides_of(rows: list[dict[str, Any]], cut: str) -> tuple[Rows, Rows]:
+    """The accepted rows of the train and of the test side of a cut, made anew: one cut in memory at a time."""
+    if not cut.startswith(HELD):
+        return sides(rows, cut)
+    model = cut.removeprefix(HELD)
+    return sides([row | {"hold_out": hold_out(row, model)} for row in rows], "hold_out")
 
 
 def hold_out(row: dict[str, Any], model: str) -> str | None:

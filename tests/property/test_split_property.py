@@ -1,6 +1,7 @@
 """The label cuts: no record changes side of the default cut as the corpus grows, and quotas add up."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import given
@@ -16,6 +17,7 @@ RULES = ReleaseRules.load()
 BLANK = dict.fromkeys(LabelBasis.model_fields)
 COUNTS = LabelBasis.model_fields["event_type_counts"].annotation
 TIERS = ["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]
+SIDES = ("train", "test")
 SLICES = [None, "pass_low_risk", "pass_medium_risk", "fail_high_risk"]
 
 row = st.fixed_dictionaries(
@@ -39,12 +41,22 @@ def unlike(row: dict[str, Any]) -> list[int]:
     return min_hash(" ".join([row["source_model"], row["trajectory_id"]] * 40), RULES.duplicates)
 
 
-def cut(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+def alike(row: dict[str, Any]) -> list[int]:
+    """The MinHash of one of three texts, each of which many rows have."""
+    number = int(row["trajectory_id"]) % 3
+    return min_hash(
+        "\n".join([f"line {number} {n} of a log that many runs write" for n in range(30)]), RULES.duplicates
+    )
+
+
+def cut(
+    rows: list[dict[str, Any]], sketch: Callable[[dict[str, Any]], list[int]] = unlike
+) -> dict[tuple[str, str], dict[str, Any]]:
     """The split of these rows, by key."""
     assert COUNTS is not None
     zero = dict.fromkeys(COUNTS.model_fields, 0)
     whole = [{**BLANK, **one, "task_digest": f"task:{one['task_id']}", "event_type_counts": zero} for one in rows]
-    prints = [{**one, "text_sha256": one["trajectory_id"], "minhash": unlike(one)} for one in rows]
+    prints = [{**one, "text_sha256": one["trajectory_id"], "minhash": sketch(one)} for one in rows]
     made, _ = split.call(from_records(whole, LabelBasis).lazy(), from_records(prints, Fingerprint).lazy(), RULES)
     made = made.collect().to_dicts()
     return {(one["source_model"], one["trajectory_id"]): one for one in made}
@@ -60,6 +72,17 @@ def test_no_record_changes_side_as_the_corpus_grows(rows: list[dict[str, Any]], 
         else:
             reasons = {before["default_reason"], after["default_reason"]}
             assert reasons <= {None, "calibration_pool"} or len(reasons) == 1
+
+
+@given(corpora, st.integers(0, 40))
+def test_none_does_among_near_duplicates_and_none_of_them_straddles(rows: list[dict[str, Any]], size: int) -> None:
+    small, large = cut(rows[:size], alike), cut(rows, alike)
+    for key, before in small.items():
+        sides = {before["default_cut"], large[key]["default_cut"]} - {None}
+        assert len(sides) <= 1
+    for found in (small, large):
+        texts = {side: {int(key[1]) % 3 for key, one in found.items() if one["default_cut"] == side} for side in SIDES}
+        assert not texts["train"] & texts["test"]
 
 
 @given(corpora)

@@ -1,0 +1,70 @@
+"""The calibration pool and the cuts on a corpus of the paper's size: made-up rows, counted."""
+
+from collections import Counter
+from typing import Any
+
+from pipeline.release.split import assign, calibration_pool, paper_test
+from pipeline.rules.release import ReleaseRules
+
+RULES = ReleaseRules.load()
+SLICES = ["pass_low_risk", "pass_medium_risk", "pass_high_risk", "fail_low_risk"]
+
+
+def rows(tasks: int, models: int = 6) -> list[dict[str, Any]]:
+    """A row a task and model; one in fifty waits for a person."""
+    return [
+        {
+            "source_model": f"model-{model}",
+            "trajectory_id": f"{task}",
+            "subset": f"subset-{task % 7}",
+            "task_id": f"task-{task}",
+            "task_digest": f"task:task-{task}",
+            "is_anomalous": task % 11 == 0,
+            "anomaly_type_l2": None,
+            "quality_tier": "review_or_unresolved" if task % 50 == 49 else "high_confidence_accepted",
+            "slice_label": SLICES[(task // 5) % 4],
+            "num_steps": 3,
+            "incomplete": False,
+            "partial_trial": False,
+        }
+        for task in range(tasks)
+        for model in range(models)
+    ]
+
+
+def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> None:
+    corpus = rows(5_000)
+    pool = calibration_pool(corpus, RULES)
+    drawn = [row for row in corpus if (row["source_model"], row["trajectory_id"]) in pool]
+    assert Counter(row["slice_label"] for row in drawn) == dict.fromkeys(SLICES[:3], 100)
+    for name in SLICES[:3]:
+        counts = Counter(row["source_model"] for row in drawn if row["slice_label"] == name)
+        assert len(counts) == 6
+        assert max(counts.values()) - min(counts.values()) <= 1
+    assert {row["quality_tier"] for row in drawn} == {"high_confidence_accepted"}
+
+
+def test_a_smaller_corpus_gets_a_proportional_pool() -> None:
+    corpus = rows(100)
+    pool = calibration_pool(corpus, RULES)
+    drawn = Counter(row["slice_label"] for row in corpus if (row["source_model"], row["trajectory_id"]) in pool)
+    usable = Counter(row["slice_label"] for row in corpus if row["quality_tier"] != "review_or_unresolved")
+    assert drawn == {name: int(RULES.calibration.share * usable[name]) for name in SLICES[:3]}
+
+
+def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_share() -> None:
+    """31,264 trajectories, 30,398 of them accepted and 712 waiting with a decision: 3,040 and 72 go to test."""
+    corpus = rows(5_210)[:31_110]
+    for number, row in enumerate(corpus):
+        row["quality_tier"] = "high_confidence_accepted" if number < 30_398 else "review_or_unresolved"
+    test = paper_test(corpus, RULES)
+    made = [assign(row, set(), test, RULES) for row in corpus]
+    sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
+    assert (sides["accepted", "train"], sides["accepted", "test"]) == (27_358, 3_040)
+    assert (sides["needs_review", "train"], sides["needs_review", "test"]) == (640, 72)
+    share = sum(row["default_cut"] == "test" for row in made) / len(made)
+    assert 0.08 < share < 0.12
+    tasks: dict[str, set[str]] = {}
+    for row in made:
+        tasks.setdefault(row["task_id"], set()).add(row["default_cut"])
+    assert all(len(found) == 1 for found in tasks.values())
