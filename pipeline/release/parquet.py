@@ -157,16 +157,15 @@ class ParquetTables:
 
     def __init__(self, building: Building, sizes: Parquet) -> None:
         self.building, self.sizes = building, sizes
-        self.beside = Beside()
+        self.threads = Beside(), Beside()  # the master table's, and that of the others, which hold as much together
         self.open: dict[str, ParquetTable] = {}
 
     def start(self, folder: str) -> None:
         """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
         self.close()
         for name, record in TABLES.items():
-            self.open[f"{folder}/{name}"] = ParquetTable(
-                self.building, f"{folder}/{name}", record, self.sizes, self.beside
-            )
+            beside, path = self.threads[name != MASTER_FILE], f"{folder}/{name}"
+            self.open[path] = ParquetTable(self.building, path, record, self.sizes, beside)
 
     def append(self, name: str, line: bytes) -> None:
         """Add a line of this JSONL file, where Parquet stands beside it."""

@@ -98,6 +98,13 @@ def test_hugging_face_datasets(small: Ran, release: Path, tmp_path: Path, monkey
     assert list(found["trajectory_id"]) == want
 
 
+def test_croissant(release: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    dataset = mlcroissant.Dataset(release / "croissant.json")
+    assert dataset.metadata.ctx.issues.errors == set()
+    assert len(list(dataset.records("accepted_main"))) > 0
+
+
 def test_no_time_stands_in_what_is_written(release: Path) -> None:
     path = packed(release, LABELS)
     if path.suffix == ".gz":
