@@ -13,7 +13,9 @@ from asking import Endpoint, arguments, endpoint_process, ledger, rules
 from child import call, few_shards, files, small_raw, start
 
 from pipeline.console.share_judge import cut
+from pipeline.judge.limits import RateLimits
 from pipeline.judge.settings import AskingSettings
+from pipeline.rules.asking import AskingRules
 from pipeline.share import Share
 
 pytestmark = pytest.mark.slow
@@ -137,6 +139,20 @@ def test_the_budget_holds_for_all_shares_together(endpoint: Endpoint, raw: Path,
     assert call("ledger", "merge", "--data", data).status == 0
     ((spent,),) = ledger(data, "select total(cost_usd) from answers")
     assert 0.0 < spent <= 0.06
+
+
+def test_a_plan_is_of_everything(endpoint: Endpoint, raw: Path, tmp_path: Path) -> None:
+    data, env = few_shards(tmp_path / "data", SHARDS), rules(tmp_path)
+    ended = call(*annotate(endpoint, data, raw, "0/2", "--dry-run"), env=env)
+    assert (ended.status, "Leave --shard out" in ended.err) == (2, True), ended.err
+
+
+def test_what_the_endpoint_allows_is_cut_evenly_too() -> None:
+    asking = AskingRules.load()
+    limits = RateLimits(None, 500.0, asking.limits, 600.0, runs=4)
+    limits.learn({"x-ratelimit-limit-requests": "400", "x-ratelimit-limit-tokens": "8000"})
+    assert limits.requests is not None and limits.requests.per_minute == 100.0
+    assert limits.tokens is not None and limits.tokens.per_minute == 500.0  # this run's own, and less
 
 
 def test_limits_are_cut_evenly() -> None:
