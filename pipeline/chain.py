@@ -78,11 +78,12 @@ class Worker:
         return found
 
     def compute(self, link: Link, tables: "Tables") -> str | None:
-        """Run the stage function on one shard and write its parts; an error of the function becomes text."""
+        """Run the stage function on one shard and write its parts; an error of the function, or a part that cannot be
+        read, becomes text."""
         stage = link.stage
-        frames = {name: tables.read(record, link.inputs[record]) for name, record in stage.reads.items()}
         extra = {stage.judge: self.judges.get(stage.annotation_pass)} if stage.judge else {}
         try:
+            frames = {name: tables.read(record, link.inputs[record]) for name, record in stage.reads.items()}
             result = stage.call(**frames, **self.rules[stage.name], **extra)
             results = result if isinstance(result, tuple) else (result,)
             done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)]
