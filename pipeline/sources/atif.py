@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 
 from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.atif_records import OWN_LABELS, Document, clean_json, decode_document, decode_step, without_extra
+from pipeline.sources.atif_records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from pipeline.sources.atif_steps import AtifBuilder
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
-from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8
+from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, readable
 from pipeline.sources.plain_steps import StepList
 from pipeline.sources.session import MalformedSession, ParsedSession
 
@@ -111,7 +111,7 @@ def without_labels(record: dict[str, Any]) -> dict[str, Any]:
 def read_document(content: bytes) -> Document:
     """The document without its steps. Raises MalformedSession where it is none."""
     try:
-        return decode_document(clean_json(content.removeprefix(BOM)))
+        return decode_document(readable(content.removeprefix(BOM)))
     except UnexpectedShape as error:
         raise MalformedSession(Fault("unexpected_shape", 1, f"line 1: {error}")) from error
     except (ValueError, RecursionError) as error:
@@ -133,7 +133,7 @@ def step_rows(content: bytes, expected: int) -> list[RawLine]:
         line += content.count(b"\n", seen, offset)
         seen = offset
         data = content[offset:end]
-        clean = clean_json(data)
+        clean = readable(data)
         try:
             rows.append(RawLine(line, offset, len(data), clean is not data, decode_step(clean)))
         except (ValueError, RecursionError) as error:

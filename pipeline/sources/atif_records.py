@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from pipeline.sources.jsonl import UnexpectedShape, escape_invalid_bytes, escape_surrogates, is_utf8
+from pipeline.sources.jsonl import UnexpectedShape
 from pipeline.sources.openclaw_records import Block
 from pipeline.sources.openclaw_texts import image_placeholder, slim_details
 from pipeline.sources.plain_steps import not_blank
@@ -107,11 +107,6 @@ def decode_step(data: bytes) -> AtifStep:
         return STEP.decode(data)
     except msgspec.ValidationError as error:
         raise UnexpectedShape(f"a step of unexpected shape: {error}") from error
-
-
-def clean_json(data: bytes) -> bytes:
-    """JSON text that every parser reads: invalid bytes and lone surrogates written out; itself where it has none."""
-    return escape_surrogates(data if is_utf8(data) else escape_invalid_bytes(data))
 
 
 def extra_of(step: AtifStep) -> StepExtra:

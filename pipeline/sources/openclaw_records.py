@@ -1,5 +1,6 @@
 """Shapes of an OpenClaw session's lines, all generations: every field optional, unknown fields ignored."""
 
+import json
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -65,11 +66,34 @@ class Outline(msgspec.Struct, gc=False):
     data: Any = None
 
 
+NULL = msgspec.Raw(b"null")
+
+
+class LooseMessage(Message, gc=False):
+    """A message whose values of any kind are left as they are written."""
+
+    usage: msgspec.Raw = NULL  # type: ignore[assignment]
+    errorMessage: msgspec.Raw = NULL
+    timestamp: msgspec.Raw = NULL
+
+
+class LooseLine(Line, gc=False):
+    """A record whose values of any kind are left as they are written."""
+
+    id: msgspec.Raw = NULL
+    parentId: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    timestamp: msgspec.Raw = NULL
+    version: msgspec.Raw = NULL
+    message: LooseMessage | None = None
+    data: msgspec.Raw = NULL
+
+
 # As OpenClaw writes times: valid but for a day beyond its month, and already in the form that is wanted.
 WRITTEN = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
 )
 LINE = msgspec.json.Decoder(Line)
+LOOSE = msgspec.json.Decoder(LooseLine)
 OUTLINE = msgspec.json.Decoder(Outline)
 
 
@@ -78,7 +102,29 @@ def decode_line(data: bytes) -> Line:
     try:
         return LINE.decode(data)
     except msgspec.ValidationError as error:
-        raise UnexpectedShape(f"a record of unexpected shape: {error}") from error
+        return decode_loosely(data, error)
+
+
+def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
+    """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses.
+    UnexpectedShape where that was not why it was refused."""
+    try:
+        line = LOOSE.decode(data)
+        read_values(line)
+        if line.message is not None:
+            read_values(line.message)
+            msgspec.convert(line.message.usage, dict[str, Any] | None)
+    except (msgspec.ValidationError, RecursionError):
+        raise UnexpectedShape(f"a record of unexpected shape: {refused}") from refused
+    return line
+
+
+def read_values(loose: msgspec.Struct) -> None:
+    """Read what was left as it is written; what is handed on as it is written stays."""
+    for name in loose.__struct_fields__:
+        value = getattr(loose, name)
+        if isinstance(value, msgspec.Raw) and name != "details":
+            setattr(loose, name, json.loads(bytes(value)))
 
 
 def decode_outline(data: bytes) -> Outline:

@@ -1,0 +1,53 @@
+"""Numbers beyond all bounds, which the fast parser refuses and the standard one reads: the file is read nonetheless."""
+
+import pytest
+from normalizing import read
+
+HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}'
+CALL = '{"type":"toolCall","id":"c","name":"f","arguments":{"n":1e400}}'
+USAGE = '{"input":7,"output":1e400,"cost":{"total":1e400}}'
+TEMPLATE = (
+    '{{"type":"message","id":{id},"parentId":null,"timestamp":{time},'
+    '"message":{{"role":"assistant","content":[{call}],"usage":{usage},"timestamp":{time},"errorMessage":{error}}}}}'
+)
+
+
+def session(**parts: str) -> bytes:
+    filled = {"id": '"a"', "time": "1770000000000", "call": CALL, "usage": "null", "error": "null"} | parts
+    result = '{"type":"message","message":{"role":"toolResult","toolCallId":"c","content":"ok","details":{"n":-1e999}}}'
+    return "\n".join([HEADER, TEMPLATE.format(**filled), result]).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"usage": USAGE},
+        {"id": "1e400"},
+        {"time": "1e400"},
+        {"error": '{"code":1e400}'},
+        {"usage": USAGE, "id": "-1e400"},
+    ],
+    ids=["usage", "id", "time", "error", "usage and id"],
+)
+def test_a_record_with_a_huge_number_is_read(parts: dict[str, str]) -> None:
+    one = read(session(**parts))
+    assert one.reason is None
+    assert one.session is not None
+    (step,) = one.session.steps
+    assert (step["arguments"], step["reflection_text"]) == ('{"n":1e400}', "ok")
+    assert step["result_details"] == '{"n":-1e999}'
+    assert (step["timestamp"] is None) == (parts.get("time") == "1e400")
+    assert one.session.run["input_tokens"] == (7 if "usage" in parts else None)
+
+
+@pytest.mark.parametrize(
+    "parts", [{"usage": "[1e400]"}, {"id": "1e400", "call": '{"type":5}'}, {"id": "1e400", "usage": "7"}]
+)
+def test_a_record_of_another_shape_is_still_refused(parts: dict[str, str]) -> None:
+    one = read(session(**parts))
+    assert (one.reason, one.line) == ("unexpected_shape", 2)
+
+
+def test_what_is_no_json_is_refused_with_its_line() -> None:
+    one = read(session(usage='{"input":NaN}'))
+    assert (one.reason, one.line) == ("broken_json", 2)
