@@ -83,7 +83,7 @@ def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
     for index in range(first, len(steps)):
         step = steps[index]
         if may_be_linked(step, rules):
-            found.append(step)
+            found.append({name: step[name] for name in (*LOOKED_AT, *TEXTS)})
         elif (
             index in (0, len(steps) - 1)
             or step["user_turn"] != steps[index - 1]["user_turn"]
