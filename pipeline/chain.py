@@ -1,14 +1,14 @@
 """One shard through the stages that it owes, one after the other: what an engine is given to map over shards."""
 
 import contextlib
-import gc
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
+from pipeline.collector import collector_off
 from pipeline.intake import SOURCES, Intake
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
@@ -164,16 +164,3 @@ def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl
 def engine_of(chain: Chain) -> contextlib.AbstractContextManager[Any]:
     """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
     return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")
-
-
-@contextlib.contextmanager
-def collector_off() -> Iterator[None]:
-    """No cyclic garbage collection while a shard is computed: rows are trees, freed without it, and walking over
-    them again and again costs a fifth of normalize."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.collector import collector_off
 from pipeline.errors import UnreadableInput
 from pipeline.lineage import collisions, entry_names, with_parents
 from pipeline.oracles.files import OracleFiles, oracle_files
@@ -119,6 +120,7 @@ class Intake:
         return {**{name: getattr(entry, name) for name in kept}, "content": content, "error": error}
 
 
+@collector_off()
 def take_in(
     data: DataFolder, raw: Raw, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
 ) -> Intake:
