@@ -21,6 +21,7 @@ from pipeline.sources.session import Source
 FORMATS: tuple[Source, ...] = (OpenClaw(), RunArtifact(), LlmBenchmark(), AecTrajectory(), AecConversation(), Atif())
 DECODER = json.JSONDecoder()
 QUICK = msgspec.json.Decoder()
+DEEPEST = 100  # brackets, in a first record that the fast parser is given
 HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is looked for
 WHOLE_JSON = 64 << 20  # bytes: a larger file is not tried as one JSON document
 
@@ -81,6 +82,8 @@ def read_first_of_long(head: bytes) -> FirstRecord | None:
 
 def decode(data: bytes) -> Any:
     """The JSON value at the beginning of the bytes, else null."""
+    if data.count(b"[") + data.count(b"{") > DEEPEST:  # the fast parser goes deeper than what writes JSON again can
+        return decode_anything(data)
     try:
         return QUICK.decode(data)
     except (ValueError, RecursionError):

@@ -60,6 +60,7 @@ def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(con
 
 @given(OBJECTS.map(text_of) | st.lists(FRAGMENTS, max_size=4).map(b"".join) | BYTES)
 @example(b'{"a":1e400,"b":NaN}')
+@example(b'{"timestamp":' + b"[" * 980 + b"]" * 980 + b"}")
 @example(b'{"a":123456789012345678901234567890,"a":0.1}')
 def test_the_fast_parser_and_the_patient_one_say_the_same_of_a_first_record(data: bytes) -> None:
     assert repr(decode(data)) == repr(decode_anything(data))
