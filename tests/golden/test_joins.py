@@ -225,7 +225,7 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
 
 
 def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="Use exclude or review"):
+    with pytest.raises(WrongUse, match="Use one of: exclude, review"):
         Corpus(tmp_path, {"none"}).bring(unmatched="guess")
 
 
