@@ -133,7 +133,7 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
         return fsspec.filesystem(scheme, **options)
     except ImportError as error:
         extra = "s3" if scheme in S3 else None
-        how = f"the extra `{extra}`: pip install 'openclawbench[{extra}]'" if extra else f"what it names: {error}"
+        how = f"the extra `{extra}`: pip install '.[{extra}]' in the checkout" if extra else f"what it names: {error}"
         raise MissingExtra(
             f"{scheme}:// cannot be read without a package that is not installed. Install {how}."
         ) from error

@@ -1,5 +1,6 @@
 """What a run over a share says of itself: how much of the corpus it is, and what waits for the others."""
 
+from shlex import quote
 from typing import Any
 
 from pipeline.console.terminal import safe
@@ -33,8 +34,10 @@ def line(done: Done, verb: str, data: DataFolder) -> str:
     if not names:
         return f"{said}."
     lacking = max(held.values(), default=0)
-    how_many = f"{lacking} shards are not there yet" if lacking else "they are now"
-    return (
-        f"{said}; {', '.join(names)} wait until all shards are there ({how_many}). Then one run without --shard does "
-        f"the rest: `openclawbench run --data {safe(str(data.root))}`"
+    what, does = ", ".join(names), "waits" if len(names) == 1 else "wait"
+    when = (
+        f"until all shards are there; {lacking} are not yet. Then one"
+        if lacking
+        else "for the last run: all shards are there. One"
     )
+    return f"{said}; {what} {does} {when} run without --shard does the rest: `openclawbench run --data {safe(quote(str(data.root)))}`"

@@ -139,6 +139,6 @@ def imported(alone: bool) -> Any:
         import ray  # hundreds of megabytes: only for who asks for it
     except ImportError as error:
         raise MissingExtra(
-            "--engine ray: Ray is not installed. Install the extra: pip install 'openclawbench[ray]'."
+            "--engine ray: Ray is not installed. Install the extra: pip install '.[ray]' in the checkout."
         ) from error
     return ray

@@ -13,10 +13,7 @@ from pipeline.errors import HubRefused, WrongUse
 
 KIND = "dataset"
 KEPT = ".gitattributes"  # the Hub's own file: which files are large
-NO_LIBRARY = (
-    "push: huggingface_hub is not installed. Install the extra `hub`: pip install 'openclawbench[hub]' "
-    "(or '.[hub]' in a checkout)."
-)
+NO_LIBRARY = "push: huggingface_hub is not installed. Install the extra `hub`: pip install '.[hub]' in the checkout."
 
 
 class Pushed(NamedTuple):

@@ -86,10 +86,10 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     first = call(*arguments(data, small.raw, "--shard", "0/2", verb="fuse"))
     assert first.status == 0, first.err
     said = " ".join(first.text.split())
-    assert "coverage wait until all shards are there (3 shards are not there yet)" in said
+    assert "coverage waits until all shards are there; 3 are not yet" in said
     assert f"openclawbench run --data {data}" in said
     second = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
-    assert "(they are now)" in second.text
+    assert "coverage waits for the last run: all shards are there" in " ".join(second.text.split())
     third = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
     assert "nothing was redone" in third.text
 
