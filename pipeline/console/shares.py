@@ -40,4 +40,5 @@ def line(done: Done, verb: str, data: DataFolder) -> str:
         if lacking
         else "for the last run: all shards are there. One"
     )
-    return f"{said}; {what} {does} {when} run without --shard does the rest: `openclawbench run --data {safe(quote(str(data.root)))}`"
+    command = f"openclawbench run --data {safe(quote(str(data.root)))}"
+    return f"{said}; {what} {does} {when} run without --shard does the rest: `{command}`"
