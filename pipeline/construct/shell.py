@@ -170,9 +170,10 @@ class Shell:
         if depth < DEEPEST:
             for wrapper in self.wrappers.get(name, ()):
                 inner = self.behind(wrapper, simple, depth)
+                if inner and not wrapper.also_itself:
+                    return inner
                 if inner:
-                    itself = self.table.by_rule(simple)._replace(command=self.shown(simple))
-                    return [itself, *inner] if wrapper.also_itself else inner
+                    return [self.table.by_rule(simple)._replace(command=self.shown(simple)), *inner]
         return [self.own_part(simple, name)._replace(command=self.shown(simple), may_exit=simple.may_exit)]
 
     def shown(self, simple: Simple) -> str:
