@@ -307,13 +307,16 @@ def show(
     id_: Annotated[str, typer.Argument(metavar="ID", help="Trajectory id.")],
     data: Data = DATA,
     full: Annotated[bool, typer.Option("--full", help="Whole texts.")] = False,
+    no_label: Annotated[
+        bool, typer.Option("--no-label", help="For a blind review: no label, evidence, flags, risk or outcome.")
+    ] = False,
     debug: Debug = False,
 ) -> None:
     """A trajectory to read: steps, descriptors, label, evidence marked."""
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
     found = current(folder, settings(folder))
-    show_(found, find(found, id_), output(), full)
+    show_(found, find(found, id_), output(), full, not no_label)
 
 
 @app.command()

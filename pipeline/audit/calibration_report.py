@@ -36,7 +36,7 @@ def calibration_audit(
             if (mine := [one for one in own if one.row == row_id])
         ]
         sections += [
-            summary(samples[name], found, number, measured),
+            summary(samples[name], found, sum(one.sample == name for one in reviews), number, measured),
             by_scope(found, number, measured),
             confusions(found, number),
             reviewers(own, found, number, measured),

@@ -126,4 +126,5 @@ CALIBRATION = Form(
     shown=shown,
     texts=lambda rules: rules.calibration,
     where=lambda drawn: f"{drawn.source_model}/{drawn.trajectory_id}",
+    settles="adjudication",
 )

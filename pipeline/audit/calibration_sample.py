@@ -19,6 +19,7 @@ from pipeline.release.parquet import shards_of
 from pipeline.release.render import MASTER_FILE, ROOT
 from pipeline.release.statistics.corpus import ACCEPTED, Corpus, read_corpus
 from pipeline.release.statistics.tables import PASSING
+from pipeline.store import DataFolder
 
 COLUMNS = (
     "source_model",
@@ -40,10 +41,11 @@ TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 
 
 def draw(
-    root: Path, wanted: int | None, seed: int, blind: bool, rules: AuditRules
+    root: Path, wanted: int | None, seed: int, blind: bool, rules: AuditRules, data: Path
 ) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
-    """The sample and its rows, by slice and key. `wanted`: null for the whole pool. The same release, number and seed
-    give the same rows. Raises WrongUse, UnreadableInput, NotFound."""
+    """The sample and its rows, by slice and key. `wanted`: null for the whole pool; `data`: the data folder that
+    `show` names where the release lies in none. The same release, number and seed give the same rows, but for the
+    folder in `show`. Raises WrongUse, UnreadableInput, NotFound."""
     corpus = read_corpus(root)
     pool = by_slice(corpus.pool)
     if not corpus.pool.height:
@@ -52,11 +54,12 @@ def draw(
     numbers = allocate(pool, asked, asked)  # of each slice as many as of any other, while the pool has them
     keys = corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
     chosen = in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
-    blank = rows_of(root, chosen)
+    blank = rows_of(root, chosen, blind)
     drawn_from = {"seed": seed, "blind": blind, "rows": blank}
     sample = "c-" + sha256_text(canonical_json(drawn_from))[:8]
     same = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
-    drawn = [CalibrationSampleRow.model_validate(row | same) for row in blank]
+    where = f" --data {shlex.quote(str(home(root, data).resolve()))}"  # no part of the sample's id
+    drawn = [CalibrationSampleRow.model_validate(row | same | {"show": row["show"] + where}) for row in blank]
     found = CalibrationSample(
         sample=sample,
         seed=seed,
@@ -92,7 +95,13 @@ def digest(root: Path) -> str:
         raise UnreadableInput(f"{root}/CHECKSUMS.sha256: cannot be read: {error.strerror}. Copy it anew.") from error
 
 
-def rows_of(root: Path, chosen: list[Key]) -> list[dict[str, Any]]:
+def home(root: Path, data: Path) -> Path:
+    """The data folder that can show a release's trajectories: the one that the release lies in, else `data`."""
+    own = DataFolder(root.resolve().parent)
+    return own.root if own.release == root.resolve() and (own.root / "work").is_dir() else data
+
+
+def rows_of(root: Path, chosen: list[Key], blind: bool) -> list[dict[str, Any]]:
     """Rows of CalibrationSampleRow without sample, blind and guide, in the order of the keys."""
     names = [name for _, name in chosen]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
@@ -104,10 +113,10 @@ def rows_of(root: Path, chosen: list[Key]) -> list[dict[str, Any]]:
         for path in files
     ]
     records = {(row["source_model"], row["trajectory_id"]): row for part in parts for row in part.iter_rows(named=True)}
-    return [sample_row(records[key]) for key in chosen]
+    return [sample_row(records[key], blind) for key in chosen]
 
 
-def sample_row(record: dict[str, Any]) -> dict[str, Any]:
+def sample_row(record: dict[str, Any], blind: bool) -> dict[str, Any]:
     """A released record as a row."""
     model, name = record["source_model"], record["trajectory_id"]
     stages = {stage: answer or {} for stage, answer in record["stages"].items()}
@@ -119,7 +128,7 @@ def sample_row(record: dict[str, Any]) -> dict[str, Any]:
         "num_steps": record["num_steps"],
         "user_turns": "\n".join(f"[{turn['user_turn']}] {turn['text']}" for turn in record["user_turns"]),
         "trajectory": "\n".join(map(step_text, record["steps"])),
-        "show": f"openclawbench show {shlex.quote(f'{model}/{name}')}",
+        "show": f"openclawbench show {'--no-label ' if blind else ''}{shlex.quote(f'{model}/{name}')}",
         "slice_label": record["slice_label"],
         "quality_tier": record["quality_tier"],
         "silver_anomaly_label": record["is_anomalous"],

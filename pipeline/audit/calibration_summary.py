@@ -11,10 +11,12 @@ from pipeline.reports.section import Row, Section
 from pipeline.reports.settings import AgreementRules
 
 
-def summary(sample: CalibrationSample, verdicts: list[Verdict], number: int, rules: AgreementRules) -> Section:
-    """T36 of one sample."""
+def summary(
+    sample: CalibrationSample, verdicts: list[Verdict], records: int, number: int, rules: AgreementRules
+) -> Section:
+    """T36 of one sample; `records`: its review records, replaced ones among them."""
     known, chance = resolved(verdicts), kappa_of(verdicts, rules)
-    rows = [row | interval(row, rules) for row in (*drawn_from(sample), *quantities(sample, verdicts, known))]
+    rows = [row | interval(row, rules) for row in (*drawn_from(sample), *quantities(sample, verdicts, known, records))]
     whole = {row["quantity"]: row for row in rows}
     return Section(
         name=f"calibration_{number}",
@@ -39,6 +41,7 @@ def summary(sample: CalibrationSample, verdicts: list[Verdict], number: int, rul
             "kappa_low": chance.low,
             "kappa_high": chance.high,
             "corpus_agreement_share": weighted(sample, verdicts),
+            "corpus_agreement_leaves_out": ", ".join(left_out(sample, verdicts)) or None,
             "over_flags": whole["silver over-flags"]["count"],
             "misses": whole["silver misses"]["count"],
         },
@@ -52,6 +55,8 @@ def summary(sample: CalibrationSample, verdicts: list[Verdict], number: int, rul
             "corpus_agreement_share": "Agreement with each slice weighted by the accepted passing trajectories of the "
             "release in it: the sample is balanced over slices and the corpus is not. Slices without a settled verdict "
             "are left out.",
+            "corpus_agreement_leaves_out": "Slices of the release without a settled verdict, each with its accepted "
+            "passing trajectories: the weighted share says nothing of them.",
             "over_flags": "Silver says anomalous, people say normal.",
             "misses": "Silver says normal, people say anomalous.",
         },
@@ -70,7 +75,7 @@ def drawn_from(sample: CalibrationSample) -> list[Row]:
     ]
 
 
-def quantities(sample: CalibrationSample, verdicts: list[Verdict], known: list[Verdict]) -> list[Row]:
+def quantities(sample: CalibrationSample, verdicts: list[Verdict], known: list[Verdict], records: int) -> list[Row]:
     """The rows of T36 about the verdicts, without intervals."""
     both = [one for one in known if one.label and one.silver]
     named, placed = [one for one in both if one.said["human_subtype"]], [one for one in both if one.onset_known]
@@ -79,8 +84,11 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], known: list[V
     misses = sum(bool(one.label) and not one.silver for one in known)
     return [
         quantity("audited records", len(verdicts), drawn, "with a review record; of the others nothing is said"),
+        quantity("replaced verdicts", records - sum(len(one.reviews) for one in verdicts), records,
+                 "review records in whose place a later one of the same reviewer stands"),
         quantity("reviewed blind", sum(one.row.blind for one in verdicts), len(verdicts), "without the silver label"),
-        quantity("unresolved", len(verdicts) - len(known), len(verdicts), "nobody is sure, or nobody settled it"),
+        quantity("human-verdict unresolved", len(verdicts) - len(known), len(verdicts),
+                 "nobody is sure, or nobody settled it"),
         quantity("human-verdict anomalous", sum(bool(one.label) for one in known), len(known), "people say anomalous"),
         quantity("human-verdict non-anomalous", sum(not one.label for one in known), len(known), "people say normal"),
         quantity("silver-human binary agreement", agreed(known), len(known), "the same label"),
@@ -94,7 +102,14 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], known: list[V
 
 
 OF_SLICE = "sample, "
-CHOSEN = {"calibration pool", "oracle-fail records in the pool", "sample", "audited records", "reviewed blind"}
+CHOSEN = {
+    "calibration pool",
+    "oracle-fail records in the pool",
+    "sample",
+    "audited records",
+    "replaced verdicts",
+    "reviewed blind",
+}
 STATUSES = {
     "agreement": "agreement_status: same label, and subtype and onset where people named them",
     "minor_correction": "agreement_status: another subtype or onset",
@@ -125,6 +140,17 @@ def weighted(sample: CalibrationSample, verdicts: list[Verdict]) -> float | None
             total += population
             right += population * agreed(own) / len(own)
     return round(right / total, 6) if total else None
+
+
+def left_out(sample: CalibrationSample, verdicts: list[Verdict]) -> list[str]:
+    """Slices of the release of which the weighted agreement says nothing, with their trajectories."""
+    seen = {one.row.slice_label for one in resolved(verdicts)}
+    return [f"{name} ({number})" for name, number in sample.population.items() if number and name not in seen]
+
+
+def without_pool(sample: CalibrationSample) -> list[str]:
+    """Slices that the release has trajectories in and its calibration pool none."""
+    return [name for name, number in sample.population.items() if number and not sample.pool[name]]
 
 
 def resolved(verdicts: Sequence[Verdict]) -> list[Verdict]:

@@ -5,7 +5,7 @@ written from them.
 """
 
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,13 @@ from pipeline.records.base import Record
 from pipeline.store import DataFolder
 
 Kind = TypeVar("Kind", bound=Record)
+
+
+class Added(NamedTuple):
+    """What came of adding review records."""
+
+    records: int
+    replaced: int  # of these, those that take the place of an earlier one of the same reviewer on the same row
 
 
 def line(record: Record) -> bytes:
@@ -66,14 +73,20 @@ def reviews(data: DataFolder, form: Form[Row, Review]) -> list[Review]:
     return records(path, form.review) if path.exists() else []
 
 
-def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> int:
+def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> Added:
     """Add the records that say something new; returns how many. The same verdict of the same reviewer, given at the
     same time, is not added twice; a later one is, and what stood before stays."""
-    said = {spoken(one) for one in reviews(data, form)}
+    before = reviews(data, form)
+    said, who = {spoken(one) for one in before}, {whose(one) for one in before}
     fresh = [one for one in new if spoken(one) not in said]
     if fresh:
         data.append_review(form.file, map(line, fresh))
-    return len(fresh)
+    return Added(len(fresh), sum(whose(one) in who for one in fresh))
+
+
+def whose(review: Record) -> str:
+    """The row, the reviewer, and whether it settles: of records with the same, the last counts."""
+    return canonical_json(review.model_dump(include={"sample", "row", "reviewer", "adjudication"}))
 
 
 def spoken(review: Record) -> str:

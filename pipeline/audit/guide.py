@@ -10,6 +10,7 @@ BLIND = (
     "The sheet does not show the silver label. Please do not look it up before you have decided: a verdict is worth "
     "most where it was reached without it. (`samples/` holds it, for the program.)"
 )
+HIDDEN = ", and hides label, flags, risk and outcome as long as `--no-label` stands in it"
 SEEN = "The sheet shows the silver label; a verdict reached beside it is recorded and reported as such."
 
 
@@ -20,6 +21,7 @@ def guide(sample: CalibrationSample, rules: AuditRules) -> bytes:
         sample=sample.sample,
         number=sum(sample.drawn.values()),
         blind=BLIND if sample.blind else SEEN,
+        hidden=HIDDEN if sample.blind else "",
         anomalous=words.anomalous[0],
         normal=words.normal[0],
         unresolved=words.unresolved[0],

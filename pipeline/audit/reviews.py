@@ -33,6 +33,21 @@ class Fault:
     line: int | None  # null: the row is not in the file
     reason: str
     message: str
+    row: str  # its id, as the sheet says it
+    spreadsheet_row: int | None  # null: the sheet is JSONL, or the row is not in the file
+
+    @property
+    def named(self) -> str:
+        """The row as a reviewer finds it in the sheet; empty where it is not in there."""
+        if self.line is None:
+            return ""
+        place = "" if self.spreadsheet_row is None else f", spreadsheet row {self.spreadsheet_row}"
+        return f" (row {self.row or 'without an id'}{place})"
+
+
+def fault(row: Filled, reason: str, message: str) -> Fault:
+    """A fault of a row that is in the sheet."""
+    return Fault(row.line, reason, message, written(row, "row"), row.spreadsheet_row)
 
 
 Answers = dict[str, str]  # name of an answer -> what is written, line ends evened out, blanks at the ends left out
@@ -55,6 +70,7 @@ class Form(Generic[Row, Review]):
     shown: Callable[[Row], Record]  # a row as the sheet shows it: nothing that a reviewer must not see
     texts: Callable[[AuditRules], ShownTexts]
     where: Callable[[Row], str]  # a row in words
+    settles: str | None = None  # the answer whose yes says that a row settles another review; null: it has none
 
 
 @dataclass
@@ -90,11 +106,11 @@ def check(
     for row, place in zip(rows, places, strict=True):
         sample_id, row_id = place
         if sample_id not in samples:
-            fault = Fault(row.line, "unknown_sample", f"no sample {sample_id!r} was drawn in this data folder")
+            wrong = fault(row, "unknown_sample", f"no sample {sample_id!r} was drawn in this data folder")
         elif row_id not in samples[sample_id]:
-            fault = Fault(row.line, "unknown_row", f"sample {sample_id} has no row {row_id!r}")
+            wrong = fault(row, "unknown_row", f"sample {sample_id} has no row {row_id!r}")
         elif repeated[place] > 1:
-            fault = Fault(row.line, "duplicate_row", f"row {row_id} is in the sheet {repeated[place]} times")
+            wrong = fault(row, "duplicate_row", f"row {row_id} is in the sheet {repeated[place]} times")
         else:
             found = checker.review(row, samples[sample_id][row_id])
             if isinstance(found, Fault):
@@ -104,14 +120,25 @@ def check(
             else:
                 done.reviews.append(found)
             continue
-        done.faults.append(fault)
+        done.faults.append(wrong)
+    if settles_only(form, rows, rules):
+        return done
     for sample_id in dict.fromkeys(one for one, _ in places if one in samples):
         for row_id, drawn in samples[sample_id].items():
             if (sample_id, row_id) not in repeated:
-                done.faults.append(
-                    Fault(None, "missing_row", f"row {row_id} ({form.where(drawn)}) is not in the sheet")
-                )
+                message = f"row {row_id} ({form.where(drawn)}) is not in the sheet"
+                done.faults.append(Fault(None, "missing_row", message, row_id, None))
     return done
+
+
+def settles_only(form: Form[Row, Review], rows: Sequence[Filled], rules: AuditRules) -> bool:
+    """True where every filled row settles another review: such a sheet need not hold the rows that nobody disputes."""
+    names = [name for name in form.answers if name not in SIGNATURE]
+    answered = [row for row in rows if any(written(row, name) for name in names)]
+    column = form.settles
+    if column is None or not answered:
+        return False
+    return all(written(row, column).lower() in rules.answers.supported for row in answered)
 
 
 class Checker(Generic[Row, Review]):
@@ -126,21 +153,21 @@ class Checker(Generic[Row, Review]):
         if edited := self.edited(row, self.form.shown(drawn)):
             first, last = self.form.answers[0], self.form.answers[-1]
             message = f"{', '.join(edited)} is not what was sampled; only {first} … {last} may be filled in"
-            return Fault(row.line, "edited_evidence", message)
+            return fault(row, "edited_evidence", message)
         answers = {name: written(row, name) for name in self.form.answers}
         found = self.form.read(answers, drawn, self.rules)
         if found is None:
             return None
         if isinstance(found, Wrong):
-            return Fault(row.line, found.reason, found.message)
+            return fault(row, found.reason, found.message)
         who = answers["reviewer"] or self.signed.reviewer or ""
         when = answers["reviewed_at"] or self.signed.reviewed_at or ""
         if not who:
             message = "says not who reviewed; fill in reviewer, or name one with --reviewer"
-            return Fault(row.line, "no_reviewer", message)
+            return fault(row, "no_reviewer", message)
         if not is_date(when):
             message = f"reviewed_at is {when!r}; write it as 2026-11-21, or give --reviewed-at"
-            return Fault(row.line, "no_date", message)
+            return fault(row, "no_date", message)
         same = {
             name: getattr(drawn, name) for name in self.form.review.model_fields if name in self.form.row.model_fields
         }

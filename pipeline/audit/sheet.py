@@ -24,6 +24,7 @@ class Filled:
     line: int  # at which it begins
     values: dict[str, Any]
     is_text: bool  # a CSV cell: guarded, and null is empty
+    spreadsheet_row: int | None = None  # as a spreadsheet numbers it, the header being 1; null in JSONL
 
 
 def as_csv(rows: Sequence[Record], answers: Sequence[str], cells: Cells) -> bytes:
@@ -88,10 +89,10 @@ def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
         if missing := [name for name in needed if name not in names]:
             raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep every column of the sheet.")
         line = reader.line_num + 1
-        for cells in reader:
+        for number, cells in enumerate(reader, start=2):
             if any(cell.strip() for cell in cells):
                 padded = [*cells, *[""] * (len(names) - len(cells))]
-                yield Filled(line, dict(zip(names, padded, strict=False)), True)
+                yield Filled(line, dict(zip(names, padded, strict=False)), True, number)
             line = reader.line_num + 1
     except csv.Error as error:
         raise UnreadableInput(f"{path}:{reader.line_num}: is no CSV: {error}. Save the sheet as CSV again.") from error

@@ -74,7 +74,8 @@ def sample_events(
     console.print(table(f"Sample {sample.sample}", ["category", "drawn", "in the corpus"], counts))
     console.print(f"\n{len(rows)} steps to review: {' or '.join(safe(str(path)) for path in sheets)}")
     console.print(
-        "Fill in is_supported (yes, no), error_type where it is no, and import one of them: audit import FILE"
+        "Fill in is_supported (yes, no), error_type where it is no, and import one of them: "
+        "openclawbench audit import FILE"
     )
 
 
@@ -106,11 +107,12 @@ def import_(
         added = add_reviews(folder, form, done.reviews)
     for fault in done.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
-        errors().print(safe(f"{place}: {fault.reason}: {fault.message}"))
+        errors().print(safe(f"{place}: {fault.reason}: {fault.message}{fault.named}"))
     counts: dict[str, Any] = {
         "rows": done.rows,
-        "added": added,
-        "already_there": len(done.reviews) - added,
+        "added": added.records,
+        "replaced": added.replaced,
+        "already_there": len(done.reviews) - added.records,
         "not_reviewed": done.not_reviewed,
         "at_fault": len(done.faults),
     }

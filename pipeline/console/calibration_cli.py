@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 import pipeline.run
-from pipeline.console.terminal import output, safe, table
+from pipeline.console.terminal import errors, output, safe, table
 from pipeline.reports.counting import percent
 from pipeline.reports.section import Report
 from pipeline.store import DataFolder
@@ -35,15 +35,22 @@ def sample_calibration(
     """Draw trajectories of the calibration pool, and write a sheet (CSV and JSONL) to fill in, with its guide (T35)."""
     from pipeline.audit.calibration_reviews import CALIBRATION
     from pipeline.audit.calibration_sample import draw
+    from pipeline.audit.calibration_summary import without_pool
     from pipeline.audit.folder import save_sample
     from pipeline.audit.guide import guide
     from pipeline.audit.settings import AuditRules
 
     pipeline.run.DEBUG = debug
     folder, rules = DataFolder(data), AuditRules.load()
-    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules)
+    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data)
     with folder.locked():
         sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
+    for name in without_pool(sample):
+        number_there = sample.population[name]
+        errors().print(
+            f"warning: the calibration pool has no record of {name}, the release {number_there} accepted and passing: "
+            "nothing will be said of that slice."
+        )
     if json_out:
         print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
         return
@@ -54,7 +61,7 @@ def sample_calibration(
     hidden = "the silver label is hidden" if sample.blind else "the silver label is shown"
     csv, jsonl, how = (safe(str(path)) for path in sheets)
     console.print(f"\n{len(rows)} trajectories to review ({hidden}): {csv} or {jsonl}")
-    console.print(f"How: {how}. A second reviewer takes a copy. Then: audit import FILE")
+    console.print(f"How: {how}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
 
 
 def calibration_headline(found: Report, console: Console) -> None:
@@ -70,6 +77,9 @@ def calibration_headline(found: Report, console: Console) -> None:
         facts = section.facts
         low, high = facts["kappa_low"], facts["kappa_high"]
         chance = "has no value" if facts["kappa"] is None else f"{facts['kappa']:.3f} ({low:.3f} to {high:.3f})"
-        console.print(f"Cohen's kappa {chance}; weighted to the corpus: {percent(facts['corpus_agreement_share'])}\n")
+        left = facts["corpus_agreement_leaves_out"]
+        without = f", which leaves out {left}" if left else ""
+        share = percent(facts["corpus_agreement_share"])
+        console.print(f"Cohen's kappa {chance}; weighted to the corpus: {share}{without}\n")
     if found.notice:
         console.print(found.notice)

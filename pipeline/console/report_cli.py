@@ -134,12 +134,14 @@ def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> No
 
 def leave(folder: DataFolder, report: Report) -> str:
     """Write a report's files; returns a line that says where. Raises BusyDataFolder while a run is writing."""
-    from pipeline.reports.write import as_files
+    from pipeline.reports.write import PICTURES, as_files
 
     files = as_files(report)
     with folder.locked():
         where = folder.write_report(report.name, files)
-    pictures = f", and {len(files) - 2} pictures" if len(files) > 2 else ""
+    drawn = (len(files) - 2) // len(PICTURES)  # each as a file of every kind
+    kinds = " and ".join(kind.upper() for kind in PICTURES)
+    pictures = f", and {drawn} picture{'s' if drawn > 1 else ''} ({kinds})" if drawn else ""
     return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 

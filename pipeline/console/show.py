@@ -24,13 +24,13 @@ MARKS = ("truncated", "order_ambiguous", "several_sessions", "divergent", "head_
 LIMIT, LINES = 1200, 30  # characters and lines of a field that are shown; --full shows all
 
 
-def show(run: Run, key: Key, console: Console, full: bool) -> None:
-    """Print one trajectory."""
+def show(run: Run, key: Key, console: Console, full: bool, labelled: bool = True) -> None:
+    """Print one trajectory; without `labelled` nothing that says or hints at how it was judged."""
     trajectory = rows_for(run, Trajectory, key)[0]
     trajectory["trace_summary"] = rows_for(run, TraceSummaryRow, key)[0]["trace_summary"]
     evidence = rows_for(run, Evidence, key)[0]
-    annotation = rows_for(run, Annotation, key)[0] if has_for(run, Annotation, key) else None
-    heading(console, trajectory, rows_for(run, Fused, key)[0], rows_for(run, Risk, key)[0])
+    annotation = rows_for(run, Annotation, key)[0] if labelled and has_for(run, Annotation, key) else None
+    heading(console, trajectory, rows_for(run, Fused, key)[0], rows_for(run, Risk, key)[0], labelled)
     cited = annotation["evidence_steps"] if annotation else []
     turns = {turn["user_turn"]: turn for turn in evidence["user_turns"]}
     shown: set[int] = set()
@@ -38,31 +38,37 @@ def show(run: Run, key: Key, console: Console, full: bool) -> None:
         for number in sorted(n for n in turns if n <= (step["user_turn"] or 0) and n not in shown):
             shown.add(number)
             user(console, turns[number], cited, full)
-        one_step(console, step, cited, annotation, full)
+        one_step(console, step if labelled else step | {"auto_flags": []}, cited, annotation, full)
     for number in sorted(turns.keys() - shown):
         user(console, turns[number], cited, full)
+    if not labelled:
+        return
     if annotation is None:
         console.print("\nnot annotated yet: run `openclawbench annotate`")
     else:
         label(console, annotation)
 
 
-def heading(console: Console, trajectory: dict[str, Any], fused: dict[str, Any], risk: dict[str, Any]) -> None:
-    """Who, what, how it ended."""
+def heading(
+    console: Console, trajectory: dict[str, Any], fused: dict[str, Any], risk: dict[str, Any], labelled: bool
+) -> None:
+    """Who, what, how it ended; outcome and risk, which hint at a label, only with `labelled`."""
     summary = trajectory["trace_summary"]
     console.print(Text(safe(f"{trajectory['source_model']}/{trajectory['trajectory_id']}"), style="bold"))
     marks = [name for name in MARKS if trajectory[name]]
     models = ", ".join(trajectory["models"]) or "none"
-    outcome = fused["oracle_outcome"] or "no outcome"
+    outcome = f", oracle: {fused['oracle_outcome'] or 'no outcome'}" if labelled else ""
     slice_label = risk["slice_label"] or "no slice"
     noise = f"{summary['tool_errors']} tool errors, {summary['provider_errors']} provider errors"
     behaviour = f"{summary['behaviour']} (rule {summary['behaviour_rule']})"
     rows = {
         "source": f"{trajectory['source_file']} ({trajectory['source_format']}), models: {models}",
-        "task": f"{fused['task_id'] or 'unknown'}, subset {fused['subset'] or 'unknown'}, oracle: {outcome}",
+        "task": f"{fused['task_id'] or 'unknown'}, subset {fused['subset'] or 'unknown'}{outcome}",
         "risk": f"{risk['risk_score']:.2f} {risk['risk_bucket']}, {slice_label} (priors, no labels)",
         "trace": f"{trajectory['num_steps']} steps, {noise}, behaviour: {behaviour}",
     }
+    if not labelled:
+        del rows["risk"]
     if marks:
         rows["marks"] = ", ".join(marks)
     for name, value in rows.items():

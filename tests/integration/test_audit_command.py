@@ -3,9 +3,11 @@
 import csv
 import io
 import json
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from child import Ran, call, files, table
@@ -14,6 +16,8 @@ pytestmark = pytest.mark.slow
 
 SAMPLE = ("audit", "sample-events", "--n", "20")
 SIGNED = ("--reviewer", "ann", "--reviewed-at", "2026-11-21")
+TOLD = "scripted-a/2026.6.11-error-escalation"
+TELLING = ("  label ", "  tier ", "  severity ", "  spans ", "  why ", "  risk ", "oracle: ", "┃ step", "◀", "»")
 
 
 @pytest.fixture
@@ -156,12 +160,55 @@ def test_a_calibration_sample_is_the_same_for_a_seed_and_from_any_copy(audited: 
     shutil.copytree(audited / "release", copy)
     again = draw(tmp_path / "other", "--release", str(copy), "--n", "3")
     assert [path.name for path in again.values()] == [path.name for path in sheets.values()]
-    assert again[".csv"].read_bytes() == sheets[".csv"].read_bytes()
+    theirs, own = ([one | {"show": None} for one in rows_of(part[".jsonl"])] for part in (again, sheets))
+    assert theirs == own
     shown = draw(audited, "--show-silver")[".jsonl"]
-    labels = [json.loads(line)["silver_anomaly_label"] for line in shown.read_bytes().splitlines()]
+    labels = [one["silver_anomaly_label"] for one in rows_of(shown)]
+    assert all("--no-label" not in one["show"] for one in rows_of(shown))
     assert labels
     assert set(labels) <= {True, False}
     assert "calibration sample" in sheets[".md"].read_text()
+
+
+def rows_of(sheet: Path) -> list[dict[str, Any]]:
+    """The rows of a JSONL sheet."""
+    return [json.loads(line) for line in sheet.read_bytes().splitlines()]
+
+
+def test_the_command_of_a_blind_sheet_prints_the_steps_and_no_label(example: Ran, tmp_path: Path) -> None:
+    data = tmp_path / "it's data"
+    shutil.copytree(example.data, data)
+    first = call("show", TOLD, "--data", data)
+    for word in TELLING:
+        assert word in first.text, word
+    for folder, release in ((data, ()), (tmp_path / "other", ("--release", str(data / "release")))):
+        shows = [shlex.split(one["show"]) for one in rows_of(draw(folder, *release)[".jsonl"])]
+        assert all(words[:3] == ["openclawbench", "show", "--no-label"] for words in shows)
+        assert {words[-1] for words in shows} == {str(data.resolve())}
+        ended = call(*shows[0][1:])
+        assert ended.status == 0, ended.err
+        assert "step 1" in ended.text
+    hidden = call("show", "--no-label", TOLD, "--data", data)
+    assert "step 1" in hidden.text
+    for word in TELLING:
+        assert word not in hidden.text, word
+
+
+def test_a_slice_that_the_pool_lacks_is_warned_of_and_a_replaced_verdict_counted(audited: Path) -> None:
+    ended = call("audit", "sample-calibration", "--data", audited, "--json")
+    lacking = [name for name, number in ended.json["population"].items() if number and not ended.json["pool"][name]]
+    assert ended.err.count("the calibration pool has no record of") == len(lacking)
+    assert all(f"no record of {name}, the release" in ended.err for name in lacking)
+    text = call("audit", "sample-calibration", "--data", audited).text
+    assert "openclawbench audit import FILE" in " ".join(text.split())
+    sheet = draw(audited)[".csv"]
+    for word, replaced in (("normal", 0), ("anomalous", 1)):
+        filled = fill(sheet, lambda number, row, word=word: row.update(human_anomaly_label="" if number else word))
+        taken = call("audit", "import", filled, *SIGNED, "--data", audited)
+        assert f"added: 1, replaced: {replaced}" in taken.text
+    report = call("audit", "report", "--data", audited)
+    assert "which leaves out" in " ".join(report.text.split())
+    assert "2 pictures (PNG and SVG)" in " ".join(report.text.split())
 
 
 def test_both_audits_stand_beside_each_other(audited: Path) -> None:

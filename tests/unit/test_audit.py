@@ -257,6 +257,10 @@ def test_a_fault_names_the_line_at_which_its_row_begins(tmp_path: Path) -> None:
     assert fault.line is not None
     assert fault.line > 4  # some of the cells before it hold several lines
     assert wrong.decode().split("\n")[fault.line - 1].startswith("?,")
+    assert fault.spreadsheet_row == 4  # the header is row 1
+    assert fault.named == f" (row {rows[2].row}, spreadsheet row 4)"
+    lines = as_jsonl(rows, ANSWERS).replace(b'"is_supported": null', b'"is_supported": "?"')
+    assert taken(lines, rows, tmp_path).faults[1].named == f" (row {rows[1].row})"
 
 
 def test_rows_twice_in_a_sheet_count_neither_time(tmp_path: Path) -> None:
@@ -297,10 +301,10 @@ def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tm
     assert save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)[0] == sheet
     assert drawn_rows(data, EVENTS) == {rows[0].sample: {row.row: row for row in rows}}
     first = taken(filled(sheet.read_bytes(), say_yes), rows, tmp_path).reviews
-    assert add_reviews(data, EVENTS, first[:3]) == 3
+    assert add_reviews(data, EVENTS, first[:3]) == (3, 0)
     before = data.review_file("event_reviews.jsonl").read_bytes()
-    assert add_reviews(data, EVENTS, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == 1
-    assert add_reviews(data, EVENTS, first) == 0
+    assert add_reviews(data, EVENTS, [one.model_copy(update={"sheet_sha256": "other"}) for one in first]) == (1, 0)
+    assert add_reviews(data, EVENTS, first) == (0, 0)
     assert data.review_file("event_reviews.jsonl").read_bytes().startswith(before)
     assert reviews(data, EVENTS) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
     sheet.write_bytes(filled(sheet.read_bytes(), say_yes))

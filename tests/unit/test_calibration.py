@@ -13,6 +13,7 @@ import pytest
 from pipeline.audit.attribution import errors
 from pipeline.audit.calibration_report import calibration_audit
 from pipeline.audit.calibration_reviews import ANSWERS, CALIBRATION
+from pipeline.audit.calibration_summary import without_pool
 from pipeline.audit.cells import Cells
 from pipeline.audit.folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
 from pipeline.audit.forms import form_of
@@ -240,7 +241,66 @@ def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
     first = said(rows, tmp_path, {"human_anomaly_label": "yes"})
     second = said(rows, tmp_path, {"human_anomaly_label": "no"})
     assert last_words([*first, *second]) == second
-    assert audit(rows, [*first, *second])["calibration"].facts["misses"] == 0
+    found = audit(rows, [*first, *second])["calibration"]
+    assert found.facts["misses"] == 0
+    replaced = by(found)["replaced verdicts"]
+    assert (replaced["count"], replaced["of"], replaced["low_share"]) == (1, 2, None)
+    assert by(audit(rows, second)["calibration"])["replaced verdicts"]["count"] == 0
+
+
+def test_a_later_verdict_of_the_same_reviewer_is_counted_as_replacing(tmp_path: Path) -> None:
+    data, rows = DataFolder(tmp_path), [row(0), row(1)]
+    yes, no = {"human_anomaly_label": "yes"}, {"human_anomaly_label": "no"}
+    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, yes)) == (2, 0)
+    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, yes, no)) == (1, 1)
+    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no, by="bob")) == (1, 0)
+    assert add_reviews(data, CALIBRATION, said(rows, tmp_path, no | {"adjudication": "yes"})) == (1, 0)
+
+
+def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: Path) -> None:
+    rows = [row(number) for number in range(4)]
+    settling = {"human_anomaly_label": "no", "adjudication": "Yes"}
+
+    def disputed(*answers: dict[str, str]) -> Checked[CalibrationReview]:
+        part = sheet(rows[: len(answers)])
+        return taken(filled(part, lambda one, n: one.update(answers[n])), rows, tmp_path)
+
+    found = disputed(settling, settling)
+    assert ([one.row for one in found.reviews], found.faults) == (["r0", "r1"], [])
+    assert disputed(settling, {}).faults == []
+    assert {one.reason for one in disputed(settling, settling | {"human_anomaly_label": "x"}).faults} == {
+        "wrong_verdict"
+    }
+    for others in ({"human_anomaly_label": "no"}, settling | {"adjudication": "no"}):
+        assert [one.reason for one in disputed(settling, others).faults] == ["missing_row", "missing_row"]
+    assert [one.reason for one in disputed({}, {}).faults] == ["missing_row", "missing_row"]
+
+
+def test_no_two_rows_of_the_table_have_one_name(tmp_path: Path) -> None:
+    names = [one["quantity"] for one in audit([row(0)], said([row(0)], tmp_path, ANOMALOUS))["calibration"].rows]
+    assert len(names) == len(set(names))
+
+
+def test_slices_that_nothing_is_said_of_are_named(tmp_path: Path) -> None:
+    rows = [row(0), row(1)]  # none of pass_high_risk
+    found = audit(rows, said(rows, tmp_path, {"human_anomaly_label": "no"}, {"human_anomaly_label": "unsure"}))
+    assert found["calibration"].facts["corpus_agreement_leaves_out"] == "pass_medium_risk (900), pass_high_risk (600)"
+    all_said = [row(number) for number in range(3)]
+    whole = audit(all_said, said(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
+    assert whole["calibration"].facts["corpus_agreement_leaves_out"] is None
+    assert without_pool(sample(rows)) == ["pass_high_risk"]
+    assert without_pool(sample(rows, population=dict.fromkeys(SLICES, 0))) == []
+
+
+def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_says_so(tmp_path: Path) -> None:
+    rows = [row(0, True)]
+    (one,) = said(rows, tmp_path, ANOMALOUS)
+    assert (one.human_subtype, one.human_onset, one.onset_reviewed) == (None, None, False)
+    table = by(audit(rows, [one])["calibration"])
+    assert (table["same subtype"]["of"], table["same onset"]["of"]) == (0, 0)
+    text = guide(sample(rows), RULES).decode()
+    assert "empty: you name none, and no subtype is compared" in text
+    assert "empty: not reviewed, and no onset is compared" in text
 
 
 def settled(silver: CalibrationSampleRow, folder: Path, **words: str) -> Verdict:
@@ -292,6 +352,8 @@ def test_the_guide_names_every_subtype_answer_and_word() -> None:
     for name in (*get_args(Subtype), *ANSWERS):
         assert f"`{name}`" in text
     assert "does not show the silver label" in text
+    assert "`--no-label`" in text
+    assert "`--no-label`" not in guide(sample([row(0)], blind=False), RULES).decode()
     assert "shows the silver label" in guide(sample([row(0)], blind=False), RULES).decode()
     assert "never change" in TEMPLATE
 
@@ -303,7 +365,7 @@ def test_records_and_samples_come_back_as_they_were_written(tmp_path: Path) -> N
     assert drawn_rows(data, CALIBRATION) == {"c-1": {one.row: one for one in rows}}
     assert drawn_samples(data, CALIBRATION, CalibrationSample) == {"c-1": sample(rows)}
     found = said(rows, tmp_path, {"human_anomaly_label": "no"})
-    assert (add_reviews(data, CALIBRATION, found), add_reviews(data, CALIBRATION, found)) == (1, 0)
+    assert (add_reviews(data, CALIBRATION, found), add_reviews(data, CALIBRATION, found)) == ((1, 0), (0, 0))
     assert reviews(data, CALIBRATION) == found
 
 
