@@ -25,7 +25,7 @@ from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
 from pipeline.console.push_cli import push
-from pipeline.console.releasing import Releasing, with_releasing
+from pipeline.console.releasing import Releasing, left_in, with_releasing
 from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
@@ -88,6 +88,8 @@ def carry_out(
         print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
     else:
         print_done(verb, done, folder)
+    if done.released is not None:
+        report.say(errors(), left_in(folder))
     none = not done.sessions and chosen.shard is None
     if done.quarantined > chosen.quarantine_limit or done.faults or none:
         raise typer.Exit(NEEDS_A_PERSON)
@@ -108,6 +110,7 @@ def as_data(verb: str, done: Done, folder: DataFolder) -> dict[str, Any]:
         found |= shares.as_data(done)
     elif verb == "release" and done.tables is not None:
         found["release"] = str(folder.release)
+        found["left_in"] = left_in(folder)
         found["summary"] = report.headline(done.tables[SummaryCount].collect())
     return found
 

@@ -6,11 +6,14 @@ from typing import Any
 
 from pipeline.console.options import with_options
 from pipeline.console.settings import Settings
+from pipeline.release.privacy.policy import REPORT
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.settings import PublishRules
+from pipeline.store import DataFolder, read_json
 
 Releasing = dict[str, Any]  # setting -> value, null where no flag was given
 RELEASING = ("release", "run")
+PLACES = {"text": "released text", "paths": "paths of inputs (datapackage.json)"}
 HELP = {
     "on_keys": "Released text that looks like a key: block (the default), redact or report.",
     "on_personal": "E-mail addresses and telephone numbers in released text: report (the default), redact or block.",
@@ -23,6 +26,20 @@ def with_releasing(verb: str) -> Callable[[Callable[..., None]], Callable[..., N
     `releasing` as {setting: value or null}."""
     texts = HELP if verb in RELEASING else {}
     return with_options("releasing", {name: (str, text) for name, text in texts.items()})
+
+
+def left_in(data: DataFolder) -> list[str]:
+    """What the release that stands holds of keys, addresses and numbers, loud for keys; nothing where it holds none."""
+    rows = (read_json(data.manifest_file("publish")) or {}).get("left_in", [])
+    folder = data.report_folder(REPORT)
+    said = []
+    for where, named in PLACES.items():
+        for keys in (True, False):
+            kinds = [one for one in rows if one["where"] == where and (one["group"] == "key") == keys]
+            counts = ", ".join(f"{one['kind']} {one['finds']}" for one in kinds)
+            loud = "warning: keys are left in by --on-keys report: " if keys else ""
+            said += [f"{loud}in {named}: {counts} (finds in {folder})"] if counts else []
+    return said
 
 
 def in_place_of_rules(settings: Settings) -> dict[str, dict[str, Any]]:

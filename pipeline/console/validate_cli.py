@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.console.releasing import PLACES
 from pipeline.console.terminal import output, table
 from pipeline.release.validate.findings import Findings
 
@@ -30,7 +31,10 @@ def print_findings(findings: Findings) -> None:
     """What was looked at, and a table of what is wrong."""
     console = output()
     for row in findings.reported:
-        console.print(f"in released text: {row['kind']}: {row['finds']} finds in {row['records']} records")
+        loud = "warning: a key is left " if row["group"] == "key" else ""
+        console.print(
+            f"{loud}in {PLACES[row['where']]}: {row['kind']}: {row['finds']} finds in {row['records']} records"
+        )
     looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
         console.print(f"valid: {looked}")

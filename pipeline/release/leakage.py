@@ -36,7 +36,8 @@ def shares(rows: Rows) -> dict[str, float]:
 
 def memoriser(train: Rows, test: Rows) -> dict[str, float | None]:
     """F1 of anomalous for a predictor that knows nothing but the task: the majority label of the task's train records,
-    ties and tasks without one by the majority of train. Null where the test side holds no record."""
+    ties and tasks without one by the majority of train. Null where the test side holds no record, and where it holds
+    nothing to recall and nothing was predicted: F1 is not defined then."""
     votes: dict[str, Counter[bool]] = {}
     for row in train:
         votes.setdefault(row["task_digest"], Counter())[bool(row["is_anomalous"])] += 1
@@ -49,7 +50,7 @@ def memoriser(train: Rows, test: Rows) -> dict[str, float | None]:
     known = [row["task_digest"] in votes for row in test]
     said = [majority(votes.get(row["task_digest"]), overall) for row in test]
     return {
-        "f1": round(float(f1_score(truth, said, zero_division=0.0)), 6),
+        "f1": round(float(f1_score(truth, said)), 6) if any(truth) or any(said) else None,
         "share_known": round(sum(known) / len(known), 6),
     }
 

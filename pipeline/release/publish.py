@@ -11,6 +11,7 @@ import polars as pl
 from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
+from pipeline.records.datapackage import MadeFrom
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.release.card.described import TEXTS, described
@@ -18,7 +19,7 @@ from pipeline.release.files import compress_all
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.parquet import ParquetTables
-from pipeline.release.privacy.policy import REPORT, RULES_FILE, refuse_blocked, report
+from pipeline.release.privacy.policy import REPORT, RULES_FILE, left_in, refuse_blocked, report
 from pipeline.release.privacy.publishing import Row, Scanned
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.provenance import NAME as PACKAGE
@@ -51,7 +52,7 @@ def publish(run: Run, commands: list[str]) -> bool:
     former = read_json(manifest) or {}
     if former.get("key") == key and data.release.is_dir():
         return False
-    scanned = look(data, keys, privacy)
+    scanned = look(data, keys, privacy, made)
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     building = Building(data)
     models = write_lines(data, keys, building, rules, scanned)
@@ -81,16 +82,17 @@ def publish(run: Run, commands: list[str]) -> bool:
     sums = "".join(f"{digests[path]}  {path}\n" for path in sorted(digests))
     building.write("CHECKSUMS.sha256", sums.encode())
     building.publish()
-    write_json(manifest, {"stage": "publish", "key": key, "models": models, "files": sums.count("\n") + 1})
+    done = {"stage": "publish", "key": key, "models": models, "files": sums.count("\n") + 1}
+    write_json(manifest, done | {"left_in": left_in(scanned)})
     return True
 
 
-def look(data: DataFolder, keys: dict[type[Any], Keys], rules: PrivacyRules) -> Scanned:
+def look(data: DataFolder, keys: dict[type[Any], Keys], rules: PrivacyRules, made: MadeFrom) -> Scanned:
     """Scan every line that is to be released. Raises ReleaseBlocked; a report of the finds stands in either case."""
     scanned = Scanned(rules)
-    scanned.look(shards_of_lines(data, keys))
-    where = data.write_report(REPORT, report(scanned.scan, rules))
-    refuse_blocked(scanned.scan, rules, str(where))
+    scanned.look(shards_of_lines(data, keys), made.inputs)
+    where = data.write_report(REPORT, report(scanned))
+    refuse_blocked(scanned, str(where))
     return scanned
 
 

@@ -105,9 +105,50 @@ def test_addresses_are_redacted_where_that_is_asked(copy: list[str | Path]) -> N
     assert validate(release).ok
 
 
+NAMED_KEY = "AKIA" + "Q7ZL2M5XW3RT9KDP"
+
+
+def with_names(tmp_path: Path, *names: str) -> list[str | Path]:
+    """Arguments of a run over one session under these names, the first of which is a record of its own."""
+    raw = tmp_path / "raw" / "m"
+    raw.mkdir(parents=True)
+    for name in names:
+        shutil.copy(EXAMPLE / "raw" / "scripted-a" / "2026.2.1-unknown-tool.jsonl", raw / f"{name}.jsonl")
+    return ["--data", few_shards(tmp_path / "data"), "--raw", tmp_path / "raw"]
+
+
+@pytest.mark.parametrize("action", ["block", "redact"])
+def test_a_key_in_a_name_blocks_and_says_to_rename(tmp_path: Path, action: str) -> None:
+    where = with_names(tmp_path, f"{NAMED_KEY} jane@x.com")
+    ended = call("release", *where, "--on-keys", action)
+    assert ended.status == 1
+    assert "cannot be redacted: rename the file" in ended.err
+    assert NAMED_KEY not in ended.err + ended.text
+    assert "jane@x.com" not in ended.err
+    assert not held(tmp_path / "data" / "work" / "reports" / "privacy", NAMED_KEY)
+    assert not (tmp_path / "data" / "release").exists()
+
+
+def test_an_address_in_a_name_is_whole_and_reported(tmp_path: Path) -> None:
+    where = with_names(tmp_path, "jane@x.com")
+    ended = call("release", *where, "--on-keys", "redact", "--on-personal", "redact")
+    assert ended.status == 0, ended.err
+    assert "in released text: email " in ended.err
+    assert "in paths of inputs (datapackage.json): email 1" in ended.err
+    release = tmp_path / "data" / "release"
+    (row,) = records(release)
+    assert row["trajectory_id"].startswith("jane@x.com.")
+    assert {one["trajectory_id"] for one in row["stages"].values() if one} == {row["trajectory_id"]}
+    findings = validate(release)
+    assert findings.ok, findings.kept
+    assert {(one["where"], one["kind"]) for one in findings.reported} >= {("text", "email"), ("paths", "email")}
+
+
 def test_what_is_reported_is_released_and_said(copy: list[str | Path]) -> None:
     ended = call("release", *copy, "--on-keys", "report")
     assert ended.status == 0, ended.err
+    assert "warning: keys are left in by --on-keys report: in released text: github_token " in ended.err
+    assert "in released text: email " in call("release", *copy, "--on-keys", "report").err
     release = Path(copy[1]) / "release"
     said = call("validate", release)
     assert said.status == 0, said.text

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+import pytest
+
+from pipeline.release.card.card import leakage
 from pipeline.release.duplicates import Sides, near, near_in_each
 from pipeline.release.fingerprint import min_hash, shingles
 from pipeline.release.leakage import certificate, memoriser
@@ -54,6 +57,20 @@ def test_the_memoriser_knows_the_tasks_that_it_saw_and_nothing_else() -> None:
     assert memoriser(train, seen) == {"f1": 1.0, "share_known": 1.0}
     assert memoriser(train, [row("8", "t9", False)])["share_known"] == 0.0
     assert memoriser(train, []) == {"f1": None, "share_known": None}
+
+
+def test_an_f1_that_is_not_defined_is_null_and_not_zero() -> None:
+    train = [row("1", "t1", True), row("2", "t2", False), row("3", "t2", False)]
+    assert memoriser(train, [row("4", "t2", False)]) == {"f1": None, "share_known": 1.0}
+    assert memoriser(train, [row("5", "t1", False)])["f1"] == 0.0  # something was predicted
+    assert memoriser(train, [row("6", "t2", True)])["f1"] == 0.0  # something was to be recalled
+
+
+@pytest.mark.parametrize("anomalous", [True, False])
+def test_the_card_says_of_a_test_side_without_an_anomaly_that_it_scores_nothing(anomalous: bool) -> None:
+    said = leakage({"paper_cut": certificate([row("1", "t2", False)], [row("2", "t2", anomalous)], 0)})
+    assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in said) is not anomalous
+    assert said.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
 
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:

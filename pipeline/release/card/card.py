@@ -9,6 +9,7 @@ from pipeline.release.card.configs import DEFAULT, Config, rows
 from pipeline.release.card.facts import Facts
 from pipeline.release.card.features import feature_lines
 from pipeline.release.files import CODECS, form
+from pipeline.release.leakage import NORMAL
 from pipeline.release.second_pass import guide
 from pipeline.release.settings import PublishRules
 
@@ -20,6 +21,7 @@ FORMS = {  # ending of the JSONL files -> what the list of files says of it
         for one in CODECS
     },
 }
+CANNOT_SCORE = "holds no anomalous record: it cannot score a detector, and an F1 on it means nothing."
 LEAKS = ("shared_tasks", "test_records_of_shared_tasks", "near_duplicates")
 
 
@@ -122,7 +124,9 @@ def leakage(said: dict[str, Any]) -> str:
     for cut, one in said.items():
         f1 = one["memoriser"]["f1"]
         lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
-    return table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
+    shown = table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
+    empty = [code(cut) for cut, one in said.items() if not one["subtype_share"]["test"].keys() - {NORMAL}]
+    return "\n\n".join([shown, *(f"The test side of {cut} {CANNOT_SCORE}" for cut in empty)])
 
 
 def made_by(found: Facts) -> str:

@@ -1,25 +1,30 @@
 """What becomes of finds: a report of all of them, and no release where one of them must not be released."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pipeline.canonical import canonical_json
 from pipeline.errors import ReleaseBlocked
 from pipeline.release.labels import as_json
+from pipeline.release.privacy.publishing import Scanned
 from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.privacy.scan import TextFind, TextScan
+from pipeline.release.privacy.scan import TextFind
 
 REPORT = "privacy"  # folder below the reports
 RULES_FILE = "privacy.json"  # in a release: what was searched for, and what became of it
 NAMED = 5  # records that the sentence names, each with its first find
 
 
-def report(scan: TextScan, rules: PrivacyRules) -> dict[str, bytes]:
+def report(scanned: Scanned) -> dict[str, bytes]:
     """File name -> content: finds by kind with what becomes of them, and every find."""
+    rules = scanned.rules
     done: dict[str, Any] = {"key": rules.on_key, "email": rules.on_email, "phone": rules.on_phone}
-    table = [row | {"action": done.get(row["group"])} for row in scan.table()]
+    table = [row | {"action": done.get(row["group"])} for row in scanned.scan.table()]
+    kept = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
+    finds = (one.masked(scanned.detector)._asdict() for one in kept)
     return {
         "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
-        "finds.jsonl": b"".join(canonical_json(one._asdict()).encode() + b"\n" for one in sorted(scan.kept, key=order)),
+        "finds.jsonl": b"".join(canonical_json(one).encode() + b"\n" for one in finds),
     }
 
 
@@ -28,22 +33,57 @@ def order(find: TextFind) -> tuple[str, str, str, str]:
     return find.source_model, find.trajectory_id, find.file, find.place
 
 
-def refuse_blocked(scan: TextScan, rules: PrivacyRules, where: str) -> None:
-    """Raise ReleaseBlocked where a find is of a group that must not be released. `where`: the report's folder."""
-    groups = rules.groups("block")
-    keys = scan.keys(groups)
-    if not keys:
-        return
-    finds = [one for one in sorted(scan.kept, key=order) if one.group in groups]
-    first = {(one.source_model, one.trajectory_id): one for one in reversed(finds)}
-    named = "; ".join(sentence(first[key]) for key in sorted(first)[:NAMED])
-    more = f"; and {len(keys) - NAMED} more" if len(keys) > NAMED else ""
-    flags = " ".join(sorted({"--on-keys redact" if one == "key" else "--on-personal redact" for one in groups}))
-    raise ReleaseBlocked(
-        f"nothing is released: {len(keys)} records hold what must not be ({named}{more}). All finds are in {where}. "
-        f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes; what is none can be "
-        f"named under `allow` in {PrivacyRules.FILE}."
-    )
+def left_in(scanned: Scanned) -> list[dict[str, Any]]:
+    """A row a kind of what the released lines, once written, and the paths of inputs hold: where (text | paths), group,
+    kind, finds, records. What was redacted is none."""
+    tables = {"text": scanned.scan.table(), "paths": scanned.paths.table()}
+    return [{"where": where, **row} for where, rows in tables.items() for row in rows if row["group"] != "redacted"]
+
+
+def refuse_blocked(scanned: Scanned, where: str) -> None:
+    """Raise ReleaseBlocked where a find is of a group that must not be released, or a key that is to be redacted stands
+    in a name. `where`: the report's folder."""
+    said = [*blocked_names(scanned), *blocked_texts(scanned)]
+    if said:
+        raise ReleaseBlocked(
+            f"nothing is released: {' And '.join(said)} All finds are in {where}. What is none can be named under "
+            f"`allow` in {PrivacyRules.FILE}."
+        )
+
+
+def blocked_names(scanned: Scanned) -> Iterator[str]:
+    """What is said where a find in a name blocks."""
+    groups = scanned.rules.blocked_in_names()
+    found = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
+    if found:
+        kept = (one for one in (*scanned.scan.kept, *scanned.paths.kept) if one.in_name)
+        yield (
+            f"{len(found)} names of records or files hold what must not be "
+            f"({named(kept, groups, scanned, len(found))}). A name joins records with one another and with their "
+            "inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed where the "
+            "session or the oracle says it."
+        )
+
+
+def blocked_texts(scanned: Scanned) -> Iterator[str]:
+    """What is said where a find in a text blocks."""
+    groups = scanned.rules.groups("block")
+    found = scanned.scan.in_texts(groups)
+    if found:
+        flags = " ".join(sorted({"--on-keys redact" if one == "key" else "--on-personal redact" for one in groups}))
+        kept = (one for one in scanned.scan.kept if not one.in_name)
+        yield (
+            f"{len(found)} records hold what must not be ({named(kept, groups, scanned, len(found))}). "
+            f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
+        )
+
+
+def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
+    """The first find of the first records."""
+    kept = sorted((one for one in finds if one.group in groups), key=order)
+    first = {(one.source_model, one.trajectory_id): one for one in reversed(kept)}
+    said = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
+    return said + (f"; and {number - NAMED} more" if number > NAMED else "")
 
 
 def sentence(find: TextFind) -> str:

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline.canonical import canonical_json
+from pipeline.records.datapackage import InputFile
 from pipeline.release.privacy.detect import Detector
 from pipeline.release.privacy.redact import Line, redact
 from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.privacy.scan import SCANNED, TextScan, finds_in, scan_frame
+from pipeline.release.privacy.scan import SCANNED, TextScan, finds_in, scan_frame, scan_inputs
 from pipeline.release.render import MASTER_FILE, ROOT
 
 
@@ -32,10 +33,12 @@ class Scanned:
         self.rules = rules
         self.detector = Detector(rules)
         self.scan = TextScan()
+        self.paths = TextScan()  # of inputs, as the data package names them
         self.redacted: set[tuple[str, str]] = set()
 
-    def look(self, parts: Iterable[Path]) -> None:
-        """Scan shards of rendered lines, one in memory at a time."""
+    def look(self, parts: Iterable[Path], inputs: Iterable[InputFile]) -> None:
+        """Scan shards of rendered lines, one in memory at a time, and the paths of inputs."""
+        scan_inputs(inputs, self.detector, self.paths)
         first = pl.col("files").list.first()
         place = pl.concat_str(pl.lit(f"{ROOT}/"), "source_model", pl.lit("/"), first)
         for part in parts:

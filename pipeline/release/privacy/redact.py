@@ -13,9 +13,8 @@ from pipeline.records.fulltax import EvidenceQuote
 from pipeline.records.packet import Evidence
 from pipeline.records.release import Master
 from pipeline.release.privacy.detect import Detector
-from pipeline.release.privacy.scan import texts_of
+from pipeline.release.privacy.scan import NAMES, texts_of
 
-NAMES = ("source_model", "trajectory_id", "parent_trajectory_id", "session_id", "subset", "task_id")  # join records
 PLACE = ("step_id", "field", "quote")
 LONG_ENOUGH = 8  # characters from which a find is replaced wherever it stands, not only where a rule finds it
 Quote = tuple[Any, ...]
@@ -69,22 +68,22 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """Every text in a value, however deep; a quote as its record needs it."""
+        """Every text in a value, however deep; a quote as its record needs it; a name as it is."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
             return [self.tree(one) for one in value]
         if not isinstance(value, dict):
             return value
-        found = {name: self.tree(one) for name, one in value.items()}
+        found = {name: one if name in NAMES else self.tree(one) for name, one in value.items()}
         if is_quote(value):
             found["quote"] = self.quotes.get(place_of(value), found["quote"])
         return found
 
     def line(self, value: dict[str, Any]) -> dict[str, Any]:
-        """A line; the names by which records are joined stay as they are."""
+        """A line."""
         found: dict[str, Any] = self.tree(value)
-        return found | {name: value[name] for name in NAMES if name in value}
+        return found
 
     def answer(self, value: dict[str, Any]) -> dict[str, Any]:
         """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""

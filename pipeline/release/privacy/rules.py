@@ -67,6 +67,10 @@ class PrivacyRules(Rules):
         done = {"key": self.on_key, "email": self.on_email, "phone": self.on_phone}
         return {group for group, one in done.items() if one == action}
 
+    def blocked_in_names(self) -> set[str]:
+        """Groups of finds that block a release where they stand in a name, which cannot be redacted."""
+        return self.groups("block") | (self.groups("redact") & {"key"})
+
 
 def plugin_of(name: str) -> object:
     """A detector of detect-secrets, alone: its settings, filters and baseline are of no use to one text at a time, and

@@ -9,14 +9,26 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipeline.records.datapackage import InputFile
 from pipeline.release.files import open_lines
 from pipeline.release.keys import Key, key_of
 from pipeline.release.privacy.detect import Detector, Hit
+from pipeline.release.provenance import NAME as PACKAGE  # of its texts, the paths of inputs are searched
 from pipeline.release.render import MASTER_FILE, STAGES, stage_raw_file
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted
 AROUND = 24  # characters shown before and after a find
+# Fields of a released line, at any depth, by which records are joined with one another and with their inputs.
+NAMES = (
+    "source_model",
+    "trajectory_id",
+    "parent_trajectory_id",
+    "session_id",
+    "subset",
+    "task_id",
+    "native_session_basename",
+)
 
 
 class TextFind(NamedTuple):
@@ -32,22 +44,37 @@ class TextFind(NamedTuple):
     kind: str
     excerpt: str  # masked
 
+    @property
+    def in_name(self) -> bool:
+        """True where it stands in a name, which is never redacted."""
+        return self.file == PACKAGE or self.place.rpartition(".")[2] in NAMES
+
+    def masked(self, detector: Detector) -> "TextFind":
+        """The same, with every find in the names of its record masked too."""
+        model, name = (masked(one, detector) for one in (self.source_model, self.trajectory_id))
+        return self._replace(source_model=model, trajectory_id=name)
+
 
 @dataclass
 class TextScan:
     """Finds by record, group and kind, exactly counted; their texts are kept up to a limit."""
 
     records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
+    names: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # of them, those in names
     kept: list[TextFind] = field(default_factory=list)
 
     def add(self, find: TextFind) -> None:
         """Count a find."""
-        self.records.setdefault((find.source_model, find.trajectory_id), Counter())[find.group, find.kind] += 1
+        key, kind = (find.source_model, find.trajectory_id), (find.group, find.kind)
+        self.records.setdefault(key, Counter())[kind] += 1
+        if find.in_name:
+            self.names.setdefault(key, Counter())[kind] += 1
         if len(self.kept) < KEPT:
             self.kept.append(find)
 
     def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
         """The record's text is another now: these are its finds."""
+        self.names.pop(key, None)
         if self.records.pop(key, None):
             self.kept = [one for one in self.kept if (one.source_model, one.trajectory_id) != key]
         for find in finds:
@@ -57,16 +84,45 @@ class TextScan:
         """Records with a find of one of these groups."""
         return {key for key, counts in self.records.items() if any(group in groups for group, _ in counts)}
 
+    def in_names(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups in a name."""
+        return {key for key, counts in self.names.items() if any(group in groups for group, _ in counts)}
+
+    def in_texts(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups elsewhere than in a name."""
+        none = Counter[tuple[str, str]]()
+        return {
+            key
+            for key, counts in self.records.items()
+            if any(group in groups for group, _ in counts - self.names.get(key, none))
+        }
+
     def table(self) -> list[dict[str, Any]]:
         """A row a kind: group, kind, finds, records; sorted."""
-        finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-        for counts in self.records.values():
-            finds.update(counts)
-            records.update(counts.keys())
-        return [
-            {"group": group, "kind": kind, "finds": number, "records": records[group, kind]}
-            for (group, kind), number in sorted(finds.items())
-        ]
+        return rows_of(self.records)
+
+
+def rows_of(found: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
+    """A row a kind: group, kind, finds, records; sorted."""
+    finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for counts in found.values():
+        finds.update(counts)
+        records.update(counts.keys())
+    return [
+        {"group": group, "kind": kind, "finds": number, "records": records[group, kind]}
+        for (group, kind), number in sorted(finds.items())
+    ]
+
+
+def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan) -> None:
+    """Scan the paths of inputs, as the data package names them: each is a record's name, whatever became of it."""
+    rows = [(one.source_model, "/".join((one.path, one.member or "")).rstrip("/")) for one in inputs]
+    frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
+    for model, path in frame.filter(detector.worth_a_look(pl.col("path").str.replace_all("/", " "))).iter_rows():
+        words = path.replace("/", " ")  # an address after a stroke would be the place of a file
+        for number, hit in enumerate(hits := detector.hits(words)):
+            shown = excerpt(words, hits, number)
+            scan.add(TextFind(PACKAGE, None, model, path, None, "path", hit.group, hit.kind, shown))
 
 
 def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
@@ -87,12 +143,20 @@ def parsed(line: str) -> dict[str, Any]:
 
 
 def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
-    """Finds in every text of a released line."""
+    """Finds in every text of a released line; what was parsed of an answer is searched field by field."""
     key = key_of(value)
-    for place, step_id, text in texts_of(value):
+    for place, step_id, text in texts_of(opened(value)):
         for number, hit in enumerate(hits := detector.hits(text)):
             shown = excerpt(text, hits, number)
             yield TextFind(file, line, *key, step_id, place, hit.group, hit.kind, shown)
+
+
+def opened(value: dict[str, Any]) -> dict[str, Any]:
+    """A raw answer with what was parsed of it as plain data; any other line as it is."""
+    try:
+        return value | {"parsed": json.loads(value["parsed"])}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return value
 
 
 def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterator[tuple[str, int | None, str]]:
@@ -117,6 +181,15 @@ def excerpt(text: str, hits: list[Hit], number: int) -> str:
             parts += [text[at : hit.start], mask(text, hit)]
             at = hit.end
     return " ".join("".join([*parts, text[at:end]]).split())
+
+
+def masked(text: str, detector: Detector) -> str:
+    """The whole of a name, every find in it masked."""
+    at, parts = 0, []
+    for hit in detector.hits(text.replace("/", " ")):
+        parts += [text[at : hit.start], mask(text, hit)]
+        at = hit.end
+    return "".join([*parts, text[at:]])
 
 
 def mask(text: str, hit: Hit) -> str:

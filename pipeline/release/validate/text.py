@@ -3,13 +3,16 @@
 import contextlib
 import json
 from pathlib import Path
+from typing import Any
 
 from pipeline.errors import BrokenRules
+from pipeline.records.datapackage import DataPackage, InputFile
 from pipeline.release.files import released
 from pipeline.release.privacy.detect import Detector
 from pipeline.release.privacy.policy import RULES_FILE
 from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.privacy.scan import SCANNED, TextScan, scan_file
+from pipeline.release.privacy.scan import SCANNED, TextFind, TextScan, rows_of, scan_file, scan_inputs
+from pipeline.release.provenance import NAME as PACKAGE
 from pipeline.release.render import ROOT
 from pipeline.release.validate.findings import Findings
 
@@ -24,13 +27,40 @@ def check_released_text(root: Path, models: list[str], findings: Findings) -> Te
     for name in names:
         with contextlib.suppress(OSError):  # what is broken is named by the check of its lines
             scan_file(root, name, detector, scan)
-    reported = rules.groups("report") | {"redacted"}
-    for find in scan.kept:
-        if find.group not in reported:
-            message = f'{find.trajectory_id}, {find.place}: {find.kind} "{find.excerpt}"'
+    paths = TextScan()
+    scan_inputs(inputs_of(root), detector, paths)
+    for find in (*scan.kept, *paths.kept):
+        if is_wrong(find, rules):
+            said = find.masked(detector)
+            message = f'{said.trajectory_id}, {said.place}: {said.kind} "{said.excerpt}"'
             findings.add(f"text_{find.group}", find.file, message, find.line)
-    findings.reported = [row for row in scan.table() if row["group"] in reported]
+    findings.reported = [*reported("text", scan, rules), *reported("paths", paths, rules)]
     return scan
+
+
+def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:
+    """True where the release says that it holds no such find. Addresses and numbers in names are never redacted."""
+    if find.in_name:
+        return find.group in rules.blocked_in_names()
+    return find.group in rules.groups("block") | rules.groups("redact")
+
+
+def reported(where: str, scan: TextScan, rules: PrivacyRules) -> list[dict[str, Any]]:
+    """A row a kind of the finds that the release may hold; `where`: text | paths."""
+    groups = rules.groups("report") | {"redacted"}
+    rows = [row for row in scan.table() if row["group"] in groups]
+    known = groups | rules.blocked_in_names()
+    return [
+        {"where": where, **row} for row in (*rows, *(one for one in rows_of(scan.names) if one["group"] not in known))
+    ]
+
+
+def inputs_of(root: Path) -> list[InputFile]:
+    """Inputs that the data package names; none where it cannot be read, which its own check says."""
+    try:
+        return DataPackage.model_validate_json((root / PACKAGE).read_bytes(), strict=True).provenance.inputs
+    except (OSError, ValueError):
+        return []
 
 
 def rules_of(root: Path, findings: Findings) -> PrivacyRules:
