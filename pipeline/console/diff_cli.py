@@ -40,8 +40,12 @@ def diff(
 
 def print_diff(found: dict[str, Any], console: Console) -> None:
     """The totals, and each table that has rows."""
+    from pipeline.release.diff.markdown import differing
+
     files = ", ".join(f"{len(names)} {what}" for what, names in found["files"].items())
     console.print("identical: no file differs" if found["identical"] else f"files: {files}")
+    for said, names in differing(found["made_from"]):
+        console.print(safe(f"{said}: {', '.join(names)}"))
     console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in found["records"].items()))
     tables = {name: found[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")}
     tables |= {f"sides: {cut}": moves for cut, moves in found["split_moves"].items()} | {"fields": found["fields"]}

@@ -8,6 +8,7 @@ import typer
 
 from pipeline.console.terminal import output, safe, table
 from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.release.folder import refuse_other_folder
 from pipeline.release.render import ROOT
 from pipeline.release.settings import PublishRules
 
@@ -26,6 +27,7 @@ def statistics(
     from pipeline.reports.counting import percent
     from pipeline.reports.write import as_json
 
+    refuse_other_folder(release)
     rules = settings_of(release)
     found = statistics_of(release, rules)
     if out is not None:

@@ -16,10 +16,11 @@ SIDES = ("train", "test")
 POOL_FILE = "calibration_pool.jsonl"
 SPLITS_FILE = "splits.json"
 HOLD_OUT = "hold_out"
+LEFT_OUT_FILE = "label_exclusions.jsonl"
 
 
 def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building: Building) -> None:
-    """Label files of every cut as JSONL and Parquet; a reason row for each record left out of the first two cuts."""
+    """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut."""
     for cut, folder in CUTS.items():
         for side in SIDES:
             rows = labels(assignments.filter(pl.col(cut) == side))
@@ -27,15 +28,19 @@ def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building
             building.write(f"{name}.jsonl", as_lines(rows))
             rows.write_parquet(building.path(f"{name}.parquet"), compression="zstd")
             write_accepted(rows, f"{name}.jsonl", building)
-        left_out = assignments.filter(pl.col(cut).is_null()).select(
-            "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
-        )
-        building.write(f"{folder}label_exclusions.jsonl", as_lines(left_out))
+        building.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
     write_hold_outs(assignments, building)
     reserved = pool(assignments)
     building.write(POOL_FILE, as_lines(reserved))
     reserved.write_parquet(building.path(typed_file(POOL_FILE)), compression="zstd")
     building.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
+
+
+def left_out(assignments: pl.DataFrame, cut: str) -> pl.DataFrame:
+    """Why each record that is on no side of a cut is on none."""
+    return assignments.filter(pl.col(cut).is_null()).select(
+        "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
+    )
 
 
 def labels(assignments: pl.DataFrame) -> pl.DataFrame:
@@ -44,9 +49,14 @@ def labels(assignments: pl.DataFrame) -> pl.DataFrame:
 
 
 def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
-    """hold_out/<model>/: every record of that model on the test side, those of the others on the train side."""
+    """hold_out/<model>/: every record of that model on the test side, those of the others on the train side.
+
+    Left out is what the paper's cut leaves out, for the same reasons.
+    """
     rows = assignments.to_dicts()
+    reasons = as_lines(left_out(assignments, "paper_cut"))
     for model in sorted(assignments["source_model"].unique()):
+        building.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
         side = pl.Series("side", [hold_out(row, model) for row in rows], dtype=pl.String)
         for name in SIDES:
             found = labels(assignments.filter(side == name))

@@ -258,7 +258,7 @@ def test_spans_and_onsets_lie_inside_the_trajectory(master: dict[str, Rows]) -> 
         assert (row["review_cause"] is None) == accepted(row)
 
 
-@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("cut", [*CUTS, *(f"hold_out/{model}" for model in MODELS)])
 def test_a_trajectory_is_on_one_side_or_excluded_with_a_reason(
     release: Path, cut: str, master: dict[str, Rows]
 ) -> None:

@@ -226,6 +226,14 @@ WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
     "a field too few": (both(any_row, lambda r: r.pop("risk_bucket")), "schema"),
     "a number as text": (both(any_row, lambda r: r.update(num_steps=str(r["num_steps"]))), "schema"),
     "a line that is no JSON": (lambda root: append(root / MASTER, b"{\n"), "json"),
+    "a record left out without a reason where a model is held out": (
+        drop("hold_out/scripted-a/silver_train_labels.jsonl"),
+        "labels",
+    ),
+    "no reasons where a model is held out": (
+        lambda root: (root / "hold_out" / "scripted-a" / "label_exclusions.jsonl").unlink(),
+        "file_missing",
+    ),
     "a cut file": (lambda root: cut(root / MASTER), "json"),
     "a summary that lies": (summary_lies, "numbers"),
     "Parquet that differs": (parquet_differs, "parquet"),
@@ -357,3 +365,17 @@ def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
     ended = call("validate", tmp_path)
     assert ended.status == 2
     assert "no release" in ended.err
+    file = tmp_path / "file"
+    file.touch()
+    (tmp_path / "data" / "release" / "fulltax_prod_v1").mkdir(parents=True)
+    for command in (["validate"], ["report", "statistics"]):
+        assert "there is no such folder" in call(*command, tmp_path / "gone").err
+        assert "is a file" in call(*command, file).err
+        assert f"Did you mean {tmp_path / 'data' / 'release'}?" in call(*command, tmp_path / "data").err
+
+
+def test_a_label_line_that_is_not_utf_8_is_named_so(copy: Path) -> None:
+    path = copy / "silver_train_labels.jsonl"
+    append(path, b'\x00"\xff"\n')
+    said = [one for one in validate(copy).kept if one.check == "json"]
+    assert [one.message for one in said] == ["is not UTF-8 (byte 3 of the line)"]

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from pipeline.console.diff_cli import print_diff
+from pipeline.console.releasing import written
+from pipeline.console.terminal import output
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.release.diff.causes import MEANINGS, answered_anew
 from pipeline.release.diff.diff import diff
@@ -208,6 +211,31 @@ def test_a_line_that_is_no_record_is_refused(line: bytes, says: str, tmp_path: P
         file.write(line)
     with pytest.raises(UnreadableInput, match=says):
         diff(before, after, 1)
+
+
+def made_from(root: Path, risk: str, prompt: str) -> None:
+    rules = [{"file": name, "sha256": of} for name, of in (("risk.toml", risk), ("slices.toml", "0"))]
+    said = {"provenance": {"rules": rules, "prompts": [{"stage": "a", "version": "v1", "sha256": prompt}]}}
+    (root / "datapackage.json").write_text(json.dumps(said))
+
+
+def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before, after = release(tmp_path / "A", [record("a")]), release(tmp_path / "B", [record("a")])
+    assert diff(before, after, 1)["made_from"] is None
+    made_from(before, "1", "1")
+    made_from(after, "2", "1")
+    found = diff(before, after, 1)
+    assert found["made_from"] == {"rules": ["risk.toml"], "prompts": []}
+    assert "rules that differ: `risk.toml`." in as_markdown(found, MEANINGS)
+    print_diff(found, output())
+    assert "rules that differ: risk.toml\n" in capsys.readouterr().out
+    made_from(after, "1", "2")
+    assert diff(before, after, 1)["made_from"] == {"rules": [], "prompts": ["a/v1"]}
+
+
+def test_a_recorded_command_says_that_own_rules_were_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENCLAWBENCH_RULES", "/home/ada/rules")
+    assert written("release", {"judge": "rules"}) == "OPENCLAWBENCH_RULES=RULES_DIR openclawbench release --judge rules"
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:

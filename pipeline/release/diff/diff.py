@@ -1,6 +1,7 @@
 """`openclawbench diff RELEASE_A RELEASE_B`: two releases read side by side, what differs counted by cause."""
 
 import filecmp
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from pipeline.release.diff.read import Line, joined, models, records
 from pipeline.release.diff.splits import split_moves
 from pipeline.release.diff.tally import Tally
 from pipeline.release.keys import Key
+from pipeline.release.provenance import NAME as PACKAGE
 
 VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
 FROM_TO = ("label_from", "label_to", "tier_from", "tier_to")
@@ -126,7 +128,20 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
         "split_moves": {cut: tally.as_data() for cut, tally in split_moves(before, after, limit).items()},
         "fields": found.fields.as_data(),
         "files": files,
+        "made_from": made_from_others(before, after),
     }
+
+
+def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
+    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null where one has none."""
+    try:
+        made = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
+        rules = [{one["file"]: one["sha256"] for one in each["rules"]} for each in made]
+        prompts = [{f"{one['stage']}/{one['version']}": one["sha256"] for one in each["prompts"]} for each in made]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    pairs = {"rules": rules, "prompts": prompts}
+    return {name: sorted({item[0] for item in old.items() ^ new.items()}) for name, (old, new) in pairs.items()}
 
 
 def label_of(record: dict[str, Any]) -> str:

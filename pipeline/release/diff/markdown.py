@@ -23,6 +23,7 @@ def as_markdown(found: dict[str, Any], meanings: dict[str, str]) -> str:
         "# What is different between two releases",
         f"A is {code(a['path'])}, B is {code(b['path'])}.",
         "No file differs." if found["identical"] else files_line(found["files"]),
+        *(f"{said}: {', '.join(map(code, names))}." for said, names in differing(found["made_from"])),
         "## Records",
         rows(["", "records"], [[name.replace("_", " "), count] for name, count in found["records"].items()], plain=1),
         "`restamped`: nothing differs but what the record says of its making.",
@@ -36,6 +37,11 @@ def as_markdown(found: dict[str, Any], meanings: dict[str, str]) -> str:
     parts += section("Fields", FIELDS, found["fields"])
     parts += ["## Causes", "\n".join(f"- `{cause}`: {text}" for cause, text in meanings.items())]
     return "\n\n".join(parts) + "\n"
+
+
+def differing(made_from: dict[str, list[str]] | None) -> list[tuple[str, list[str]]]:
+    """What differs of that from which the releases were made, in words; nothing where nothing does."""
+    return [(f"{name} that differ", names) for name, names in (made_from or {}).items() if names]
 
 
 def section(title: str, about: str, entries: list[dict[str, Any]]) -> list[str]:

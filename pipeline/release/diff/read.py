@@ -9,8 +9,9 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.errors import UnreadableInput
 from pipeline.release.files import open_lines, released
+from pipeline.release.folder import refuse_other_folder
 from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, ROOT
 
@@ -80,8 +81,7 @@ STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_ve
 
 def models(root: Path) -> list[str]:
     """Source models of a release, sorted. WrongUse where the folder is no release."""
-    if not (root / ROOT).is_dir():
-        raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
+    refuse_other_folder(root)
     return sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, PoolRow
 from pipeline.release.keys import Key
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
+from pipeline.release.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, POOL_FILE, SIDES, accepted_file, typed_file
 from pipeline.release.split import label_status
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Line, read_lines
@@ -42,14 +42,17 @@ def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> No
                     tasks[side].add(records[line.key].basis["task_digest"])
             check_parquet(root, typed_file(name), LabelRow, [one.record for one in rows], findings)
             check_accepted(root, name, [one.record for one in rows], findings)
-        left_out = f"{folder}label_exclusions.jsonl"
-        for excluded in read_lines(root, left_out, Exclusion, findings, unique=True):
-            found[excluded.key] += 1
+        found.update(excluded(root, folder, findings))
         check_whole(folder, found, records, findings)
         if cut == "default_cut":
             check_tasks(folder, tasks, findings)
     check_hold_outs(root, records, findings)
     check_pool(root, records, findings)
+
+
+def excluded(root: Path, folder: str, findings: Findings) -> list[Key]:
+    """Records that a cut leaves out with a reason."""
+    return [line.key for line in read_lines(root, f"{folder}{LEFT_OUT_FILE}", Exclusion, findings, unique=True)]
 
 
 def check_row(name: str, line: Line[LabelRow], records: dict[Key, Slim], cut: str, findings: Findings) -> None:
@@ -85,14 +88,18 @@ def check_whole(folder: str, found: Counter[Key], records: dict[Key, Slim], find
 def check_hold_outs(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
     """Where a model is held out, its records and no others are on the test side."""
     for model in sorted({key[0] for key in records}):
+        folder = f"{HOLD_OUT}/{model}/"
+        found = Counter(excluded(root, folder, findings))
         for side in SIDES:
-            name = f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl"
+            name = f"{folder}silver_{side}_labels.jsonl"
             rows = list(read_lines(root, name, LabelRow, findings, unique=True))
             check_accepted(root, name, [one.record for one in rows], findings)
             for line in rows:
+                found[line.key] += 1
                 check_row(name, line, records, HOLD_OUT, findings)
                 if (line.record.source_model == model) != (side == "test"):
                     findings.add("leak", name, f"{'/'.join(line.key)} is on the wrong side", line.number)
+        check_whole(folder, found, records, findings)
 
 
 def check_pool(root: Path, records: dict[Key, Slim], findings: Findings) -> None:

@@ -78,7 +78,10 @@ def whole_lines(file: BinaryIO, name: str, findings: Findings) -> Iterator[bytes
 def read_line(name: str, number: int, raw: bytes, record: type[One], findings: Findings) -> Line[One] | None:
     """One line, or null with a finding. The JSON Schema and the record must say the same of it."""
     try:
-        value: Any = json.loads(raw)
+        value: Any = json.loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        findings.add("json", name, f"is not UTF-8 (byte {error.start + 1} of the line)", number)
+        return None
     except (ValueError, RecursionError) as error:
         findings.add("json", name, f"is no JSON: {error}", number)
         return None

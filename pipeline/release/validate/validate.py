@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline.errors import WrongUse
+from pipeline.release.folder import refuse_other_folder
 from pipeline.release.keys import Key
 from pipeline.release.render import ROOT
 from pipeline.release.validate.card import check_described
@@ -21,8 +21,7 @@ from pipeline.release.validate.text import check_released_text
 
 def validate(root: Path) -> Findings:
     """Everything that is wrong with the release in `root`. WrongUse where it is no release folder at all."""
-    if not (root / ROOT).is_dir():
-        raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. Name the folder that has it.")
+    refuse_other_folder(root)
     findings = Findings()
     digests = check_checksums(root, findings)
     models = sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
