@@ -1,6 +1,5 @@
 """The options of releasing, for every command that may write a release."""
 
-import os
 import shlex
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,6 @@ from pipeline.console.settings import Settings
 from pipeline.release.privacy.policy import REPORT
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.settings import PublishRules
-from pipeline.rules.base import OVERRIDE
 from pipeline.store import DataFolder, read_json
 
 Releasing = dict[str, Any]  # setting -> value, null where no flag was given
@@ -66,9 +64,8 @@ def commands(settings: Settings) -> list[str]:
 
 
 def written(verb: str, flags: dict[str, str | None]) -> str:
-    """A call as it is typed; flags that nothing was said of are left out, and own rules have a placeholder."""
+    """A call as it is typed; flags that nothing was said of are left out."""
     said = [
         part for name, value in flags.items() if value is not None for part in (f"--{name.replace('_', '-')}", value)
     ]
-    own = f"{OVERRIDE}=RULES_DIR " if os.environ.get(OVERRIDE) else ""
-    return own + shlex.join(["openclawbench", verb, *said])
+    return shlex.join(["openclawbench", verb, *said])

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from pipeline.console.diff_cli import print_diff
-from pipeline.console.releasing import written
 from pipeline.console.terminal import output
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.release.diff.causes import MEANINGS, answered_anew
@@ -231,11 +230,6 @@ def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: py
     assert "rules that differ: risk.toml\n" in capsys.readouterr().out
     made_from(after, "1", "2")
     assert diff(before, after, 1)["made_from"] == {"rules": [], "prompts": ["a/v1"]}
-
-
-def test_a_recorded_command_says_that_own_rules_were_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENCLAWBENCH_RULES", "/home/ada/rules")
-    assert written("release", {"judge": "rules"}) == "OPENCLAWBENCH_RULES=RULES_DIR openclawbench release --judge rules"
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
