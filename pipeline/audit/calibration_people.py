@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from pipeline.audit.attribution import STAGES, errors, passed_by_c
-from pipeline.audit.calibration_tables import human_label, silver_label
+from pipeline.audit.calibration_tables import human_label, shares_and_kappa, silver_label
 from pipeline.audit.verdicts import Verdict
 from pipeline.records.calibration import CalibrationReview
 from pipeline.reports.measures import kappa, proportion
@@ -79,12 +79,7 @@ def pair(
         "second": second,
         "both": len(both),
         "agree": agree,
-        "agree_share": shared.value,
-        "low_share": shared.low,
-        "high_share": shared.high,
-        "kappa": chance.value,
-        "kappa_low": chance.low,
-        "kappa_high": chance.high,
+        **shares_and_kappa(shared, chance),
     }
 
 

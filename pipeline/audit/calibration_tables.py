@@ -10,7 +10,7 @@ from pipeline.audit.verdicts import Verdict
 from pipeline.records.vocabulary import Subtype
 from pipeline.reports.agreement_plots import confusion
 from pipeline.reports.counting import share
-from pipeline.reports.measures import proportion
+from pipeline.reports.measures import Interval, proportion
 from pipeline.reports.section import Row, Section
 from pipeline.reports.settings import AgreementRules
 
@@ -71,15 +71,22 @@ def scope_row(scope: str, name: str, verdicts: list[Verdict], rules: AgreementRu
         "audited": len(verdicts),
         "settled": len(known),
         "agree": agreed(known),
+        **shares_and_kappa(shared, chance),
+        "over_flags": sum(one.silver and not one.label for one in known),
+        "misses": sum(bool(one.label) and not one.silver for one in known),
+        "minor_corrections": sum(one.status == "minor_correction" for one in verdicts),
+    }
+
+
+def shares_and_kappa(shared: Interval, chance: Interval) -> Row:
+    """Agreement and kappa with their intervals, as the columns of a row."""
+    return {
         "agree_share": shared.value,
         "low_share": shared.low,
         "high_share": shared.high,
         "kappa": chance.value,
         "kappa_low": chance.low,
         "kappa_high": chance.high,
-        "over_flags": sum(one.silver and not one.label for one in known),
-        "misses": sum(bool(one.label) and not one.silver for one in known),
-        "minor_corrections": sum(one.status == "minor_correction" for one in verdicts),
     }
 
 
