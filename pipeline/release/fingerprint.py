@@ -1,25 +1,30 @@
-"""Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash by datasketch)."""
+"""Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash as datasketch has it)."""
 
 import zlib
-from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from pipeline.canonical import sha256_text
 from pipeline.records.base import TRAJECTORY_KEY
-from pipeline.records.release import Fingerprint, Fingerprints
+from pipeline.records.release import Fingerprints
 from pipeline.records.session import Steps, UserTurns
 from pipeline.rules.release import Duplicates, ReleaseRules
 from pipeline.stage import stage
-from pipeline.tables import from_records
 
-if TYPE_CHECKING:  # imported where it is used: it takes a second, which most commands can do without
-    from datasketch import MinHash
+if TYPE_CHECKING:  # at run time where it is used: most commands can do without
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[Any]]
 
 TEXTS = ("thinking", "narration", "action_text", "reflection_text")
-SEED, SCHEME = 1, "affine32"
+SEED = 1
+GREATEST = (1 << 32) - 1  # the MinHash of nothing
+AT_ONCE = 1 << 16  # shingles that are Python objects at a time
+BLANK = r"[\s\x1c-\x1f&&[^\n]]"  # between words of a line; what str.split() takes for a blank
+WORD = r"[^\s\x1c-\x1f]+"
+UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words than one blank
 
 
 @stage(scope="shard")
@@ -36,12 +41,11 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
         .sort(*TRAJECTORY_KEY, "order", "step")
         .group_by(TRAJECTORY_KEY, maintain_order=True)
         .agg(text=pl.col("text").str.join("\n").str.to_lowercase().str.replace_all("[0-9]+", "0"))
+        .collect()
     )
-    rows = [
-        {**row, "text_sha256": sha256_text(row["text"]), "minhash": min_hash(row["text"], rules.duplicates)}
-        for row in texts.collect().iter_rows(named=True)
-    ]
-    return from_records(rows, Fingerprint).lazy()
+    digests = pl.Series([sha256_text(text) for text in texts["text"]], dtype=pl.String)
+    sketches = pl.Series(min_hashes(texts["text"], rules.duplicates)).arr.to_list()
+    return texts.lazy().select(*TRAJECTORY_KEY, text_sha256=digests, minhash=sketches)
 
 
 def whole_step() -> pl.Expr:
@@ -49,38 +53,49 @@ def whole_step() -> pl.Expr:
     return pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
 
 
-def shingles(text: str, words: int) -> list[bytes]:
-    """Runs of at most `words` words of a line; of lines that are the same, those of one."""
-    runs: list[str] = []
-    for line in dict.fromkeys(text.split("\n")):
-        found = line.split()
-        if len(found) <= words:
-            runs.append(" ".join(found))
-        else:
-            runs += [" ".join(found[start : start + words]) for start in range(0, len(found), words)]
-    # Encoded together, which is quicker: no run holds the end of a line.
-    return [run for run in "\n".join(runs).encode("utf-8", "surrogatepass").split(b"\n") if run]
+def shingles(texts: pl.Series, words: int) -> pl.Series:
+    """Runs of at most `words` words of a line, one blank between them: a list of each text."""
+    even = texts.str.replace_all(UNEVEN, " ")
+    return even.str.extract_all(rf"{WORD}(?: {WORD}){{0,{words - 1}}}")
 
 
-def min_hash(text: str, rules: Duplicates) -> list[int]:
-    """The MinHash of a text; every shingle counts once."""
-    sketch = blank(rules.permutations).copy()
-    sketch.update_batch(list(set(shingles(text, rules.words))))  # in whatever order: least values stay least
-    return [int(one) for one in sketch.hashvalues]
-
-
-def sketch_of(values: Sequence[int], rules: Duplicates) -> "MinHash":
-    """A stored MinHash, to compare with others."""
+def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
+    """A row a text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
     import numpy as np
-    from datasketch import MinHash
 
-    known, permutations = np.array(values, dtype=np.uint32), blank(rules.permutations).permutations
-    return MinHash(seed=SEED, scheme=SCHEME, hashvalues=known, permutations=permutations)
+    runs = shingles(texts, rules.words)
+    lengths = runs.list.len().to_numpy()
+    found = np.full((len(texts), rules.permutations), GREATEST, np.uint32)
+    if not lengths.any():
+        return found
+    some = lengths > 0
+    starts = np.cumsum(lengths[some], dtype=np.int64) - lengths[some]
+    hashes = mixed(hashed(runs.filter(pl.Series(some)).explode()))
+    for number, (factor, offset) in enumerate(zip(*permutations(rules.permutations), strict=True)):
+        found[some, number] = np.minimum.reduceat(hashes * factor + offset, starts)
+    return found
+
+
+def hashed(runs: pl.Series) -> "Numbers":
+    """The crc32 of each text."""
+    import numpy as np
+
+    parts = (runs.slice(start, AT_ONCE).cast(pl.Binary).to_list() for start in range(0, len(runs), AT_ONCE))
+    return np.concatenate([np.fromiter(map(zlib.crc32, part), np.uint32, len(part)) for part in parts])
+
+
+def mixed(hashes: "Numbers") -> "Numbers":
+    """Murmur3's last step, which scatters what is alike."""
+    hashes = (hashes ^ (hashes >> 16)) * 0x85EBCA6B
+    hashes = (hashes ^ (hashes >> 13)) * 0xC2B2AE35
+    return hashes ^ (hashes >> 16)  # type: ignore[no-any-return]
 
 
 @cache
-def blank(permutations: int) -> "MinHash":
-    """The MinHash of nothing; making its permutations is dear, so that they are made once."""
-    from datasketch import MinHash  # takes a second, which most commands can do without
+def permutations(number: int) -> tuple["Numbers", "Numbers"]:
+    """Factors (odd) and offsets of so many permutations h -> factor * h + offset of the 32-bit numbers."""
+    import numpy as np
 
-    return MinHash(num_perm=permutations, seed=SEED, hashfunc=zlib.crc32, scheme=SCHEME)
+    drawn = np.random.RandomState(SEED)
+    factors = drawn.randint(0, 1 << 31, number, np.uint32) * 2 + 1
+    return factors.astype(np.uint32), drawn.randint(0, 1 << 32, number, np.uint32)

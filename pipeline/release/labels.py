@@ -53,13 +53,11 @@ def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
 
     Left out is what the paper's cut leaves out, for the same reasons.
     """
-    rows = assignments.to_dicts()
     reasons = as_lines(left_out(assignments, "paper_cut"))
     for model in sorted(assignments["source_model"].unique()):
         building.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
-        side = pl.Series("side", [hold_out(row, model) for row in rows], dtype=pl.String)
         for name in SIDES:
-            found = labels(assignments.filter(side == name))
+            found = labels(assignments.filter(hold_out(model) == name))
             path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
             building.write(path, as_lines(found))
             write_accepted(found, path, building)

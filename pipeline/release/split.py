@@ -1,10 +1,11 @@
 """Split: which label file each trajectory stands in, in both cuts, or the reason why it is in none."""
 
 import math
-from array import array
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
+
+import polars as pl
 
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.records.release import (
@@ -15,17 +16,22 @@ from pipeline.records.release import (
     SplitCertificate,
     SplitCertificates,
 )
-from pipeline.release.duplicates import Sides, near, near_in_each
+from pipeline.release.duplicates import Sides, Texts, near_in_each, texts_of
 from pipeline.release.keys import Key, key_of
-from pipeline.release.leakage import Rows, certificate, sides
+from pipeline.release.leakage import certificate
 from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
 ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
 NEAR_DUPLICATE = "near_duplicate_of_test"
+CUTS = ("default_cut", "paper_cut")
 HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
-Prints = dict[Key, dict[str, Any]]
+# Columns of the basis that decide a row.
+READ = (
+    *("source_model", "trajectory_id", "subset", "task_id", "task_digest", "is_anomalous", "anomaly_type_l2"),
+    *("quality_tier", "slice_label", "num_steps", "incomplete", "partial_trial"),
+)
 
 
 @stage(scope="corpus")
@@ -38,58 +44,47 @@ def split(
     so do train records that are nearly one of test.
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
-    rows = basis.collect().sort("source_model", "trajectory_id").to_dicts()
-    prints = {key_of(row): compact(row) for row in fingerprints.collect().iter_rows(named=True)}
-    pool = calibration_pool(rows, rules)
-    test = paper_test(rows, rules)
-    assigned = [assign(row, pool, test, rules) for row in rows]
-    drop_duplicates(assigned, prints, rules)
-    digests = {key_of(row): row["task_digest"] for row in rows}
-    known = [{**row, "task_digest": digests[key_of(row)]} for row in assigned]
-    found = [{"cut": cut, "certificate": canonical_json(one)} for cut, one in certificates(known, prints, rules)]
-    return from_records(assigned, LabelAssignment).lazy(), from_records(found, SplitCertificate).lazy()
+    found = basis.select(READ).collect().sort("source_model", "trajectory_id")
+    rows = found.to_dicts()
+    pool, test = calibration_pool(rows, rules), paper_test(rows, rules)
+    assigned = from_records([assign(row, pool, test, rules) for row in rows], LabelAssignment)
+    texts = texts_of(found, fingerprints.collect(), rules)
+    assigned = without_duplicates(assigned, texts, rules)
+    known = assigned.with_columns(found["task_digest"])
+    said = [{"cut": cut, "certificate": canonical_json(one)} for cut, one in certificates(known, texts, rules)]
+    return assigned.lazy(), from_records(said, SplitCertificate).lazy()
 
 
-def compact(row: dict[str, Any]) -> dict[str, Any]:
-    """A fingerprint in a tenth of the memory."""
-    return {"text_sha256": row["text_sha256"], "minhash": array("I", row["minhash"])}
+def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> pl.DataFrame:
+    """The rows, those train records out of the default cut that are, exactly or nearly, one of its test records."""
+    (gone,) = near_in_each([on_sides(rows, pl.col("default_cut"))], texts, rules)
+    near = pl.lit(pl.Series(gone))
+    return rows.with_columns(
+        default_cut=pl.when(~near).then("default_cut"),
+        default_reason=pl.when(near).then(pl.lit(NEAR_DUPLICATE)).otherwise("default_reason"),
+    )
 
 
-def drop_duplicates(rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules) -> None:
-    """Take the train records out of the default cut that are, exactly or nearly, one of its test records."""
-    test, train = ([key_of(row) for row in rows if row["default_cut"] == side] for side in ("test", "train"))
-    gone = near(test, train, prints, rules)
-    for row in rows:
-        if key_of(row) in gone:
-            row["default_cut"], row["default_reason"] = None, NEAR_DUPLICATE
-
-
-def certificates(
-    rows: list[dict[str, Any]], prints: Prints, rules: ReleaseRules
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Iterator[tuple[str, dict[str, Any]]]:
     """(cut, certificate) of both cuts and of each hold-out."""
-    cuts = ["default_cut", "paper_cut", *(f"{HELD}{model}" for model in sorted({row["source_model"] for row in rows}))]
-    keys = []
-    for cut in cuts:
-        train, test = sides_of(rows, cut)
-        keys.append(Sides([*map(key_of, test)], [*map(key_of, train)]))
-    for cut, found in zip(cuts, near_in_each(keys, prints, rules), strict=True):
-        yield cut, certificate(*sides_of(rows, cut), len(found))
+    models = rows["source_model"].unique().sort()
+    cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
+    accepted = pl.col("label_status") == "accepted"
+    found = [on_sides(rows, pl.when(accepted).then(cut)) for cut in cuts.values()]
+    for name, cut, near in zip(cuts, found, near_in_each(found, texts, rules), strict=True):
+        yield name, certificate(rows.filter(cut.train), rows.filter(cut.test), int(near.sum()))
 
 
-def sides_of(rows: list[dict[str, Any]], cut: str) -> tuple[Rows, Rows]:
-    """The accepted rows of the train and of the test side of a cut, made anew: one cut in memory at a time."""
-    if not cut.startswith(HELD):
-        return sides(rows, cut)
-    model = cut.removeprefix(HELD)
-    return sides([row | {"hold_out": hold_out(row, model)} for row in rows], "hold_out")
+def on_sides(rows: pl.DataFrame, cut: pl.Expr) -> Sides:
+    """Of each row, whether it is on a side of a cut."""
+    found = rows.select((cut == side).fill_null(False).alias(side) for side in ("test", "train"))
+    return Sides(found["test"].to_numpy(), found["train"].to_numpy())
 
 
-def hold_out(row: dict[str, Any], model: str) -> str | None:
+def hold_out(model: str) -> pl.Expr:
     """Side of a record where one source model is held out: that model's records are the test side."""
-    if row["paper_cut"] is None:
-        return None
-    return "test" if row["source_model"] == model else "train"
+    side = pl.when(pl.col("source_model") == model).then(pl.lit("test")).otherwise(pl.lit("train"))
+    return pl.when(pl.col("paper_cut").is_not_null()).then(side)
 
 
 def hashed(*parts: str) -> float:

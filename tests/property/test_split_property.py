@@ -4,11 +4,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.records.release import Fingerprint, LabelBasis
-from pipeline.release.fingerprint import min_hash
+from pipeline.release.fingerprint import min_hashes
 from pipeline.release.split import quotas, split
 from pipeline.rules.release import ReleaseRules
 from pipeline.tables import from_records
@@ -36,17 +37,20 @@ row = st.fixed_dictionaries(
 corpora = st.lists(row, max_size=40, unique_by=lambda one: (one["source_model"], one["trajectory_id"]))
 
 
+def min_hash(text: str) -> list[int]:
+    """The MinHash of one text."""
+    return [int(one) for one in min_hashes(pl.Series([text]), RULES.duplicates)[0]]
+
+
 def unlike(row: dict[str, Any]) -> list[int]:
     """The MinHash of a text that no other row has."""
-    return min_hash(" ".join([row["source_model"], row["trajectory_id"]] * 40), RULES.duplicates)
+    return min_hash(" ".join([row["source_model"], row["trajectory_id"]] * 40))
 
 
 def alike(row: dict[str, Any]) -> list[int]:
     """The MinHash of one of three texts, each of which many rows have."""
     number = int(row["trajectory_id"]) % 3
-    return min_hash(
-        "\n".join([f"line {number} {n} of a log that many runs write" for n in range(30)]), RULES.duplicates
-    )
+    return min_hash("\n".join([f"line {number} {n} of a log that many runs write" for n in range(30)]))
 
 
 def cut(

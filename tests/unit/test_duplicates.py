@@ -1,12 +1,16 @@
 """Near duplicates and leakage: what counts as nearly the same, and what a certificate says of a cut."""
 
+import sys
+import zlib
 from typing import Any
 
+import polars as pl
 import pytest
+from datasketch import MinHash
 
 from pipeline.release.card.card import leakage
-from pipeline.release.duplicates import Sides, near, near_in_each
-from pipeline.release.fingerprint import min_hash, shingles
+from pipeline.release.duplicates import Sides, near_in_each, texts_of
+from pipeline.release.fingerprint import min_hashes, shingles
 from pipeline.release.leakage import certificate, memoriser
 from pipeline.rules.release import ReleaseRules
 
@@ -16,72 +20,92 @@ TEXT = "\n".join(
 )
 
 
-def prints(**texts: str) -> dict[tuple[str, str], dict[str, Any]]:
-    return {
-        ("m", name): {"text_sha256": text, "minhash": min_hash(text, RULES.duplicates)} for name, text in texts.items()
-    }
+def near(texts: dict[str, str], *cuts: tuple[str, str]) -> list[str]:
+    """The records on the train side of each cut that are nearly one on its test side. A cut: the names of the records,
+    one letter each, on the test side and on the train side; of the others nothing is known."""
+    sketches = [one.tolist() for one in min_hashes(pl.Series(texts.values(), dtype=pl.String), RULES.duplicates)]
+    prints = pl.DataFrame({"trajectory_id": [*texts], "text_sha256": [*texts.values()], "minhash": sketches})
+    names = pl.DataFrame({"trajectory_id": sorted({*"".join(map("".join, cuts)), *texts})})
+    records, prints = (one.with_columns(source_model=pl.lit("m")) for one in (names, prints))
+    sides = [Sides(*(records["trajectory_id"].is_in([*side]).to_numpy() for side in cut)) for cut in cuts]
+    found = near_in_each(sides, texts_of(records, prints, RULES), RULES)
+    return ["".join(names.filter(pl.Series(one))["trajectory_id"]) for one in found]
 
 
 def test_a_copy_and_a_copy_with_one_line_changed_are_near_and_another_text_is_not() -> None:
     changed = TEXT.replace("line h of the log", "line x of the diary")
     other = TEXT.replace("log", "ledger").replace("found", "lost").replace("store", "cellar")
-    known = prints(test=TEXT, copy=TEXT, changed=changed, other=other)
-    train = [("m", name) for name in ("copy", "changed", "other")]
-    assert near([("m", "test")], train, known, RULES) == {("m", "copy"), ("m", "changed")}
+    assert near({"a": TEXT, "b": TEXT, "c": changed, "d": other}, ("a", "bcd")) == ["bc"]
 
 
 def test_a_record_without_text_is_near_to_nothing() -> None:
-    assert near([("m", "test")], [("m", "empty")], prints(test=TEXT), RULES) == set()
-    assert near([], [("m", "test")], prints(test=TEXT), RULES) == set()
+    assert near({"a": TEXT}, ("a", "b"), ("b", "a"), ("", "a")) == ["", "", ""]
+
+
+def runs(text: str, words: int) -> list[str]:
+    return shingles(pl.Series([text]), words)[0].to_list()
 
 
 def test_shingles_are_runs_of_words_of_a_line() -> None:
-    assert list(shingles("a b c d e\n\n  f \n", 2)) == [b"a b", b"c d", b"e", b"f"]
+    assert runs("a b c d e\n\n  f \n", 2) == ["a b", "c d", "e", "f"]
 
 
-def row(name: str, task: str, anomalous: bool) -> dict[str, Any]:
-    subtype = "weak_evidence_commitment" if anomalous else None
-    key = {"source_model": "m", "trajectory_id": name}
-    return {**key, "task_digest": task, "is_anomalous": anomalous, "anomaly_type_l2": subtype}
+def test_words_stand_between_whatever_python_takes_for_a_blank() -> None:
+    every = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
+    for line in ("".join(every).replace("\n", ""), "".join(f"a{one} b" for one in every if one.isspace())):
+        for part in line.split("\n"):
+            words = part.split()
+            assert runs(part, 3) == [" ".join(words[at : at + 3]) for at in range(0, len(words), 3)]
+
+
+def test_a_min_hash_is_the_one_that_datasketch_gives() -> None:
+    texts = ["", " \n\t", "one", TEXT, f"{TEXT}\n{TEXT}", "\u00e9t\u00e9 \u4e2d\u6587  x\u2028y"]
+    for text, found in zip(texts, min_hashes(pl.Series(texts), RULES.duplicates), strict=True):
+        sketch = MinHash(RULES.duplicates.permutations, seed=1, hashfunc=zlib.crc32, scheme="affine32")
+        sketch.update_batch({one.encode() for one in runs(text, RULES.duplicates.words)})
+        assert found.tolist() == sketch.hashvalues.tolist()
+
+
+def rows(*those: tuple[str, bool]) -> pl.DataFrame:
+    """A label row of each (task, is_anomalous)."""
+    made: list[dict[str, Any]] = [
+        {"task_digest": task, "is_anomalous": one, "anomaly_type_l2": "weak_evidence_commitment" if one else None}
+        for task, one in those
+    ]
+    kinds = {"task_digest": pl.String, "is_anomalous": pl.Boolean, "anomaly_type_l2": pl.String}
+    return pl.DataFrame(made, schema=kinds)
 
 
 def test_the_memoriser_knows_the_tasks_that_it_saw_and_nothing_else() -> None:
-    train = [
-        row("1", "t1", True),
-        row("2", "t1", True),
-        row("3", "t2", False),
-        row("4", "t3", False),
-        row("5", "t3", True),
-    ]
-    seen = [row("6", "t1", True), row("7", "t2", False)]
-    assert memoriser(train, seen) == {"f1": 1.0, "share_known": 1.0}
-    assert memoriser(train, [row("8", "t9", False)])["share_known"] == 0.0
-    assert memoriser(train, []) == {"f1": None, "share_known": None}
+    train = rows(("t1", True), ("t1", True), ("t2", False), ("t3", False), ("t3", True), ("t4", True))
+    assert memoriser(train, rows(("t1", True), ("t2", False))) == {"f1": 1.0, "share_known": 1.0}
+    # A tie and a task without a record are anomalous as most of train is: two of three that it says are none.
+    assert memoriser(train, rows(("t1", True), ("t3", False), ("t9", False))) == {"f1": 0.5, "share_known": 0.666667}
+    assert memoriser(train, rows()) == {"f1": None, "share_known": None}
+    assert memoriser(rows(), rows(("t1", True))) == {"f1": 0.0, "share_known": 0.0}
 
 
 def test_an_f1_that_is_not_defined_is_null_and_not_zero() -> None:
-    train = [row("1", "t1", True), row("2", "t2", False), row("3", "t2", False)]
-    assert memoriser(train, [row("4", "t2", False)]) == {"f1": None, "share_known": 1.0}
-    assert memoriser(train, [row("5", "t1", False)])["f1"] == 0.0  # something was predicted
-    assert memoriser(train, [row("6", "t2", True)])["f1"] == 0.0  # something was to be recalled
+    train = rows(("t1", True), ("t2", False), ("t2", False))
+    assert memoriser(train, rows(("t2", False))) == {"f1": None, "share_known": 1.0}
+    assert memoriser(train, rows(("t1", False)))["f1"] == 0.0  # something was predicted
+    assert memoriser(train, rows(("t2", True)))["f1"] == 0.0  # something was to be recalled
 
 
 @pytest.mark.parametrize("anomalous", [True, False])
 def test_the_card_says_of_a_test_side_without_an_anomaly_that_it_scores_nothing(anomalous: bool) -> None:
-    said = leakage({"paper_cut": certificate([row("1", "t2", False)], [row("2", "t2", anomalous)], 0)})
+    said = leakage({"paper_cut": certificate(rows(("t2", False)), rows(("t2", anomalous)), 0)})
     assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in said) is not anomalous
     assert said.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
 
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:
-    train, test = [row("1", "t1", True), row("2", "t2", False)], [row("3", "t1", True)]
+    train, test = rows(("t1", True), ("t2", False)), rows(("t1", True))
     found = certificate(train, test, 1)
     assert (found["shared_tasks"], found["test_records_of_shared_tasks"], found["near_duplicates"]) == (1, 1, 1)
     assert found["subtype_share"]["train"] == {"normal": 0.5, "weak_evidence_commitment": 0.5}
 
 
 def test_cuts_are_looked_at_together_and_each_for_itself() -> None:
-    known = prints(a=TEXT, b=TEXT, c=TEXT.replace("line h of the log", "line x of the diary"), d="something else")
-    a, b, c, d = (("m", name) for name in "abcd")
-    cuts = [Sides([a], [b, c, d]), Sides([d], [a, b, c]), Sides([c, d], [a]), Sides([a, b], [])]
-    assert near_in_each(cuts, known, RULES) == [{b, c}, set(), {a}, set()]
+    known = {"a": TEXT, "b": TEXT, "c": TEXT.replace("line h of the log", "line x of the diary"), "d": "something else"}
+    assert near(known, ("a", "bcd"), ("d", "abc"), ("cd", "a"), ("ab", "")) == ["bc", "", "a", ""]
