@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.canonical import canonical_json
 from pipeline.records.release import LabelRow, PoolRow
+from pipeline.release.rows import canonical_rows
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
 from pipeline.store import Building
@@ -103,7 +103,7 @@ def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: Release
 
 def as_lines(rows: pl.DataFrame) -> bytes:
     """JSONL."""
-    return b"".join(canonical_json(row).encode() + b"\n" for row in rows.iter_rows(named=True))
+    return "".join(f"{line}\n" for line in canonical_rows(rows)).encode()
 
 
 def as_json(value: Any) -> bytes:

@@ -1,15 +1,12 @@
 """Render: merged records and stage decisions -> the lines of the per-model release files (paper T37)."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import polars as pl
 
-from pipeline.canonical import canonical_json
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
-from pipeline.records.release import Masters, PositiveStructured, ReleaseLine, ReleaseLines
+from pipeline.records.release import Masters, PositiveStructured, ReleaseLines, StageRaw
+from pipeline.release.rows import canonical_rows
 from pipeline.stage import stage
-from pipeline.tables import from_records
 
 ROOT = "fulltax_prod_v1"
 TIER_FILES = {
@@ -33,35 +30,37 @@ LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), POSITIVES_FILE, *map(stage_raw_
 @stage(scope="shard")
 def render(masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c: DecisionsC) -> ReleaseLines:
     """Lines with the files they stand in, sorted by key and file, so that publishing is a merge of sorted shards."""
-    rows = [one for row in masters.collect().iter_rows(named=True) for one in record_lines(row)]
-    for name, decisions in zip(STAGES, (a, b1, b2, c), strict=True):
-        rows.extend(raw_lines(name, decisions))
-    rows.sort(key=lambda row: (row["source_model"], row["trajectory_id"], row["files"], row["line"]))
-    return from_records(rows, ReleaseLine).lazy()
+    tables = zip(STAGES, (a, b1, b2, c), strict=True)
+    return in_order([record_lines(masters), *(raw_lines(name, decisions) for name, decisions in tables)])
 
 
-def record_lines(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The master line of a trajectory, which also stands in its tier's file, and its line among the positives."""
-    key = {"source_model": row["source_model"], "trajectory_id": row["trajectory_id"]}
-    tier = row["quality_tier"]
-    yield {**key, "files": [MASTER_FILE, TIER_FILES[tier]], "line": canonical_json(row)}
-    if row["is_anomalous"] and tier != "review_or_unresolved":
-        positive = {name: row[name] for name in PositiveStructured.model_fields}
-        yield {**key, "files": [POSITIVES_FILE], "line": canonical_json(positive)}
+def in_order(made: list[pl.DataFrame]) -> pl.LazyFrame:
+    """Tables of lines as one, sorted by key and file; of a stage's several answers, by line."""
+    file = pl.col("files").list.first()
+    return pl.concat(made).lazy().sort(*TRAJECTORY_KEY, file, pl.when(file != MASTER_FILE).then("line"))
 
 
-def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> Iterator[dict[str, Any]]:
+def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
+    """The master line of each trajectory, which also stands in its tier's file, and its line among the positives."""
+    records, tier = masters.collect(), pl.col("quality_tier")
+    tier_file = tier.replace_strict(TIER_FILES, return_dtype=pl.String)
+    positive = records.filter(pl.col("is_anomalous") & (tier != "review_or_unresolved"))
+    return pl.concat(
+        [
+            lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series()),
+            lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([POSITIVES_FILE])),
+        ]
+    )
+
+
+def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> pl.DataFrame:
     """Every answer of a stage, verbatim, beside what it came to."""
-    for row in decisions.collect().iter_rows(named=True):
-        line = {
-            "source_model": row["source_model"],
-            "trajectory_id": row["trajectory_id"],
-            "stage": name,
-            **{k: row[k] for k in ("purpose", "judge", "judge_model", "prompt_version", "packet_sha256")},
-            **{k: row[k] for k in ("request_sha256", "response_text", "former", "outcome", "failure")},
-            "parsed": None if row["answer"] is None else canonical_json(row["answer"]),
-            "issues": row["issues"],
-            "repairs": row["repairs"],
-        }
-        key = {"source_model": row["source_model"], "trajectory_id": row["trajectory_id"]}
-        yield {**key, "files": [stage_raw_file(name, annotation_pass)], "line": canonical_json(line)}
+    rows = decisions.collect()
+    parsed = canonical_rows(rows["answer"].struct.unnest())
+    answers = rows.with_columns(stage=pl.lit(name), parsed=pl.when(pl.col("answer").is_not_null()).then(parsed))
+    return lines(answers.select(list(StageRaw.model_fields)), pl.lit([stage_raw_file(name, annotation_pass)]))
+
+
+def lines(rows: pl.DataFrame, files: pl.Series | pl.Expr) -> pl.DataFrame:
+    """These rows as lines that stand in `files`."""
+    return rows.select(*TRAJECTORY_KEY, files=files, line=canonical_rows(rows))

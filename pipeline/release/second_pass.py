@@ -17,12 +17,11 @@ from pipeline.records.second_pass import (
     DecisionsCPass2,
     ReferenceLabel,
     ReferenceLabels,
-    ReleaseLinePass2,
     ReleaseLinesPass2,
 )
 from pipeline.release.files import open_lines, released
 from pipeline.release.labels import as_lines, labels
-from pipeline.release.render import STAGES, raw_lines, stage_raw_file
+from pipeline.release.render import STAGES, in_order, raw_lines, stage_raw_file
 from pipeline.stage import stage
 from pipeline.store import Building
 from pipeline.tables import from_records
@@ -79,9 +78,7 @@ def render_pass2(
 ) -> ReleaseLinesPass2:
     """Every answer of the second pass, verbatim, as lines sorted by key and file."""
     tables = zip(STAGES, (a, b1, b2, c), strict=True)
-    rows = [row for name, decisions in tables for row in raw_lines(name, decisions, SECOND)]
-    rows.sort(key=lambda row: (row["source_model"], row["trajectory_id"], row["files"], row["line"]))
-    return from_records(rows, ReleaseLinePass2).lazy()
+    return in_order([raw_lines(name, decisions, SECOND) for name, decisions in tables])
 
 
 class Guide(NamedTuple):
