@@ -25,7 +25,7 @@ from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
 from pipeline.console.progress import Progress
 from pipeline.console.push_cli import push
-from pipeline.console.releasing import Releasing, left_in, with_releasing
+from pipeline.console.releasing import Releasing, commands, left_in, with_releasing
 from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
@@ -283,11 +283,12 @@ def status(
     """Which stages are up to date, what came in, what no rule knows."""
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    found = current(folder, settings(folder, raw=raw, oracle=oracle and str(oracle)))
+    chosen = settings(folder, raw=raw, oracle=oracle and str(oracle))
+    found = current(folder, chosen)
     if json_out:
-        print(json.dumps(status_report.as_data(found), indent=1, ensure_ascii=False))
+        print(json.dumps(status_report.as_data(found, commands(chosen)), indent=1, ensure_ascii=False))
     else:
-        status_report.print_status(found, output())
+        status_report.print_status(found, commands(chosen), output())
 
 
 @app.command()

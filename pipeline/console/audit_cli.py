@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any
 
 import typer
@@ -75,8 +77,16 @@ def sample_events(
     console.print(f"\n{len(rows)} steps to review: {' or '.join(safe(str(path)) for path in sheets)}")
     console.print(
         "Fill in is_supported (yes, no), error_type where it is no, and import one of them: "
-        "openclawbench audit import FILE"
+        f"openclawbench audit import FILE{where(data)}"
     )
+    if where(data):
+        console.print(f"The commands of the column trace are for this data folder: add{where(data)}")
+
+
+def where(data: Path) -> str:
+    """What to add to a command so that it reads this data folder; nothing where it would by itself."""
+    usual = Path(os.environ.get("OPENCLAWBENCH_DATA", DATA))
+    return "" if data == usual else f" --data {safe(quote(str(data)))}"
 
 
 @app.command("import")

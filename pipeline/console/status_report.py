@@ -5,15 +5,25 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
+from pipeline.chain import Shard
 from pipeline.console.find import has, rows_of
 from pipeline.console.report import accounting, print_accounting
 from pipeline.console.terminal import table
 from pipeline.flow import whole
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow
-from pipeline.run import Run
+from pipeline.release.provenance import made_from
+from pipeline.release.publish import release_key, stands
+from pipeline.run import Run, count
 from pipeline.running import runs
+from pipeline.stage import Stage
 from pipeline.store import read_json
+
+RELEASE = {
+    "none": "There is no release here.",
+    "current": "The release is of what stands here: nothing has changed since it was made.",
+    "stale": "The release is older than what stands here: run `openclawbench release` to make it anew.",
+}
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
@@ -23,8 +33,9 @@ def stages(run: Run) -> list[dict[str, Any]]:
     rows = []
     for report, stage in zip(run.plan(flow := whole(run.judges[2] is not None)), flow, strict=True):
         manifest = read_json(run.data.manifest_file(report.stage)) or {}
-        outputs = manifest.get("outputs", {})
-        stale = run.keys[stage.writes[0]].keys() - run.fresh(stage)
+        fresh = run.fresh(stage)
+        there = rows_there(run, stage, fresh, manifest)
+        stale = run.keys[stage.writes[0]].keys() - fresh
         running = {shard for shard, names in under_way if shard in stale and report.stage in names}
         failed = {one["shard"] for one in bad if one["stage"] == report.stage} - running
         rows.append(
@@ -35,11 +46,27 @@ def stages(run: Run) -> list[dict[str, Any]]:
                 "running": len(running),
                 "stale": len(stale) - len(running) - len(failed),
                 "failed": len(failed),
-                "rows": ", ".join(f"{name} {one['rows']}" for name, one in outputs.items()) or None,
+                "rows": ", ".join(f"{name} {number}" for name, number in there.items()) or None,
                 "seconds": manifest.get("wall_time_s"),
             }
         )
     return rows
+
+
+def rows_there(run: Run, stage: Stage, fresh: set[Shard], manifest: dict[str, Any]) -> dict[str, int | None]:
+    """Rows of the stage's tables in the shards that are done: as its manifest has them, and counted where a run over a
+    share, or one that was stopped, left none of these; null where the parts are in an object storage, which nothing is
+    fetched from for that."""
+    if not fresh:
+        return {}
+    parts = {str(shard): key for shard, key in run.keys[stage.writes[0]].items() if shard in fresh}
+    if manifest.get("parts") == parts:
+        return {name: one["rows"] for name, one in manifest["outputs"].items()}
+    found: dict[str, int | None] = {}
+    for record in stage.writes:
+        done = {shard: key for shard, key in run.keys[record].items() if shard in fresh}
+        found[record.__name__] = None if run.data.remote else count(run.data.scan(record, done))
+    return found
 
 
 def failures(run: Run) -> list[dict[str, Any]]:
@@ -80,10 +107,19 @@ def behaviours(run: Run) -> list[dict[str, Any]]:
     return counted.sort(by).collect().to_dicts()
 
 
-def as_data(run: Run) -> dict[str, Any]:
+def release_state(run: Run, commands: list[str]) -> str:
+    """Of the release that stands: none | current | stale. `commands`: what makes the one of these settings."""
+    if not run.data.release.is_dir():
+        return "none"
+    key = release_key(run, made_from(run.intake, run.judges, commands))
+    return "current" if stands(run.data, key) else "stale"
+
+
+def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
     """Everything that status knows."""
     found: dict[str, Any] = {
         "stages": stages(run),
+        "release": release_state(run, commands),
         "runs": runs(run.data),
         "failed": failures(run),
         "unknown": unknown(run),
@@ -101,11 +137,12 @@ def as_data(run: Run) -> dict[str, Any]:
     return found
 
 
-def print_status(run: Run, console: Console) -> None:
+def print_status(run: Run, commands: list[str], console: Console) -> None:
     """Tables for people."""
     rows = stages(run)
     names = ["stage", "shards", "done", "running", "stale", "failed", "rows", "seconds"]
     console.print(table(None, names, ([row[name] for name in names] for row in rows)))
+    console.print(f"\n{RELEASE[release_state(run, commands)]}")
     print_runs(run, console)
     if has(run, FileOutcome):
         console.print()

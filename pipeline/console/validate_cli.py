@@ -32,14 +32,19 @@ def print_findings(findings: Findings) -> None:
     console = output()
     for row in findings.reported:
         loud = "warning: a key is left " if row["group"] == "key" else ""
-        console.print(
-            f"{loud}in {PLACES[row['where']]}: {row['kind']}: {row['finds']} finds in {row['records']} records"
-        )
+        found = f"{counted(row['finds'], 'find')} in {counted(row['records'], 'record')}"
+        console.print(f"{loud}in {PLACES[row['where']]}: {row['kind']}: {found}")
     looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
         console.print(f"valid: {looked}")
         return
     rows = [[one.check, one.file, one.line, one.message] for one in findings.kept]
     console.print(table(None, ["check", "file", "line", "what is wrong"], rows))
-    more = sum(findings.counts.values()) - len(findings.kept)
-    console.print(f"\n{sum(findings.counts.values())} findings ({more} not shown) in {looked}")
+    every = sum(findings.counts.values())
+    more = every - len(findings.kept)
+    console.print(f"\n{counted(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things, as one says it."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

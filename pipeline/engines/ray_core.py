@@ -118,7 +118,12 @@ def interrupts_noted() -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     noted: list[tuple[int, FrameType | None]] = []
-    former = signal.signal(signal.SIGINT, lambda number, frame: noted.append((number, frame)))
+
+    def note(number: int, frame: FrameType | None) -> None:
+        noted.append((number, frame))
+        print("stopping: Ray ends its workers, which may take some seconds", file=sys.stderr)
+
+    former = signal.signal(signal.SIGINT, note)
 
     def raise_noted() -> None:
         if noted and callable(former):

@@ -44,6 +44,7 @@ class RuleFile(Record):
     file: str
     version: str
     sha256: str  # of its content as canonical JSON: comments and layout do not count
+    as_shipped: bool  # false where a folder of rules, or a setting in the commands, says something else
 
 
 class PromptFile(Record):

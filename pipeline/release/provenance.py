@@ -6,6 +6,7 @@ No clock, folder, host, processor count or limit stands in it: the same inputs g
 import hashlib
 import platform
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -104,15 +105,18 @@ def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable
 
 def rule_files() -> list[RuleFile]:
     """Every rule file from which labels or the release follow, as it is in force."""
-    found = [rule_file(path.name, read_rules(path.name)) for path in BUILT_IN.glob("*.toml")]
+    found = [rule_file(path.name, BUILT_IN) for path in BUILT_IN.glob("*.toml")]
     own: list[type[Rules]] = [PublishRules, PrivacyRules]
-    found += [rule_file(kind.FILE, read_rules(kind.FILE, kind.FOLDER)) for kind in own]
+    found += [rule_file(kind.FILE, kind.FOLDER) for kind in own]
     return sorted((one for one in found if one.file not in NO_LABEL), key=lambda one: one.file)
 
 
-def rule_file(name: str, content: dict[str, Any]) -> RuleFile:
-    """One rule file."""
-    return RuleFile(file=name, version=str(content.get("version")), sha256=canonical_digest(content))
+def rule_file(name: str, folder: Path) -> RuleFile:
+    """One rule file, which comes with the program in `folder`."""
+    content = read_rules(name, folder)
+    shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
+    version_of, found = str(content.get("version")), canonical_digest(content)
+    return RuleFile(file=name, version=version_of, sha256=found, as_shipped=found == canonical_digest(shipped))
 
 
 def prompt_file(stage: str) -> PromptFile:

@@ -43,15 +43,12 @@ def publish(run: Run, commands: list[str]) -> bool:
     """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
     data, keys = run.data, run.keys
     second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
-    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
     rules, privacy = PublishRules.load(), PrivacyRules.load()
     made = made_from(run.intake, run.judges, commands)
-    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *notice_texts())
-    key = digest(*versions, *(str(sorted(keys[t].items(), key=str)) for t in tables))
-    manifest = data.manifest_file("publish")
-    former = read_json(manifest) or {}
-    if former.get("key") == key and data.release.is_dir():
+    key = release_key(run, made)
+    if stands(data, key):
         return False
+    manifest = data.manifest_file("publish")
     scanned = look(data, keys, privacy, made)
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     building = Building(data)
@@ -85,6 +82,21 @@ def publish(run: Run, commands: list[str]) -> bool:
     done = {"stage": "publish", "key": key, "models": models, "files": sums.count("\n") + 1}
     write_json(manifest, done | {"left_in": left_in(scanned)})
     return True
+
+
+def release_key(run: Run, made: MadeFrom) -> str:
+    """What the release that belongs to a run's keys is known by: everything that decides its bytes."""
+    second = SECOND_TABLES if SECOND_TABLES[0] in run.keys else ()
+    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
+    rules, privacy = PublishRules.load(), PrivacyRules.load()
+    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *notice_texts())
+    return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
+
+
+def stands(data: DataFolder, key: str) -> bool:
+    """True where the release of this key is there."""
+    former = read_json(data.manifest_file("publish")) or {}
+    return former.get("key") == key and data.release.is_dir()
 
 
 def look(data: DataFolder, keys: dict[type[Any], Keys], rules: PrivacyRules, made: MadeFrom) -> Scanned:

@@ -251,10 +251,10 @@ def test_status_shows_faults_of_the_manifest_and_the_oracle(tmp_path: Path, caps
     corpus.header("multiple", accuracy=0.0, correct_count=0, total_count=6)
     corpus.bring("normalize")
     run = current(corpus.data, settings(corpus.data))
-    print_status(run, output())
+    print_status(run, [], output())
     shown = capsys.readouterr().out
     for reason in ("oracle_names_no_session", "oracle_broken_json", "run_manifest_several_tasks"):
         assert reason in shown
-        assert reason in {one["reason"] for one in as_data(run)["input_faults"]}
+        assert reason in {one["reason"] for one in as_data(run, [])["input_faults"]}
     assert "bfcl_header_mismatch" in shown
     assert "bfcl_score" in shown

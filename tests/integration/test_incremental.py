@@ -1,5 +1,6 @@
 """A run redoes what is stale and nothing else, and whatever the way there, the release has the same bytes."""
 
+import json
 import os
 import re
 import shutil
@@ -112,6 +113,17 @@ def test_an_edited_rule_file_redoes_what_reads_it_and_what_depends_on_that(
     after_merge = {"split", "summarize", "render"}
     assert {stage for stage, count in stages.items() if not count} == kept - after_merge
     assert files(data / "release") != files(small.data / "release")
+    assert not_as_shipped(small.data) == [] and not_as_shipped(data) == [name]
+    assert [call("status", "--data", data, "--json", env=one).json["release"] for one in (env, {})] == [
+        "current",
+        "stale",
+    ]
+
+
+def not_as_shipped(data: Path) -> list[str]:
+    """The rule files that the release's data package says to be other than the program's."""
+    said = json.loads((data / "release" / "datapackage.json").read_bytes())["provenance"]["rules"]
+    return [one["file"] for one in said if not one["as_shipped"]]
 
 
 def test_a_comment_in_a_rule_file_redoes_nothing(small: Ran, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`--shard i/n`: runs over shares, in one folder or in several, come to the bytes of one run over everything."""
 
+import re
 import shutil
 import signal
 import time
@@ -88,6 +89,10 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     said = " ".join(first.text.split())
     assert "coverage waits until all shards are there; 3 are not yet" in said
     assert f"openclawbench run --data {data}" in said
+    found = call("status", "--data", data, "--json").json
+    rows = {row["stage"]: (row["done"], row["rows"]) for row in found["stages"]}
+    assert rows["normalize"][0] == SHARDS - 3 and re.match(r"Trajectory [1-9]", rows["normalize"][1])
+    assert (rows["slice"], found["release"]) == ((0, None), "none")
     second = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))
     assert "coverage waits for the last run: all shards are there" in " ".join(second.text.split())
     third = call(*arguments(data, small.raw, "--shard", "1/2", verb="fuse"))

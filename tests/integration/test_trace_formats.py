@@ -74,7 +74,7 @@ def test_every_step_leads_to_its_bytes(normalized: tuple[Run, Path, list[str]]) 
 
 def test_what_no_rule_knows_is_shown(normalized: tuple[Run, Path, list[str]]) -> None:
     run, _, _ = normalized
-    found = {one["what"]: one["count"] for one in as_data(run)["unknown"]}
+    found = {one["what"]: one["count"] for one in as_data(run, [])["unknown"]}
     assert found["unknown_type:hologram"] == 1
-    lost = as_data(run)["quarantined"]
+    lost = as_data(run, [])["quarantined"]
     assert [one["reason"] for one in lost] == ["no_native_session"]
