@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import CandidateSubtype, EventType, Recoverability, Severity, Subtype, UserTurnKind
 from pipeline.rules.base import Rules
+from pipeline.rules.literals import needed
 
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE
 
@@ -181,6 +182,7 @@ class Compiled(Record):
     id: str
     regex: re.Pattern[str]
     unless: re.Pattern[str] | None
+    needed: tuple[str, ...]  # one of these stands in the lower case of every text in which the pattern is found
     supported_by: frozenset[str] = frozenset()
 
 
@@ -241,4 +243,5 @@ class JudgeRules(Rules):
 def compiled(rule: PatternRule | ClaimRule, supported_by: frozenset[str] = frozenset()) -> Compiled:
     """A rule's patterns, compiled with this file's flags."""
     unless = re.compile(rule.unless, FLAGS) if rule.unless else None
-    return Compiled(id=rule.id, regex=re.compile(rule.regex, FLAGS), unless=unless, supported_by=supported_by)
+    regex = re.compile(rule.regex, FLAGS)
+    return Compiled(id=rule.id, regex=regex, unless=unless, needed=needed(rule.regex, FLAGS), supported_by=supported_by)

@@ -19,6 +19,7 @@ from pipeline.fulltax.rules_judge.trace import Found, Trace
 from pipeline.fulltax.rules_judge.trigger import Trigger, fire
 from pipeline.records.fulltax import EvidenceQuote
 from pipeline.records.packet import EvidenceStep
+from pipeline.records.vocabulary import EventType
 
 Stretch = list[EvidenceStep]
 
@@ -26,13 +27,24 @@ Stretch = list[EvidenceStep]
 def capability_gaps(trace: Trace) -> Iterator[Trigger]:
     """Firings in every stretch: the first gap that stays open, against the stretch's last reply and its writes."""
     for stretch in trace.stretches:
-        for step in stretch:
-            cue = gap_cue(trace, step)
-            if cue is None:
-                continue
-            if found := committed(trace, stretch, step, cue):
-                yield found
-                break
+        reply = trace.final_reply(stretch, stretch[0])
+        found = first_open(trace, stretch, reply) if reply else None
+        if found:
+            yield found
+
+
+def first_open(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Trigger | None:
+    """What the first gap comes to that stays open until a reply, if it comes to anything."""
+    done = [step for step in stretch if step.step_id < reply.step_id and trace.succeeded(step)]
+    last = {step.event_type: step.step_id for step in done}  # success of each kind
+    for step in stretch:
+        if step.step_id > reply.step_id:
+            break
+        cue = None if closed(trace, step, last) else gap_cue(trace, step)
+        found = committed(trace, stretch, step, reply, cue) if cue else None
+        if found:
+            return found
+    return None
 
 
 def gap_cue(trace: Trace, step: EvidenceStep) -> EvidenceQuote | None:
@@ -54,20 +66,18 @@ def is_gap(trace: Trace, step: EvidenceStep) -> bool:
     return "capability_gap" in step.auto_flags or trace.raw_find("tool_gap", step, "reflection_text") is not None
 
 
-def closed(trace: Trace, stretch: Stretch, gap: EvidenceStep, until: EvidenceStep) -> bool:
-    """True where a later step did what the gap kept from being done: same kind of event, or any look-up or run."""
+def closed(trace: Trace, gap: EvidenceStep, last: dict[EventType, int]) -> bool:
+    """True where a later step did what the gap kept from being done: same kind of event, or any look-up or run. `last`:
+    the last success of each kind before the reply."""
     kinds = {gap.event_type, *trace.rules.events.retrieval, *trace.rules.events.checks} - {"reply"}
     first = gap.step_id + 1 if trace.failed(gap) else gap.step_id
-    return any(
-        first <= step.step_id < until.step_id and trace.succeeded(step) and step.event_type in kinds for step in stretch
-    )
+    return any(last.get(kind, 0) >= first for kind in kinds)
 
 
-def committed(trace: Trace, stretch: Stretch, gap: EvidenceStep, cue: EvidenceQuote) -> Trigger | None:
+def committed(
+    trace: Trace, stretch: Stretch, gap: EvidenceStep, reply: EvidenceStep, cue: EvidenceQuote
+) -> Trigger | None:
     """What the agent commits to although the gap is open: a write of content it could not look up, or a reply."""
-    reply = trace.final_reply(stretch, gap)
-    if reply is None or closed(trace, stretch, gap, reply):
-        return None
     told = cue.field == "narration" or told_between(trace, stretch, gap, reply)
     if not told and not discloses_limit(trace, reply):
         if write := blind_write(trace, stretch, gap):
@@ -101,7 +111,7 @@ def blind_write(trace: Trace, stretch: Stretch, gap: EvidenceStep) -> EvidenceSt
 
 def specific_items(trace: Trace, reply: EvidenceStep) -> list[EvidenceQuote]:
     """List items of a reply that state a price, address, rating, link or figure and are not hedged themselves."""
-    text = trace.text(reply, REPLY)
+    text = trace.text(reply, REPLY).plain
     hedge_patterns = trace.rules.groups["hedge"]
     cited = []
     for pattern in trace.rules.groups["specific_item"]:

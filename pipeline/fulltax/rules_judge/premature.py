@@ -31,8 +31,10 @@ def grounds(trace: Trace, step: EvidenceStep) -> bool:
     """True where a look or run told something about the workspace, whatever its end; not where it was refused."""
     if step.event_type not in trace.rules.events.grounding:
         return False
+    if trace.succeeded(step):
+        return True
     told = bool((step.reflection_text or "").strip()) and not trace.raw_find("refused_call", step, "reflection_text")
-    return trace.succeeded(step) or (trace.executed(step) and told)
+    return trace.executed(step) and told
 
 
 def mutates(trace: Trace, step: EvidenceStep) -> bool:

@@ -56,7 +56,7 @@ def specific(trace: Trace, reply: EvidenceStep) -> bool:
 
 def assertive(trace: Trace, reply: EvidenceStep) -> bool:
     """True for a reply that is long enough to assert something and is not a question back."""
-    text = trace.text(reply, REPLY).strip()
+    text = trace.text(reply, REPLY).plain.strip()
     long_enough = len(text) >= trace.rules.limits.assertive_characters or success_claim(trace, reply) is not None
     return long_enough and not clarifies(trace, reply)
 

@@ -14,7 +14,6 @@ TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text"
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
 CODE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
-APOSTROPHES = str.maketrans({"’": "'", "‘": "'"})
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Found:
 def shortened(text: str, limit: int) -> str:
     """The first and the last half of `limit` characters, with straight apostrophes and a line end between."""
     plain = text if len(text) <= limit else f"{text[: limit // 2]}\n{text[len(text) - limit // 2 :]}"
-    return plain.translate(APOSTROPHES)
+    return plain.replace("’", "'").replace("‘", "'")
 
 
 def original(position: int, length: int, limit: int) -> int:
@@ -38,9 +37,9 @@ def original(position: int, length: int, limit: int) -> int:
     return position if length <= limit or position <= limit // 2 else position + length - 2 * (limit // 2) - 1
 
 
-def blanked(text: str, limit: int) -> str:
-    """The shortened text with code fences as blanks; positions are those of the shortened text."""
-    return CODE_FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), shortened(text, limit))
+def blanked(text: str) -> str:
+    """A text with code fences as blanks; nothing in it changes its place."""
+    return CODE_FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text) if "```" in text else text
 
 
 def sentence(text: str, start: int, end: int) -> tuple[int, int]:
@@ -51,13 +50,23 @@ def sentence(text: str, start: int, end: int) -> tuple[int, int]:
     return begin, stop.end() if stop else min(len(text), end + 400)
 
 
-def hits(patterns: list[Compiled], text: str) -> Iterator[tuple[Compiled, Found]]:
-    """Every hit whose sentence does not cancel it, pattern by pattern."""
-    for pattern in patterns:
-        for match in pattern.regex.finditer(text):
-            begin, stop = sentence(text, *match.span())
-            if not (pattern.unless and pattern.unless.search(text[begin:stop])):
-                yield pattern, Found(pattern.id, begin, stop, match.start())
+class Text:
+    """A field's text as patterns are looked for in it."""
+
+    __slots__ = ("lower", "plain")
+
+    def __init__(self, plain: str) -> None:
+        self.plain = plain
+        self.lower = plain.lower()
+
+    def hits(self, pattern: Compiled) -> Iterator[Found]:
+        """Every hit of a pattern whose sentence does not cancel it, in their order."""
+        if pattern.needed and not any(map(self.lower.__contains__, pattern.needed)):
+            return
+        for match in pattern.regex.finditer(self.plain):
+            begin, stop = sentence(self.plain, *match.span())
+            if not (pattern.unless and pattern.unless.search(self.plain[begin:stop])):
+                yield Found(pattern.id, begin, stop, match.start())
 
 
 class Trace:
@@ -67,7 +76,8 @@ class Trace:
         self.evidence = evidence
         self.rules = rules
         self.steps = sorted(evidence.steps, key=lambda step: step.step_id)
-        self._masked: dict[tuple[int, str], str] = {}
+        self._texts: dict[tuple[int, EvidenceField, bool], Text] = {}
+        self._found: dict[tuple[PatternGroup, int, EvidenceField, bool], Found | None] = {}
 
     @cached_property
     def by_id(self) -> dict[int, EvidenceStep]:
@@ -116,32 +126,43 @@ class Trace:
 
     def final_reply(self, stretch: list[EvidenceStep], after: EvidenceStep) -> EvidenceStep | None:
         """The last whole reply of a stretch at or after a step that the user was shown; null where there is none."""
-        said = (step for step in stretch if step.action_kind == "reply" and step.step_id >= after.step_id)
-        replies = [step for step in said if step.action_text and not step.partial and step.silent_token is None]
-        return replies[-1] if replies else None
+        for step in reversed(stretch):
+            if step.step_id < after.step_id:
+                return None
+            said = step.action_kind == "reply" and step.action_text
+            if said and not step.partial and step.silent_token is None:
+                return step
+        return None
 
     # ------------------------------------------------------------------------------------------- text of a step
-    def text(self, step: EvidenceStep, field: EvidenceField) -> str:
-        """A field's text with code fences blanked; empty where the field is null."""
-        key = (step.step_id, field)
-        if key not in self._masked:
-            raw: str | None = getattr(step, field)
-            self._masked[key] = blanked(raw, self.rules.limits.scan_characters) if raw else ""
-        return self._masked[key]
+    def text(self, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Text:
+        """A field's text, shortened, code fences blanked unless they are to stay; empty where the field is null."""
+        key = (step.step_id, field, fences)
+        if key not in self._texts:
+            whole = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)
+            self._texts[key] = Text(whole if fences else blanked(whole))
+        return self._texts[key]
 
-    def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> Found | None:
-        """The earliest hit of a group in a field."""
-        return self.first(group, step, field, self.text(step, field))
+    def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Found | None:
+        """The earliest hit of a group in a field, at its place in the field itself. Looked for once: detectors ask the
+        same again and again."""
+        key = (group, step.step_id, field, fences)
+        if key not in self._found:
+            self._found[key] = self.first(group, step, field, fences)
+        return self._found[key]
 
     def raw_find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> Found | None:
         """The earliest hit in a field's text with code fences left in: for commands and tool output."""
-        raw = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)
-        return self.first(group, step, field, raw)
+        return self.find(group, step, field, fences=True)
 
-    def first(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, text: str) -> Found | None:
-        """The earliest hit of a group in a text made of a field, at its place in the field itself."""
-        found = [one for _, one in hits(self.rules.groups.get(group, []), text)]
-        return self.placed(min(found, key=lambda one: one.hit), step, field) if found else None
+    def first(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool) -> Found | None:
+        """The earliest hit of a group in a field, looked for."""
+        if not getattr(step, field):
+            return None
+        text = self.text(step, field, fences)
+        each = (next(text.hits(pattern), None) for pattern in self.rules.groups.get(group, ()))
+        found = min((one for one in each if one is not None), key=lambda one: one.hit, default=None)
+        return None if found is None else self.placed(found, step, field)
 
     def placed(self, found: Found, step: EvidenceStep, field: EvidenceField) -> Found:
         """A hit in a field's shortened text, at its place in the field itself."""

@@ -1,0 +1,96 @@
+"""Plain texts that a regular expression cannot do without: looked for first, they cost a fiftieth of the pattern.
+
+They are read off the pattern itself, so that no rule file has to repeat them and none can fall out of step. Parsed with
+what `re` itself uses; a part that is not known here is taken to match anything.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from itertools import product
+from re import _constants as code  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any
+
+MOST = 4  # texts that a sequence is spelt out into; with more of them the search takes longer than it saves
+SHORTEST = 2  # characters; shorter texts are in nearly everything
+
+Part = tuple[Any, Any]  # an operation of the parsed pattern, and its arguments
+Texts = frozenset[str]
+NOTHING: Texts = frozenset([""])
+
+
+def needed(regex: str, flags: int) -> tuple[str, ...]:
+    """Texts of which at least one stands in the lower case of whatever the pattern is found in; empty where there are
+    none. `flags` hold re.ASCII: then the letters of a pattern mean themselves in two cases and no others."""
+    found = needed_by(parser.parse(regex, flags | re.ASCII))
+    return tuple(sorted(found)) if found and min(map(len, found)) >= SHORTEST else ()
+
+
+def needed_by(sequence: Iterable[Part]) -> Texts | None:
+    """The best of what parts that follow each other need: the longest texts, then the fewest. Null: nothing known."""
+    candidates: list[Texts] = []
+    run = NOTHING  # what neighbours say together, spelt out
+    for part in sequence:
+        texts = spelt(part)
+        if texts is not None and len(run) * len(texts) <= MOST:
+            run = joined([run, texts])
+        elif texts is not None:
+            candidates.append(run)
+            run = texts
+        else:
+            candidates += [run, needed_within(part) or NOTHING]
+            run = NOTHING
+    whole = [shortest(texts) for texts in (*candidates, run) if "" not in texts]
+    return max(whole, key=lambda texts: (min(map(len, texts)), -len(texts)), default=None)
+
+
+def needed_within(part: Part) -> Texts | None:
+    """What a part needs that cannot be spelt out."""
+    operation, given = part
+    if operation is code.SUBPATTERN:
+        return None if given[1] or given[2] else needed_by(given[3])  # flags of its own change what letters mean
+    if operation is code.BRANCH:
+        branches = [needed_by(branch) for branch in given[1]]
+        return frozenset[str]().union(*(one for one in branches if one)) if all(branches) else None
+    if operation in (code.MAX_REPEAT, code.MIN_REPEAT) and given[0] > 0:
+        return needed_by(given[2])
+    return None
+
+
+def spelt(part: Part) -> Texts | None:
+    """All texts that a part matches, in lower case; null where there are many, or letters beyond ASCII."""
+    operation, given = part
+    if operation in (code.AT, code.ASSERT, code.ASSERT_NOT):
+        return NOTHING  # a place, which takes up no text
+    if operation is code.LITERAL:
+        return frozenset([chr(given).lower()]) if given < 128 else None
+    if operation is code.IN:
+        several = [spelt(one) if one[0] is code.LITERAL else None for one in given]
+    elif operation is code.BRANCH:
+        several = [spelt_out(branch) for branch in given[1]]
+    elif operation is code.SUBPATTERN and not (given[1] or given[2]):
+        several = [spelt_out(given[3])]
+    elif operation in (code.MAX_REPEAT, code.MIN_REPEAT) and given[:2] in ((0, 1), (1, 1)):
+        several = [spelt_out(given[2]), NOTHING if given[0] == 0 else frozenset()]
+    else:
+        return None
+    together = frozenset[str]().union(*(one for one in several if one is not None))
+    return together if None not in several and len(together) <= MOST else None
+
+
+def spelt_out(sequence: Iterable[Part]) -> Texts | None:
+    """All texts that parts match together; null where there are many."""
+    parts = [spelt(part) for part in sequence]
+    texts = joined([one for one in parts if one is not None])
+    return texts if None not in parts and len(texts) <= MOST else None
+
+
+def joined(parts: list[Texts]) -> Texts:
+    """Every text of the first with every text of the second, and so on."""
+    return reduce(lambda one, other: frozenset("".join(both) for both in product(one, other)), parts, NOTHING)
+
+
+def shortest(texts: Texts) -> Texts:
+    """The texts without those in which another one stands."""
+    return frozenset(one for one in texts if not any(other != one and other in one for other in texts))

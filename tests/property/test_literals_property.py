@@ -1,0 +1,64 @@
+"""What a pattern is said to need stands in everything that the pattern finds: nothing is passed over for lack of it."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.rules.judge import FLAGS, Compiled, JudgeRules
+from pipeline.rules.literals import needed
+
+RULES = JudgeRules.load()
+PATTERNS = [one for group in (*RULES.groups.values(), RULES.claim_patterns) for one in group]
+WRITTEN = [
+    "ab(?:c|de)?f",
+    "(?:ab|cd){2}e",
+    "(?:ab|cd)*ef?",
+    "(?:ab|cde)+?.xy",
+    "[ab]c[a-c]de",
+    "[^a]bc",
+    "x(?=ab)a(?!c)b",
+    "(?<=ab)cd|ef",
+    "ab\\b cd",
+    "a\\sbc|\\w{2}",
+    "(ab)\\1",
+    "(?u:ks)k",
+    "\u212aelvin is",
+    "(?:a|b)(?:c|d)(?:e|f)(?:g|h)",
+    "(?:ab(?:cd|(?:e|f)gh)|ij){1,2}",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda one: one.id)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(pattern.regex))
+    assert not pattern.needed or any(one in text.lower() for one in pattern.needed)
+
+
+@pytest.mark.parametrize("regex", WRITTEN)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_what_any_pattern_finds_holds_what_it_needs(regex: str, data: st.DataObject) -> None:
+    texts = needed(regex, FLAGS)
+    text = data.draw(st.from_regex(re.compile(regex, FLAGS)))
+    assert not texts or any(one in text.lower() for one in texts)
+
+
+@pytest.mark.parametrize(
+    ("regex", "texts"),
+    [
+        ("Err(?:or|s)?\\b|gave +up", ("err", "gave")),
+        ("\\b\\d+ (?:tests? )?passed", (" passed",)),
+        ("(?:can't|cannot) [^.]*run", ("can't ", "cannot ")),
+        ("x|yes", ()),
+        ("a*", ()),
+        ("\u00e9t\u00e9", ()),
+        ("(?u:ks)kl", ("kl",)),  # here s means \u017f too
+    ],
+)
+def test_what_a_pattern_needs(regex: str, texts: tuple[str, ...]) -> None:
+    assert needed(regex, FLAGS) == texts
