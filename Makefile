@@ -25,6 +25,10 @@ PIP = $(VENV)/bin/python -m pip -qq --disable-pip-version-check
 UV = $(VENV)/bin/uv pip --quiet
 LOCK = $(UV) compile --universal --generate-hashes --python-version 3.11 --no-header
 
+# What Python has compiled it keeps in the environment's folder: the tests alone start it two hundred times.
+export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/compiled
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-llm lint bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release run status schemas lock
@@ -41,7 +45,7 @@ test: $(READY) ## pass the tests
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut
-	@$(VENV)/bin/python -m pytest -n 2 -m slow $(ARGS)
+	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m slow $(ARGS)
 
 test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
 	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)

@@ -1,11 +1,13 @@
-"""Settings that every test shares: how much hypothesis tries.
+"""Settings that every test shares: how much hypothesis tries, and that no test waits for the disk.
 
 `fast` (the default) is fixed: the same examples on every machine, so that a red test is red for everybody.
 `HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
 """
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW_IS_FINE = [HealthCheck.too_slow]
@@ -14,3 +16,12 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=2000, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """A run asks some 300 times that something is on the disk before it goes on, a few thousandths of a second each.
+    No test takes the power away; that it asks, and before what, is tested by unit/test_durable.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _handle: None)
+        yield

@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import pickle
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -37,9 +39,16 @@ def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
     """
     path = rule_path(name, folder)
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")) | CHOSEN.get(name, {})
+        content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8")))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
+    return content | CHOSEN.get(name, {})
+
+
+@lru_cache(maxsize=64)
+def parsed(text: str) -> bytes:
+    """What a rule file says, pickled: a run asks several times, and each asker gets objects of its own."""
+    return pickle.dumps(tomllib.loads(text))
 
 
 class Rules(BaseModel):

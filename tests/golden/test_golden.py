@@ -173,7 +173,7 @@ def marked(case: Path) -> object:
     return pytest.param(case, id=case.name, marks=[] if case.name in FAST else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize("case", map(marked, cases()))
+@pytest.mark.parametrize("case", [marked(case) for case in cases()])
 def test_golden(case: Path, tmp_path: Path) -> None:
     outcome = run(case, tmp_path / "data")
     if UPDATE:

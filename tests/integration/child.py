@@ -75,7 +75,7 @@ class Ready:
     """A loaded program that forks a child for each call; see ready.py."""
 
     def __init__(self) -> None:
-        command = [sys.executable, Path(__file__).with_name("ready.py")]
+        command = [sys.executable, Path(__file__).with_name("ready.py"), PICTURES[0]]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         self.process = subprocess.Popen(command, env=environment(), cwd=ROOT, text=True, bufsize=1, **pipes)
 
@@ -91,6 +91,7 @@ class Ready:
         return int(self.process.stdout.readline())
 
 
+PICTURES: list[Path] = []  # the folder of pictures that calls share (conftest.py)
 READY: SimpleQueue[Ready] = SimpleQueue()  # those that wait for a call
 
 

@@ -1,30 +1,68 @@
 """What several tests share: runs that none of them changes, and the scripted endpoint, which each scripts anew."""
 
-from collections.abc import Iterator
+import fcntl
+import os
+import pickle
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import child
 import pytest
 from asking import Endpoint, endpoint_process
-from child import EXAMPLE, Ran, call, few_shards, small_raw
+from child import EXAMPLE, Ended, Ran, call, few_shards, small_raw
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of one run of the tests have in common."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    child.PICTURES.append(folder / "pictures")
+    return folder
+
+
+def made_once(place: Path, make: Callable[[Path], Ended]) -> Ended:
+    """What `make` fills a folder with; the first process that needs it makes it, and the others wait."""
+    done = place / "ended.pickle"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            ended = make(place)
+            assert ended.status == 0, ended.err
+            done.write_bytes(pickle.dumps(ended))
+        found: Ended = pickle.loads(done.read_bytes())
+    return found
+
+
+def own_copy(data: Path, to: Path) -> Path:
+    """A data folder of this process alone: a command that looks at it locks it. It is as valid as what it is of."""
+    shutil.copytree(data, to)
+    return to
 
 
 @pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def example(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """The whole example, as `make demo` runs it."""
-    data = tmp_path_factory.mktemp("example") / "data"
-    ended = call("demo", "--data", data)
-    assert ended.status == 0, ended.err
-    return Ran(data, EXAMPLE / "raw", ended)
+    place = shared / "example"
+    ended = made_once(place, lambda new: call("demo", "--data", new / "data"))
+    return Ran(own_copy(place / "data", tmp_path_factory.mktemp("example") / "data"), EXAMPLE / "raw", ended)
 
 
 @pytest.fixture(scope="session")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+def small(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     """Twelve sessions in two shards, undisturbed."""
-    folder = tmp_path_factory.mktemp("small")
-    raw, data = small_raw(folder / "raw"), few_shards(folder / "data")
-    ended = call("run", "--data", data, "--raw", raw, "--oracle", EXAMPLE / "oracle", "--json")
-    assert ended.status == 0, ended.err
-    return Ran(data, raw, ended)
+
+    def make(new: Path) -> Ended:
+        raw, data = small_raw(new / "raw"), few_shards(new / "data")
+        return call("run", "--data", data, "--raw", raw, "--oracle", EXAMPLE / "oracle", "--json")
+
+    place = shared / "small"
+    ended = made_once(place, make)
+    return Ran(own_copy(place / "data", tmp_path_factory.mktemp("small") / "data"), place / "raw", ended)
 
 
 @pytest.fixture(scope="module")

@@ -1,19 +1,82 @@
-"""A process that has the program loaded and forks one child for each call, which saves a second of imports a call.
+"""A process that has the program loaded and forks one child for each call, which saves each call seconds of work that
+is the same every time. What is done once here, and where it is done for real:
+
+- libraries are imported that the program imports where it needs them (that it starts without: tests/unit/test_house.py);
+- the program's modules are parsed for their digests (tests/unit/test_code_digest.py);
+- a picture of a table is drawn by the first call that has such a table, and kept in the folder named on the command line
+  for the others (drawn by every process for itself: test_rebuild.py, test_validate.py);
+- nothing waits for the disk (that everything is on it before it counts: tests/unit/test_store.py). A process that is
+  killed leaves what it wrote either way.
 
 Reads requests from stdin, a JSON object a line {arguments, cwd, env, out, err}; answers each with two lines: the
 child's process id, and when it has ended its exit status.
 """
 
+import contextlib
+import gc
+import hashlib
+import importlib
 import json
 import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pipeline.cli
+from pipeline.reports import plots
+from pipeline.stage import module_source
 
+ROOT = Path(__file__).parents[2]
 PATIENCE = 120  # seconds, after which a call that hangs is ended
+HEAVY = [
+    "aiohttp",
+    "datasketch",
+    "detect_secrets",
+    "jsonschema",
+    "matplotlib.backends.backend_agg",
+    "matplotlib.backends.backend_svg",
+    "matplotlib.figure",
+    "numpy",
+    "pyarrow.json",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "sklearn.metrics",
+]
+DRAW = plots.pictures
+
+
+def kept_in(folder: Path) -> Callable[..., dict[str, bytes]]:
+    """plots.pictures, but what was drawn once of the same numbers is read from the folder."""
+
+    def pictures(draw: Callable[[], Any], kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
+        if about is None:
+            return DRAW(draw, kinds)
+        place = folder / hashlib.sha256(json.dumps([about, *kinds]).encode()).hexdigest()
+        if not place.is_dir():
+            new = folder / f"{place.name}-{os.getpid()}"
+            new.mkdir(parents=True)
+            for kind, content in DRAW(draw, kinds, about).items():
+                (new / kind).write_bytes(content)
+            with contextlib.suppress(OSError):  # another call was faster
+                new.rename(place)
+        return {kind: (place / kind).read_bytes() for kind in kinds}
+
+    return pictures
+
+
+def prepare() -> None:
+    """What every call would do anew."""
+    for name in HEAVY:
+        importlib.import_module(name)
+    for path in ROOT.glob("pipeline/**/*.py"):
+        module_source(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    plots.pictures = kept_in(Path(sys.argv[1]))
+    os.fsync = lambda _: None
+    gc.collect()
+    gc.freeze()  # a child need not copy what it does not change
 
 
 def carry_out(request: dict[str, Any]) -> int:
@@ -38,6 +101,7 @@ def carry_out(request: dict[str, Any]) -> int:
 
 
 def main() -> None:
+    prepare()
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
