@@ -44,8 +44,8 @@ demo: $(READY) ## run every stage on data/example and show what came out
 test: $(READY) ## pass the tests
 	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
 
-test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut
-	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m slow $(ARGS)
+test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut, properties with more examples
+	@HYPOTHESIS_PROFILE=slow $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "slow or hypothesis" $(ARGS)
 
 test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
 	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)

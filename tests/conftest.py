@@ -1,9 +1,10 @@
 """Settings that every test shares: how much hypothesis tries, and that no test waits for the disk.
 
-`fast` (the default) is fixed: the same examples on every machine, so that a red test is red for everybody.
-`HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
+`fast` (the default) and `slow` (make test-slow, which tries every property again) are fixed: the same examples on every
+machine, so that a red test is red for everybody. `HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
 """
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 SLOW_IS_FINE = [HealthCheck.too_slow]
-settings.register_profile(
-    "fast", max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=SLOW_IS_FINE
-)
+EXAMPLES = {"fast": 25, "slow": 150}
+for name, examples in EXAMPLES.items():
+    settings.register_profile(
+        name, max_examples=examples, deadline=None, derandomize=True, database=None, suppress_health_check=SLOW_IS_FINE
+    )
 settings.register_profile("thorough", max_examples=2000, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
@@ -25,3 +28,9 @@ def no_waiting_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _handle: None)
         yield
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made stays to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()

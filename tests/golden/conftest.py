@@ -1,4 +1,4 @@
-"""Golden cases look at records: the pictures of a release are laid out from each case's own numbers, and not rendered."""
+"""Golden cases look at records: the pictures of a release are laid out from a case's numbers, and not rendered."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import pytest
 from pipeline.reports import plots
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def nothing_is_rendered() -> Iterator[None]:
     """Rendering takes as long as all the rest of a case; it is the same for every case (tests/fuzz, integration)."""
     with pytest.MonkeyPatch.context() as patch:

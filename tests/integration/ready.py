@@ -1,12 +1,12 @@
 """A process that has the program loaded and forks one child for each call, which saves each call seconds of work that
 is the same every time. What is done once here, and where it is done for real:
 
-- libraries are imported that the program imports where it needs them (that it starts without: tests/unit/test_house.py);
+- libraries are imported that the program imports where it needs them (it starts without: tests/unit/test_house.py);
 - the program's modules are parsed for their digests (tests/unit/test_code_digest.py);
-- a picture of a table is drawn by the first call that has such a table, and kept in the folder named on the command line
-  for the others (drawn by every process for itself: test_rebuild.py, test_validate.py);
-- nothing waits for the disk (that everything is on it before it counts: tests/unit/test_store.py). A process that is
-  killed leaves what it wrote either way.
+- a picture is drawn by the first call that has such a table, and kept for the others in the folder named on the
+  command line (drawn by every process for itself: test_rebuild.py, test_validate.py);
+- nothing waits for the disk (that everything is on it before it counts: tests/unit/test_durable.py). A process that
+  is killed leaves what it wrote either way.
 
 Reads requests from stdin, a JSON object a line {arguments, cwd, env, out, err}; answers each with two lines: the
 child's process id, and when it has ended its exit status.

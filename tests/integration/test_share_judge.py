@@ -4,13 +4,12 @@ limits and budget hold for all of them together."""
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
-from asking import Endpoint, arguments, endpoint_process, ledger, rules
-from child import call, few_shards, files, small_raw, start
+from asking import Endpoint, arguments, ledger, rules
+from child import call, few_shards, files, start
 
 from pipeline.console.share_judge import cut
 from pipeline.judge.limits import RateLimits
@@ -24,17 +23,6 @@ IN_FLIGHT = 4  # of each of two workers
 MORE = 4  # about to be sent, or received and not yet durable
 PATIENCE = 60.0  # seconds
 QUICK = {"beat_s": 0.1, "stale_s": 1.0}
-
-
-@pytest.fixture(scope="module")
-def endpoint() -> Iterator[Endpoint]:
-    with endpoint_process() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return small_raw(tmp_path_factory.mktemp("raw") / "raw")
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.rules.shell import ProgramWrite, ShellRules
@@ -12,7 +12,6 @@ RULES = ShellRules.load().program_writes
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[rule.id for rule in RULES])
-@settings(max_examples=60)
 @given(data=st.data())
 def test_whatever_a_rule_finds_has_a_text_that_it_needs(rule: ProgramWrite, data: st.DataObject) -> None:
     text = data.draw(st.from_regex(re.compile(rule.pattern)))

@@ -103,7 +103,6 @@ def add(lines: list[bytes], place: int, record: Row, linked: bool) -> None:
     st.lists(st.tuples(st.integers(1, 10**6), unknown), min_size=1, max_size=5),
     st.booleans(),
 )
-@settings(max_examples=60)
 def test_records_of_unknown_types_change_nothing_but_the_counts(
     path: Path, added: list[tuple[int, Row]], linked: bool
 ) -> None:

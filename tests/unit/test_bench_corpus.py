@@ -19,7 +19,7 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.store import DataFolder
 from pipeline.tables import conform
 
-SESSIONS, SEED = 90, 11
+SESSIONS, SEED = 60, 11
 EXAMPLE = Path(__file__).parents[2] / "data" / "example" / "raw"
 RULES = NormalizeRules.load()
 
@@ -147,9 +147,16 @@ def test_nothing_is_quarantined_and_every_record_is_accounted_for(
     assert files["records_in"].sum() == lines + torn
 
 
+@pytest.fixture(scope="module")
+def sixteen(tmp_path_factory: pytest.TempPathFactory) -> dict[type[Record], pl.DataFrame]:
+    """The tables of the example in sixteen shards."""
+    return normalized(intake_of(EXAMPLE, tmp_path_factory.mktemp("sixteen"), 16))
+
+
 @pytest.mark.parametrize("shards", [1, 5, 64])
-def test_the_number_of_shards_changes_nothing(shards: int, tmp_path: Path) -> None:
-    sixteen = normalized(intake_of(EXAMPLE, tmp_path / "sixteen", 16))
+def test_the_number_of_shards_changes_nothing(
+    shards: int, sixteen: dict[type[Record], pl.DataFrame], tmp_path: Path
+) -> None:
     other = normalized(intake_of(EXAMPLE, tmp_path / "other", shards))
     for record, table in sixteen.items():
         assert table.equals(other[record]), record.__name__

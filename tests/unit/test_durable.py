@@ -18,7 +18,7 @@ def happened(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     rename = Path.replace
 
     def synced(handle: int) -> None:
-        path = Path(os.readlink(f"/proc/self/fd/{handle}"))
+        path = Path(f"/proc/self/fd/{handle}").readlink()
         found.append(("synced", path.name if path.is_dir() else f"{path.name} {path.stat().st_size}"))
 
     def renamed(path: Path, target: Path) -> Path:

@@ -51,6 +51,7 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
+@pytest.mark.slow
 def test_every_sample_gives_the_same_tables(everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     contents = [path.read_bytes() for path in FILES]
     found = tables(contents)

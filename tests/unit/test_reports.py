@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+from paper_tables import T14
 from work_tables import described, step, tables, with_texts
 
 from pipeline.records.evidence import AlignedDescriptor
@@ -21,14 +22,6 @@ from pipeline.reports.unknown import unknown_commands, unknown_tools
 from pipeline.rules.base import read_rules
 
 RULES = EvidenceReportRules.load()
-PAPER_T14 = {  # slice -> trajectories, percentage
-    "pass_low_risk": (26_541, 84.89),
-    "pass_medium_risk": (2_690, 8.60),
-    "pass_high_risk": (1_904, 6.09),
-    "fail_low_risk": (42, 0.13),
-    "fail_medium_risk": (23, 0.07),
-    "fail_high_risk": (64, 0.20),
-}
 
 
 def by(section: Section, key: str) -> dict[Any, dict[str, Any]]:
@@ -94,10 +87,10 @@ def test_the_review_list_has_what_alignment_left_open_with_steps_to_look_at() ->
 
 
 def test_the_papers_slices_give_the_papers_shares() -> None:
-    rows = [risk(label) for label, (count, _) in PAPER_T14.items() for _ in range(count)]
+    rows = [risk(label) for label, (count, _) in T14.items() for _ in range(count)]
     found = slices(tables({Risk: rows}), RULES)
     shown = by(found, "slice_label")
-    for label, (count, percentage) in PAPER_T14.items():
+    for label, (count, percentage) in T14.items():
         assert (shown[label]["trajectories"], round(100 * shown[label]["share"], 2)) == (count, percentage)
     assert shown["total"]["trajectories"] == 31_264
     assert round(100 * found.facts["passing_that_are_high_risk_share"], 2) == 6.12

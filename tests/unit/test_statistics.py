@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from paper_tables import T14, T31
 
 from pipeline.errors import ContradictoryFigures
 from pipeline.identities import check
@@ -50,19 +51,6 @@ ANOMALOUS: dict[str, Any] = {
     "earliest_harmful_onset": 4,
     "severity": "low",
     "recoverability": "recoverable",
-}
-T14 = {
-    "pass_low_risk": (26_541, 84.89),
-    "pass_medium_risk": (2_690, 8.60),
-    "pass_high_risk": (1_904, 6.09),
-    "fail_low_risk": (42, 0.13),
-    "fail_medium_risk": (23, 0.07),
-    "fail_high_risk": (64, 0.20),
-}
-T31 = {
-    "high_confidence_accepted": (29_884, 95.59),
-    "accepted_repaired": (514, 1.64),
-    "review_or_unresolved": (866, 2.77),
 }
 T4 = {
     "deepseek-r1-bfcl": (5_017, 51),

@@ -24,14 +24,6 @@ DIFFERENT = {
 }
 
 
-def sample(release: str, script: str) -> list[dict[str, Any]]:
-    """Tool calls of a sample: each step with its descriptor."""
-    path = SAMPLES / release / f"{script}.jsonl"
-    steps = normalized_rows([raw_row([path.read_bytes()], f"m/{path.name}")]).steps
-    both = [step | found for step, found in zip(steps, described(*steps), strict=True)]
-    return [one for one in both if one["action_kind"] == "tool_call"]
-
-
 def ran_by() -> dict[str, list[str]]:
     """Scripts that several of the releases ran."""
     found = defaultdict(list)
@@ -50,9 +42,26 @@ OTHER_CALLS = {
 SAME_LENGTH = {script: releases for script, releases in ran_by().items() if script not in OTHER_CALLS}
 
 
+def key(row: dict[str, Any]) -> tuple[str, str, int]:
+    """Which step a row is of."""
+    return row["source_model"], row["trajectory_id"], row["step_id"]
+
+
 @pytest.fixture(scope="module")
 def calls() -> dict[tuple[str, str], list[dict[str, Any]]]:
-    return {(script, release): sample(release, script) for script, found in ran_by().items() for release in found}
+    """(script, release) -> tool calls of the sample: each step with its descriptor. Each release is a model here."""
+    ran = [(script, release) for script, releases in ran_by().items() for release in releases]
+    samples = [SAMPLES / release / f"{script}.jsonl" for script, release in ran]
+    rows = [raw_row([one.read_bytes()], f"m/{one.name}", source_model=one.parent.name) for one in samples]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {one: [] for one in ran}
+    steps = normalized_rows(rows).steps
+    descriptors = {key(one): one for one in described(*steps)}
+    assert len(descriptors) == len(steps)
+    for step in steps:
+        if step["action_kind"] == "tool_call":
+            script = step["trajectory_id"].rsplit(".", 1)[0]
+            found[script, step["source_model"]].append(step | descriptors[key(step)])
+    return found
 
 
 def test_same_behaviour_same_status(calls: dict[tuple[str, str], list[dict[str, Any]]]) -> None:
