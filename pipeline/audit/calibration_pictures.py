@@ -13,9 +13,7 @@ def agreement(rows: list[Row]) -> "Figure":
     """Agreement of each scope with its interval."""
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.32 * len(rows))
     names = [f"{plots.label(row['name'])} ({row['settled']:,})" for row in rows]
-    plots.marks(axes, names, [(row["agree_share"], row["low_share"], row["high_share"]) for row in rows])
-    plots.divided(axes, [row["scope"] for row in rows])
-    axes.set_xlim(0, 100)
+    plots.shares(axes, names, rows, "agree_share")
     axes.set_xlabel("% with the silver label (settled verdicts in brackets), with its interval")
     axes.set_title("Agreement of silver and human labels", loc="left")
     return figure

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pipeline.canonical import canonical_json
+from pipeline.collector import little_collecting
 from pipeline.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
 from pipeline.judge.batch import BatchRun, open_requests
 from pipeline.judge.batch_client import BatchClient
-from pipeline.judge.collector import little_collecting
 from pipeline.judge.engine import Engine, Task
 from pipeline.judge.ledger import Ledger, Stored, stored
 from pipeline.judge.ledger_file import NAME, connect_to_read

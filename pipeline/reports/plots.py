@@ -6,6 +6,7 @@ matplotlib is imported where a picture is made: it takes a second, which no othe
 import io
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pipeline.console.terminal import safe
@@ -178,11 +179,14 @@ def marks(axes: "Axes", names: Sequence[str], found: Sequence[tuple[float | None
     axes.grid(axis="x", linewidth=0.3)
 
 
-def divided(axes: "Axes", groups: Sequence[str]) -> None:
-    """A line between rows of different groups."""
-    for place in range(1, len(groups)):
-        if groups[place] != groups[place - 1]:
+def shares(axes: "Axes", names: Sequence[str], rows: Sequence[Mapping[str, Any]], share: str) -> None:
+    """A mark at the column `share` of each row over its interval (`low_share`, `high_share`), on an axis from 0 to 100
+    percent; a line between rows of different `scope`."""
+    marks(axes, names, [(row[share], row["low_share"], row["high_share"]) for row in rows])
+    for place, (before, row) in enumerate(pairwise(rows), 1):
+        if before["scope"] != row["scope"]:
             axes.axhline(place - 0.5, color=FAINT, linewidth=0.8)
+    axes.set_xlim(0, 100)
 
 
 def stamped(draw: "Callable[[], Figure]", words: str) -> "Figure":

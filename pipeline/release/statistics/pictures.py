@@ -76,9 +76,7 @@ def gap(every: list[Row], most: int) -> "Figure":
     rows = every[:most]
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.3 * len(rows))
     names = [f"{short(row)} ({row['trajectories']:,})" for row in rows]
-    plots.marks(axes, names, [(row["anomalous_share"], row["low_share"], row["high_share"]) for row in rows])
-    plots.divided(axes, [row["scope"] for row in rows])
-    axes.set_xlim(0, 100)
+    plots.shares(axes, names, rows, "anomalous_share")
     axes.set_xlabel("% anomalous of those that pass (their number in brackets), with its interval")
     more = f" (the first {most} rows of the table)" if len(every) > most else ""
     axes.set_title(f"Outcome-process gap{more}", loc="left")
