@@ -4,10 +4,13 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from pipeline.fulltax.checks import check
 from pipeline.fulltax.draft import ONSETS, Draft, Finding
 from pipeline.fulltax.grounding import is_grounded
 from pipeline.fulltax.requests import LABEL, by_key
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import (
     Annotation,
     Annotations,
@@ -63,12 +66,21 @@ def repair(
         for name, table in tables.items()
     }
     rows = []
-    for row in evidence.collect().iter_rows(named=True):
+    for row in with_what_is_cited(evidence, subtypes).collect().iter_rows(named=True):
         key = (row["source_model"], row["trajectory_id"])
         given = {name: found.get(key) for name, found in decisions.items()}
         packet_sha256 = digests[key]["packet_sha256"]
         rows.append(annotate(Evidence.model_validate(row), given, packet_sha256, rules))
     return from_records(rows, Annotation).lazy()
+
+
+def with_what_is_cited(evidence: pl.LazyFrame, subtypes: pl.LazyFrame) -> pl.LazyFrame:
+    """Evidence, its steps and user turns left out where B1 was not asked: an annotation cites what B1 and B2 cite, and
+    where it cites nothing no check looks at a step."""
+    asked = subtypes.select(*TRAJECTORY_KEY, asked=pl.lit(True)).unique()
+    texts = [pl.when(pl.col("asked")).then(pl.col(name)).otherwise([]) for name in ("user_turns", "steps")]
+    joined = evidence.join(asked, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return joined.with_columns(texts).drop("asked")
 
 
 def annotate(

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.canonical import canonical_json
+from pipeline.canonical_rows import canonical_rows
 from pipeline.judge.protocol import Judge, Question
 from pipeline.records.base import TRAJECTORY_KEY
 
@@ -30,9 +30,9 @@ class Asked:
         keys = pl.LazyFrame([{name: row[name] for name in TRAJECTORY_KEY} for row in rows]).unique()
         found = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
         places = {key: number for number, key in enumerate(found.select(TRAJECTORY_KEY).iter_rows())}
+        written = canonical_rows(found)
         for row in rows:
-            material = found.row(places[row["source_model"], row["trajectory_id"]], named=True)
-            yield question(row, canonical_json(material), self.prompt)
+            yield question(row, written[places[row["source_model"], row["trajectory_id"]]], self.prompt)
 
 
 def question(row: dict[str, Any], material: str, prompt: str) -> Question:

@@ -5,8 +5,8 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.canonical_rows import canonical_rows
 from pipeline.records.release import LabelRow, PoolRow
-from pipeline.release.rows import canonical_rows
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
 from pipeline.store import Building

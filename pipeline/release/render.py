@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from pipeline.canonical_rows import canonical_rows
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
 from pipeline.records.release import Masters, PositiveStructured, ReleaseLines, StageRaw
-from pipeline.release.rows import canonical_rows
 from pipeline.stage import stage
 
 ROOT = "fulltax_prod_v1"

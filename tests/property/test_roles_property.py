@@ -202,6 +202,14 @@ def test_another_outcome_or_risk_decides_nothing_else(
     assert given_first and not set(given_first) & set(given_second), "the context did not reach the packets"
 
 
+@given(answers)
+def test_evidence_that_nothing_cites_decides_nothing(says: dict[str, str]) -> None:
+    found, _ = decided(CALM, says)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(repair, "with_what_is_cited", lambda evidence, _: evidence)
+        assert decided(CALM, says)[0] == found
+
+
 def test_another_answer_is_seen() -> None:
     """Without this, the test above could compare nothing."""
     context = CALM

@@ -66,11 +66,11 @@ def find(given: Evidence) -> list[Trigger]:
     return triggers(Trace(given, RULES))
 
 
-def ask_all(given: Evidence) -> dict[str, dict[str, Any]]:
+def ask_all(given: Evidence, judge: RulesJudge = JUDGE) -> dict[str, dict[str, Any]]:
     """All four stages, each with the answers before it."""
     previous: dict[str, dict[str, Any]] = {}
     for stage in MODELS:
         before = json.dumps(previous) if previous else None
         question = Question(stage, given.model_dump_json(), before, f"stage_{stage}", "v1", "")
-        previous[stage] = json.loads(JUDGE.ask(question).text)
+        previous[stage] = json.loads(judge.ask(question).text)
     return previous

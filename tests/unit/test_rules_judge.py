@@ -98,6 +98,16 @@ def test_same_question_same_answer() -> None:
     assert RulesJudge().digest == JUDGE.digest
 
 
+@pytest.mark.parametrize("kept", [1, 100])
+def test_what_was_asked_before_changes_no_answer(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
+    monkeypatch.setattr("pipeline.fulltax.rules_judge.judge.KEPT", kept)
+    cases = [given for given, *_ in ANOMALOUS.values()]
+    judge = RulesJudge(RULES, TAXONOMY)
+    fresh = [ask_all(given, RulesJudge(RULES, TAXONOMY)) for given in cases]
+    assert [ask_all(given, judge) for given in [*cases, *cases]] == [*fresh, *fresh]
+    assert len(judge.kept) == min(kept, len(cases))
+
+
 def test_it_is_a_free_judge_of_evidence() -> None:
     judge: Judge = JUDGE
     assert (judge.name, judge.model, judge.reads) == ("rules", "rules-v1", "evidence")

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from pipeline.errors import WrongUse
+from pipeline.fulltax.rules_judge.detect import triggers
 from pipeline.fulltax.rules_judge.structure import answer_b2
 from pipeline.fulltax.rules_judge.subtype import answer_b1
+from pipeline.fulltax.rules_judge.trace import Trace
 from pipeline.fulltax.rules_judge.triage import answer_a
+from pipeline.fulltax.rules_judge.trigger import Trigger
 from pipeline.fulltax.rules_judge.verification import answer_c
 from pipeline.judge.protocol import Part, Question, Reply
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
@@ -17,6 +20,7 @@ from pipeline.rules.judge import JudgeRules
 from pipeline.rules.taxonomy import Taxonomy
 from pipeline.stage import code_digest
 
+KEPT = 4_096  # trajectories whose firings are kept: more than a shard has
 FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
@@ -33,6 +37,7 @@ class RulesJudge:
         self.model: str = self.rules.model
         parts = [self.rules.digest, self.taxonomy.digest, code_digest("pipeline.fulltax.rules_judge")]
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its firings
 
     def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
         """Nothing to prepare: the rules are here."""
@@ -49,21 +54,35 @@ class RulesJudge:
         """
         evidence = Evidence.model_validate_json(question.material)
         previous = json.loads(question.previous) if question.previous else {}
-        return Reply(self.answer(question.stage, evidence, previous).model_dump_json(), FREE, 0.0, None)
+        found = self.firings(evidence, question.material)
+        return Reply(self.answer(question.stage, evidence, previous, found).model_dump_json(), FREE, 0.0, None)
+
+    def firings(self, evidence: Evidence, material: str) -> list[Trigger]:
+        """What the detectors find in a trajectory. They look once: each stage has the same from the same material."""
+        key = hashlib.sha256(material.encode()).digest()
+        if key not in self.kept:
+            if len(self.kept) >= KEPT:
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = triggers(Trace(evidence, self.rules))
+        return self.kept[key]
 
     def answer(
-        self, stage: str, evidence: Evidence, previous: dict[str, object]
+        self, stage: str, evidence: Evidence, previous: dict[str, object], found: list[Trigger] | None = None
     ) -> StageA | StageB1 | StageB2 | StageC:
-        """The typed answer of a stage. WrongUse for a stage that FullTax does not have."""
+        """The typed answer of a stage; `found` are the firings in the evidence, where they are known already. WrongUse
+        for a stage that FullTax does not have."""
         if stage == "a":
-            return answer_a(evidence, self.rules, self.taxonomy)
+            return answer_a(evidence, self.rules, self.taxonomy, found)
         own = previous.get("b1")
-        b1 = StageB1.model_validate(own) if own else answer_b1(evidence, self.rules, self.taxonomy)
+        if stage == "b1" or not own:
+            b1 = answer_b1(evidence, self.rules, self.taxonomy, found)
+        else:
+            b1 = StageB1.model_validate(own)
         if stage == "b1":
-            return answer_b1(evidence, self.rules, self.taxonomy)
+            return b1
         if stage == "b2":
-            return answer_b2(evidence, self.rules, self.taxonomy, b1)
+            return answer_b2(evidence, self.rules, self.taxonomy, b1, found)
         if stage == "c":
             b2 = StageB2.model_validate(previous["b2"]) if previous.get("b2") else None
-            return answer_c(evidence, self.rules, self.taxonomy, b1, b2)
+            return answer_c(evidence, self.rules, self.taxonomy, b1, b2, found)
         raise WrongUse(f"FullTax has no stage {stage!r}: a, b1, b2 or c.")

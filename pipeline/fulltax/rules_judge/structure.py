@@ -9,14 +9,17 @@ from pipeline.rules.judge import JudgeRules, SeverityRule
 from pipeline.rules.taxonomy import Taxonomy
 
 
-def answer_b2(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, b1: StageB1) -> StageB2:
+def answer_b2(
+    evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, b1: StageB1, found: list[Trigger] | None = None
+) -> StageB2:
     """Localization and weight of an anomalous trajectory (T27).
 
     The span runs from the onset to the harmful step and takes in every cited step. Where no detector supports B1's
     subtype, the span is that of B1's own citations and the onsets stay null (T18: rather null than unsupported).
+    `found`: all firings, where they are known already.
     """
     trace = Trace(evidence, rules)
-    found = strong(triggers(trace))
+    found = strong(triggers(trace) if found is None else found)
     chosen = next((one for one in found if one.label == b1.anomaly_type_l2), None)
     steps = cited_steps(trace, b1.evidence_steps) | ({chosen.onset, chosen.consequence} if chosen else set())
     harmful = trace.by_id.get(chosen.consequence if chosen else max(steps, default=0))

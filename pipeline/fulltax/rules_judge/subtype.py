@@ -35,9 +35,10 @@ def primary(found: list[Trigger], rules: JudgeRules) -> Primary:
     return Primary(next(one for one in first if one.label == winners[0]), [])
 
 
-def answer_b1(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy) -> StageB1:
-    """The subtype decision of one trajectory (T26): true with a subtype, false, or null where the boundary is open."""
-    found = triggers(Trace(evidence, rules))
+def answer_b1(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: list[Trigger] | None = None) -> StageB1:
+    """The subtype decision of one trajectory (T26): true with a subtype, false, or null where the boundary is open.
+    `found`: all firings, where they are known already."""
+    found = triggers(Trace(evidence, rules)) if found is None else found
     decided = primary(found, rules)
     chosen = decided.trigger
     if chosen is not None:

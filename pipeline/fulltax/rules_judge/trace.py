@@ -111,10 +111,10 @@ class Trace:
     # ------------------------------------------------------------------------------------------ facts of a step
     def failed(self, step: EvidenceStep) -> bool:
         """A tool call whose status is a failure; a background start that a later step shows to have failed counts."""
+        if step.tool_status in self.rules.statuses.failed:
+            return True
         end = self.by_id.get(step.resolved_by_step or 0)
-        return step.tool_status in self.rules.statuses.failed or bool(
-            end and end.tool_status in self.rules.statuses.failed
-        )
+        return end is not None and end.tool_status in self.rules.statuses.failed
 
     def succeeded(self, step: EvidenceStep) -> bool:
         """A tool call that ended ok and was not shown to have failed later."""
@@ -146,6 +146,8 @@ class Trace:
     def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Found | None:
         """The earliest hit of a group in a field, at its place in the field itself. Looked for once: detectors ask the
         same again and again."""
+        if not getattr(step, field):
+            return None
         key = (group, step.step_id, field, fences)
         if key not in self._found:
             self._found[key] = self.first(group, step, field, fences)
@@ -157,8 +159,6 @@ class Trace:
 
     def first(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool) -> Found | None:
         """The earliest hit of a group in a field, looked for."""
-        if not getattr(step, field):
-            return None
         text = self.text(step, field, fences)
         each = (next(text.hits(pattern), None) for pattern in self.rules.groups.get(group, ()))
         found = min((one for one in each if one is not None), key=lambda one: one.hit, default=None)

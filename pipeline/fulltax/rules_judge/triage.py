@@ -10,14 +10,15 @@ from pipeline.rules.judge import JudgeRules
 from pipeline.rules.taxonomy import Taxonomy
 
 
-def answer_a(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy) -> StageA:
+def answer_a(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: list[Trigger] | None = None) -> StageA:
     """Triage of one trajectory (T25): any firing, strong or weak, sends it on; nothing fired ends it as normal.
 
     Review is for what cannot be read: no text at all, or a strong finding that rests on the order of results that is
     ambiguous. Own choice: confidence is high for a strong firing, medium for several weak ones, low for one.
+    `found`: all firings, where they are known already.
     """
     trace = Trace(evidence, rules)
-    found = triggers(trace)
+    found = triggers(trace) if found is None else found
     route, why = routed(trace, found)
     return StageA(
         trajectory_id=evidence.trajectory_id,

@@ -6,6 +6,7 @@ from pipeline.fulltax.grounding import is_grounded
 from pipeline.fulltax.rules_judge.detect import triggers
 from pipeline.fulltax.rules_judge.subtype import primary
 from pipeline.fulltax.rules_judge.trace import Trace
+from pipeline.fulltax.rules_judge.trigger import Trigger
 from pipeline.records.fulltax import Issue, RequiredFix, StageB1, StageB2, StageC
 from pipeline.records.packet import Evidence
 from pipeline.rules.judge import JudgeRules
@@ -14,10 +15,19 @@ from pipeline.rules.taxonomy import Taxonomy
 Finding = tuple[Issue, RequiredFix | None]
 
 
-def answer_c(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, b1: StageB1, b2: StageB2 | None) -> StageC:
-    """Verification of one annotation (T28): accept without findings, revise where each has a T29 fix, else review."""
+def answer_c(
+    evidence: Evidence,
+    rules: JudgeRules,
+    taxonomy: Taxonomy,
+    b1: StageB1,
+    b2: StageB2 | None,
+    found: list[Trigger] | None = None,
+) -> StageC:
+    """Verification of one annotation (T28): accept without findings, revise where each has a T29 fix, else review.
+    `found`: all firings, where they are known already."""
     trace = Trace(evidence, rules)
-    findings = [*taxonomy_findings(taxonomy, b1), *rationale_findings(trace, b1), *support_findings(trace, b1)]
+    found = triggers(trace) if found is None else found
+    findings = [*taxonomy_findings(taxonomy, b1), *rationale_findings(trace, b1), *support_findings(trace, b1, found)]
     if b2 is None:
         findings.append(finding("schema_completeness", "Stage B2 has no answer."))
     else:
@@ -75,9 +85,8 @@ def appeals_to_outcome(trace: Trace, b1: StageB1) -> bool:
     return any(pattern.regex.search(b1.annotator_rationale) for pattern in patterns)
 
 
-def support_findings(trace: Trace, b1: StageB1) -> Iterator[Finding]:
+def support_findings(trace: Trace, b1: StageB1, found: list[Trigger]) -> Iterator[Finding]:
     """The judge's own detectors support the subtype, at its place, and the decisive step was seen whole."""
-    found = triggers(trace)
     chosen = primary(found, trace.rules).trigger
     if chosen is None or chosen.label != b1.anomaly_type_l2:
         own = chosen.label if chosen else "no subtype"

@@ -38,21 +38,26 @@ def weak_evidence(trace: Trace) -> Iterator[Trigger]:
 
 def claimed_actions(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iterator[Trigger]:
     """The reply's first claim of an act that no executed step of its stretch could support."""
-    ran = [step for step in stretch if trace.executed(step) and step.step_id < reply.step_id]
-    before = [step for step in trace.steps if trace.executed(step) and step.step_id < reply.step_id]
+    ran = executed_before(trace, reply, stretch)
     unsupported = [claim for claim in trace.rules.claim_patterns if not supports(claim, ran)]
     text = trace.text(reply, REPLY)
     claims = [(claim, found) for claim in unsupported for found in text.hits(claim)]
     for claim, found in sorted(claims, key=lambda one: one[1].hit)[:1]:
         relayed = trace.turn_kinds(reply) & set(trace.rules.turns.relayed)
-        possible = supports(claim, before) or relayed or reported_earlier(trace, reply)
+        earlier = supports(claim, executed_before(trace, reply, trace.steps))
+        possible = earlier or relayed or reported_earlier(trace, reply)
         name = "claimed_action_elsewhere" if possible else "claimed_action_without_step"
         yield fire(trace, name, reply, reply, trace.quote(reply, REPLY, trace.placed(found, reply, REPLY)))
 
 
-def supports(claim: Compiled, steps: list[EvidenceStep]) -> bool:
-    """True where a step is of a kind that the claim could be about."""
-    return any(step.event_type in claim.supported_by for step in steps)
+def executed_before(trace: Trace, reply: EvidenceStep, steps: Stretch) -> set[str]:
+    """Kinds of those of the steps that ran before a reply."""
+    return {step.event_type for step in steps if step.step_id < reply.step_id and trace.executed(step)}
+
+
+def supports(claim: Compiled, kinds: set[str]) -> bool:
+    """True where one of the kinds of steps is one that the claim could be about."""
+    return not kinds.isdisjoint(claim.supported_by)
 
 
 def reported_earlier(trace: Trace, reply: EvidenceStep) -> bool:
