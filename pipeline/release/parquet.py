@@ -61,13 +61,11 @@ def of(kind: Any) -> pl.DataType:
 class ParquetTable:
     """One table being written, as one or more files."""
 
-    def __init__(
-        self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet, beside: "Beside | None" = None
-    ) -> None:
-        self.building, self.jsonl, self.sizes, self.beside = building, jsonl, sizes, beside or Beside()
+    def __init__(self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
+        self.building, self.jsonl, self.sizes = building, jsonl, sizes
         self.schema = arrow_schema(record)
-        self.lines: list[bytes] = []
-        self.pending = 0  # bytes of the lines of the row group to come
+        self.pieces: list[pa.Table] = []  # rows of the row group to come
+        self.rows = self.pending = 0  # how many they are, and the bytes of their lines
         self.written = 0  # bytes of the lines in the file that is open
         self.parts: list[Path] = []
         self.writer = self.next_file()
@@ -83,33 +81,42 @@ class ParquetTable:
             self.parts[-1], self.schema, compression="zstd", compression_level=level, write_page_index=True
         )
 
-    def append(self, line: bytes) -> None:
-        """Add one row, given as the JSON text of its line."""
-        if self.lines and self.pending + len(line) > self.sizes.row_group_bytes:
-            self.flush()
-        self.lines.append(line)
-        self.pending += len(line)
-        if len(self.lines) == self.sizes.row_group_rows:
-            self.flush()
+    def add(self, table: "pa.Table", sizes: list[int]) -> None:
+        """Add rows, given with the bytes of each one's line."""
+        start = 0
+        for row, size in enumerate(sizes):
+            if is_full(self.rows, self.pending, size, self.sizes):
+                self.pieces.append(table.slice(start, row - start))
+                self.flush()
+                start = row
+            self.rows += 1
+            self.pending += size
+        self.pieces.append(table.slice(start))
 
     def flush(self) -> None:
         """Write the rows at hand as a row group, into a further file where this one would grow too large."""
-        if not self.lines:
+        import pyarrow as pa
+
+        if not self.rows:
             return
         if self.written and self.written + self.pending > self.sizes.shard_bytes:
-            self.beside.do(self.writer.close)
+            self.writer.close()
             self.writer = self.next_file()
-        self.beside.do(write_group, self.writer, self.lines, self.schema)
+        self.writer.write_table(pa.concat_tables(self.pieces).combine_chunks(), row_group_size=self.rows)
         self.written += self.pending
-        self.lines, self.pending = [], 0
+        self.pieces, self.rows, self.pending = [], 0, 0
 
     def close(self) -> None:
         """Finish, and give the files their names."""
         self.flush()
-        self.beside.do(self.writer.close)
-        self.beside.wait()
+        self.writer.close()
         for number, path in enumerate(self.parts):
             path.rename(self.building.path(shard_name(self.jsonl, number, len(self.parts))))
+
+
+def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
+    """True for a row group that takes no further line of `more` bytes."""
+    return rows == sizes.row_group_rows or (rows > 0 and size + more > sizes.row_group_bytes)
 
 
 class Beside:
@@ -134,11 +141,6 @@ class Beside:
             self.waiting.popleft().result()
 
 
-def write_group(writer: "pq.ParquetWriter", lines: list[bytes], columns: "pa.Schema") -> None:
-    """One row group."""
-    writer.write_table(table_of(lines, columns), row_group_size=len(lines))
-
-
 def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
     """JSON lines as a table of these columns; a field that is no column is an error."""
     import pyarrow as pa
@@ -152,28 +154,81 @@ def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
     )
 
 
+class Lines:
+    """Lines of one record, which stand in one or more tables: read together, once for all of those tables."""
+
+    def __init__(self, record: type[Keyed], sizes: Parquet) -> None:
+        self.schema, self.sizes = arrow_schema(record), sizes
+        self.lines: list[bytes] = []
+        self.tables: dict[ParquetTable, list[int]] = {}  # which of the lines stand in it
+        self.pending = 0
+
+    def has_room(self, line: bytes) -> bool:
+        """True where the line can be read together with those that wait."""
+        return not is_full(len(self.lines), self.pending, len(line), self.sizes)
+
+    def append(self, line: bytes, tables: list[ParquetTable]) -> None:
+        """Add a line of these tables."""
+        for table in tables:
+            self.tables.setdefault(table, []).append(len(self.lines))
+        self.lines.append(line)
+        self.pending += len(line)
+
+    def read(self) -> Iterator[tuple[ParquetTable, "pa.Table", list[int]]]:
+        """Each table with its rows and the bytes of each one's line."""
+        every = table_of(self.lines, self.schema)
+        sizes = [*map(len, self.lines)]
+        for table, rows in self.tables.items():
+            own = every if len(rows) == len(sizes) else every.take(rows)
+            yield table, own, [sizes[row] for row in rows]
+
+
 class ParquetTables:
     """Every such table of a release."""
 
     def __init__(self, building: Building, sizes: Parquet) -> None:
         self.building, self.sizes = building, sizes
-        self.threads = Beside(), Beside()  # the master table's, and that of the others, which hold as much together
+        self.master, self.others = Beside(), Beside()  # the others hold as much together as the master table
         self.open: dict[str, ParquetTable] = {}
+        self.waiting: dict[type[Keyed], Lines] = {}
 
     def start(self, folder: str) -> None:
         """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
         self.close()
         for name, record in TABLES.items():
-            beside, path = self.threads[name != MASTER_FILE], f"{folder}/{name}"
-            self.open[path] = ParquetTable(self.building, path, record, self.sizes, beside)
+            self.open[name] = ParquetTable(self.building, f"{folder}/{name}", record, self.sizes)
+        self.waiting = {record: Lines(record, self.sizes) for record in TABLES.values()}
 
-    def append(self, name: str, line: bytes) -> None:
-        """Add a line of this JSONL file, where Parquet stands beside it."""
-        if name in self.open:
-            self.open[name].append(line)
+    def append(self, names: list[str], line: bytes) -> None:
+        """Add a line of these JSONL files, where Parquet stands beside them."""
+        tables = [self.open[name] for name in names if name in TABLES]
+        if not tables:
+            return
+        record = TABLES[names[0]]
+        if not self.waiting[record].has_room(line):
+            self.hand_on(record)
+        self.waiting[record].append(line, tables)
+
+    def hand_on(self, record: type[Keyed]) -> None:
+        """Have the lines that wait read and written."""
+        self.master.do(self.write, self.waiting[record])
+        self.waiting[record] = Lines(record, self.sizes)
+
+    def write(self, lines: Lines) -> None:
+        """On the master table's thread: its rows are written there, the others' beside."""
+        if lines.lines:
+            for table, rows, sizes in lines.read():
+                if table is self.open[MASTER_FILE]:
+                    table.add(rows, sizes)
+                else:
+                    self.others.do(table.add, rows, sizes)
 
     def close(self) -> None:
         """Finish the tables that are open."""
+        for record in self.waiting:
+            self.hand_on(record)
+        self.master.wait()
+        self.others.wait()
         for table in self.open.values():
             table.close()
         self.open.clear()

@@ -128,20 +128,23 @@ def write_lines(
             for name in owed:
                 building.write(f"{ROOT}/{model}/{name}", b"")
         for name in names:
-            building.append(f"{ROOT}/{model}/{name}", line.encode())
-            typed.append(f"{ROOT}/{model}/{name}", line.encode())
+            building.append(f"{ROOT}/{model}/{name}", line)
+        typed.append(names, line)
     typed.close()
     return sorted(models)
 
 
 def sorted_rows(path: Path) -> Iterator[Row]:
     """Rows of one shard in their order, a few in memory at a time."""
-    import pyarrow.parquet as pq  # only a release that is made anew needs it
+    import pyarrow as pa  # only a release that is made anew needs it
+    import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
     for group in range(file.num_row_groups):  # iter_batches would hold every group's bytes
-        for row in file.read_row_group(group).to_pylist():
-            yield Row(row["source_model"], row["trajectory_id"], row["files"], row["line"])
+        rows = file.read_row_group(group, use_threads=False)
+        lines = rows["line"].cast(pa.large_binary())  # bytes as they are written
+        columns = (rows[name].to_pylist() for name in ("source_model", "trajectory_id", "files"))
+        yield from map(Row, *columns, lines.to_pylist())
 
 
 def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> set[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import LabelRow, Master
-from pipeline.release.parquet import ParquetTable, arrow_schema, rows_of, shards_of
+from pipeline.release.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
 from pipeline.release.settings import Parquet, PublishRules
 from pipeline.store import Building, DataFolder
 
@@ -42,8 +42,9 @@ def line_of(number: int, text: str) -> bytes:
 def written(folder: Path, lines: list[bytes]) -> list[Path]:
     building = Building(DataFolder(folder))
     table = ParquetTable(building, "of a model/labels.jsonl", LabelRow, SIZES)
-    for line in lines:
-        table.append(line)
+    for start in range(0, len(lines), 4):  # what is read together, a row group, a file: each of another size
+        few = lines[start : start + 4]
+        table.add(table_of(few, arrow_schema(LabelRow)), [*map(len, few)])
     table.close()
     return shards_of(building.root, "of a model/labels.jsonl")
 

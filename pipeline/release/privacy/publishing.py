@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from pipeline.canonical import canonical_json
+from pipeline.canonical import canonical_bytes
 from pipeline.records.datapackage import InputFile
 from pipeline.release.privacy.detect import Detector
 from pipeline.release.privacy.redact import Line, redact
@@ -23,7 +23,7 @@ class Row(NamedTuple):
     source_model: str
     trajectory_id: str
     files: list[str]
-    line: str
+    line: bytes
 
 
 class Scanned:
@@ -60,7 +60,7 @@ class Scanned:
         pairs = list(zip(rows, values, strict=True))
         self.scan.replace(key, (find for row, value in pairs for find in self.finds(row, value)))
         for row, value in pairs:
-            yield row._replace(line=canonical_json(value))
+            yield row._replace(line=canonical_bytes(value))
 
     def finds(self, row: Row, value: dict[str, Any]) -> Iterable[Any]:
         """Finds in a line, where its file is one of those that are scanned."""
