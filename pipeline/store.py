@@ -9,6 +9,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -48,6 +49,12 @@ def write_atomic(path: Path, chunks: Iterable[bytes]) -> None:
         sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sha256_file(path: Path) -> str:
+    """Hex digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def sync_folder(path: Path) -> None:
@@ -356,10 +363,10 @@ class Building:
 
     def checksums(self) -> Iterator[tuple[str, str]]:
         """(sha256, path) of every file, in the order of paths."""
-        for path in sorted(self.root.rglob("*")):
-            if path.is_file():
-                with path.open("rb") as file:
-                    yield hashlib.file_digest(file, "sha256").hexdigest(), path.relative_to(self.root).as_posix()
+        paths = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
+        with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
+            for path, digest in zip(paths, threads.map(sha256_file, paths), strict=True):
+                yield digest, path.relative_to(self.root).as_posix()
 
     def publish(self) -> None:
         """Put the new release in the place of the former one."""

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
+from pipeline.collector import collector_off
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.datapackage import MadeFrom
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
@@ -39,6 +40,7 @@ from pipeline.store import Building, DataFolder, read_json, write_json
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 
 
+@collector_off()
 def publish(run: Run, commands: list[str]) -> bool:
     """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
     data, keys = run.data, run.keys
