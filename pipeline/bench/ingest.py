@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -58,6 +59,8 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     references.append(child("reference", corpus))
     found["normalize, 2 processes"] = child("two_processes", corpus)
     found["normalize, bare pool"] = child("bare_pool", corpus)
+    found["reference, 5 times"] = child("reference_again", corpus)
+    found["reference, 5 times, 2 at once"] = at_once("reference_again", corpus)
     found["nothing changed"] = child("again", corpus)
     ((run, made),) = sessions_of(1, job.seed, first=job.sessions)
     write_session(corpus / "raw", run, made)
@@ -74,13 +77,23 @@ def child(name: str, folder: Path) -> dict[str, Any]:
     return found
 
 
+def at_once(name: str, folder: Path) -> dict[str, Any]:
+    """The same measure in two processes at once: what the machine has of a second processor."""
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(child, (name, name), (folder, folder)))
+    found = {name: max(one[name] for one in both) for name in ("seconds", "peak_mb")}
+    return found | {name: sum(one[name] for one in both) for name in ("cpu", "passes")}
+
+
 def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
     """The numbers that have a goal."""
     one, two, bare = (measures[name] for name in ("normalize", "normalize, 2 processes", "normalize, bare pool"))
+    once, twice = measures["reference, 5 times"], measures["reference, 5 times, 2 at once"]
     return {
         "normalize_x_reference_cpu": measures["reference"]["cpu"] / one["cpu"],
         "normalize_peak_mb": one["peak_mb"],
         "two_processes_x_one_wall": one["seconds"] / two["seconds"],
+        "two_references_x_one_wall": 2 * once["seconds"] / twice["seconds"],
         "engine_x_bare_pool_wall": two["after_scan"] / bare["after_scan"],
         "engine_x_bare_pool_cpu": two["cpu"] / bare["cpu"],
         "rerun_s_per_10000_sessions": measures["nothing changed"]["seconds"] * 10_000 / size["sessions"],
@@ -117,8 +130,9 @@ def print_results(console: Console, found: dict[str, Any]) -> None:
     rows = []
     for name, one in measures.items():
         big = name.startswith("big")
-        size, sessions = (corpus["big_bytes"], 1) if big else (corpus["bytes"], corpus["sessions"])
-        yardstick = measures["big reference" if big else "reference"]["cpu"]
+        passes = one.get("passes", 1)
+        size, sessions = (corpus["big_bytes"], 1) if big else (corpus["bytes"] * passes, corpus["sessions"] * passes)
+        yardstick = measures["big reference" if big else "reference"]["cpu"] * passes
         numbers = [one["seconds"], one["cpu"], size / 1e6 / one["seconds"], size / 1e6 / one["cpu"]]
         whole = name not in ("nothing changed", "one session more")  # these read only stamps
         rates = [yardstick / one["cpu"] if whole else None, sessions / one["seconds"], one["peak_mb"]]
