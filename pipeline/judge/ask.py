@@ -10,6 +10,7 @@ from pipeline.canonical_rows import canonical_rows
 from pipeline.judge.protocol import Judge, Question
 from pipeline.records.base import TRAJECTORY_KEY
 
+WRITTEN_AT_ONCE = 128  # rows of material; bounds the memory that their JSON takes
 MATERIAL = {"packet": "packets", "evidence": "evidence"}  # what a judge reads -> parameter of the stages that ask
 
 
@@ -30,9 +31,10 @@ class Asked:
         keys = pl.LazyFrame([{name: row[name] for name in TRAJECTORY_KEY} for row in rows]).unique()
         found = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
         places = {key: number for number, key in enumerate(found.select(TRAJECTORY_KEY).iter_rows())}
-        written = canonical_rows(found)
-        for row in rows:
-            yield question(row, written[places[row["source_model"], row["trajectory_id"]]], self.prompt)
+        for start in range(0, len(rows), WRITTEN_AT_ONCE):
+            some = rows[start : start + WRITTEN_AT_ONCE]
+            material = canonical_rows(found[[places[row["source_model"], row["trajectory_id"]] for row in some]])
+            yield from (question(row, text, self.prompt) for row, text in zip(some, material, strict=True))
 
 
 def question(row: dict[str, Any], material: str, prompt: str) -> Question:

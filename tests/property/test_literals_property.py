@@ -40,7 +40,6 @@ def test_what_a_rule_of_the_judge_finds_holds_what_it_needs(pattern: Compiled, d
 
 
 @pytest.mark.parametrize("regex", WRITTEN)
-@settings(max_examples=20)
 @given(data=st.data())
 def test_what_any_pattern_finds_holds_what_it_needs(regex: str, data: st.DataObject) -> None:
     texts = needed(regex, FLAGS)

@@ -20,7 +20,7 @@ from pipeline.rules.judge import JudgeRules
 from pipeline.rules.taxonomy import Taxonomy
 from pipeline.stage import code_digest
 
-KEPT = 4_096  # trajectories whose firings are kept: more than a shard has
+KEPT = 4_096  # trajectories whose firings are kept: more than a shard usually has
 FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
