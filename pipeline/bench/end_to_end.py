@@ -1,4 +1,4 @@
-"""The benchmark of everything: raw sessions to a release at three sizes, each part beside its reference in one run;
+"""The benchmark of everything: raw sessions to a release at four sizes, each part beside its reference in one run;
 how cost grows with size; what the engine costs beside a bare pool."""
 
 import json
@@ -15,7 +15,7 @@ from pipeline.bench.corpus import write_corpus
 from pipeline.bench.ingest import machine, rounded
 from pipeline.console.terminal import table
 
-SHARES = (0.1, 0.3, 1.0)  # of the largest size
+SHARES = (0.01, 0.1, 0.3, 1.0)  # of the largest size
 PARTS = {"packet": "reference", "annotate": "read_evidence", "release": "copy_lines"}  # what is measured -> beside what
 ENGINES = ("processes", "bare_pool")
 RAY = ("ray_1", "ray_2")
