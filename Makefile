@@ -26,8 +26,9 @@ UV = $(VENV)/bin/uv pip --quiet
 LOCK = $(UV) compile --universal --generate-hashes --python-version 3.11 --no-header
 
 # What Python has compiled it keeps in the environment's folder: the tests alone start it two hundred times.
-export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/compiled
-export PYTHONDONTWRITEBYTECODE =
+PYTHONPYCACHEPREFIX ?= $(abspath $(VENV))/compiled
+PYTHONDONTWRITEBYTECODE =
+export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-llm lint bench bench-peers clean normalize enrich fuse slice onset packet \

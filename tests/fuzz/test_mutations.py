@@ -16,16 +16,18 @@ import pyarrow as pa
 import pytest
 from documents import COMPANIONS, DOCUMENTS
 from mutations import BYTES, Mutation, flip_bits, mutant
-from normalizing import SAMPLES, check_accounting, normalized_folder, read
+from normalizing import SAMPLES, Normalized, check_accounting, normalized_folder, read
 
 from pipeline.console.progress import Progress
 from pipeline.console.settings import settings
 from pipeline.console.work import bring
+from pipeline.intake import Intake
 from pipeline.sources.registry import members, read_first
 from pipeline.store import DataFolder
 
 SECONDS = 1.0  # of processor time that one mutant may take
 BATCH = 100
+SHARDS = 2  # that their number changes nothing has its own test
 LARGEST = 20_000  # bytes
 STORE = SAMPLES / "2026.9.6" / "openclaw-agent.sqlite"
 REAL = {
@@ -54,6 +56,12 @@ def check(name: str, content: bytes) -> None:
     assert took < SECONDS, f"{name}: {took:.1f} s"
 
 
+def normalized(folder: Path) -> tuple[Intake, Normalized]:
+    """Every file of the raw folder in a folder."""
+    DataFolder(folder / "data").save_layout({"shards": SHARDS})
+    return normalized_folder(folder / "raw", folder / "data")
+
+
 def check_all(mutants: dict[str, bytes], folder: Path) -> None:
     """All mutants, each alone and then as one raw folder."""
     raw = folder / "raw" / "m"
@@ -61,7 +69,7 @@ def check_all(mutants: dict[str, bytes], folder: Path) -> None:
     for name, content in mutants.items():
         check(name, content)
         (raw / name).write_bytes(content)
-    intake, found = normalized_folder(folder / "raw", folder / "data")
+    intake, found = normalized(folder)
     check_accounting(found, sum(map(len, intake.entries.values())))
     assert {row["path"] for row in found.files} == {f"m/{name}" for name in mutants}
 
@@ -113,7 +121,7 @@ def test_a_damaged_store(number: int, tmp_path: Path) -> None:
     (tmp_path / "raw" / "m").mkdir(parents=True)
     (tmp_path / "raw" / "m" / STORE.name).write_bytes(content)
     began = time.process_time()
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    intake, found = normalized(tmp_path)
     assert time.process_time() - began < 5 * SECONDS
     check_accounting(found, sum(map(len, intake.entries.values())))
 
@@ -131,7 +139,7 @@ def test_what_lies_beside_a_session_is_damaged(numbers: range, tmp_path: Path) -
         damaged = Random(number).choice(sorted(COMPANIONS))
         for name, content in COMPANIONS.items():
             (folder / name).write_bytes(mutant(content, Random(number)) if name == damaged else content)
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    intake, found = normalized(tmp_path)
     check_accounting(found, sum(map(len, intake.entries.values())))
     read_ones = {row["path"] for row in found.files if row["disposition"] in ("trajectory", "copy")}
     assert read_ones >= {f"m/{number}/{session.name}" for number in numbers}
@@ -191,7 +199,7 @@ def test_a_store_with_odd_cells(number: int, tmp_path: Path) -> None:
             with suppress(sqlite3.Error):  # the database refuses some
                 connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", cell)
         connection.commit()
-    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    intake, found = normalized(tmp_path)
     check_accounting(found, sum(map(len, intake.entries.values())))
 
 
@@ -203,7 +211,7 @@ def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / name).write_bytes(content)
     shutil.copyfile(STORE, tmp_path / "raw" / "m" / STORE.name)
-    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    _, found = normalized(tmp_path)
     formats = {row["source_format"] for row in found.trajectories}
     assert formats == {"atif", "run_artifact", "llm_benchmark", "aec_trajectory", "openclaw_sqlite"}
     assert flip_bits(b"ab", Random(1)) == flip_bits(b"ab", Random(1)) != b"ab"

@@ -42,6 +42,7 @@ HEAVY = [
     "numpy",
     "pyarrow.json",
     "pyarrow.parquet",
+    "s3fs",
     "scipy.stats",
     "sklearn.metrics",
 ]

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, call, few_shards, files, temporary
+from child import EXAMPLE, call, few_shards, files, small_raw, temporary
 from conftest import Ran
 from storage import BUCKET, KEYS, SECRET, Store, store_process
 
 from pipeline.remote import Remote
 
 pytestmark = pytest.mark.slow
-SHARDS = 5
+SHARDS = 3
 ORACLE = ["--oracle", EXAMPLE / "oracle"]
 
 
@@ -27,10 +27,11 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The whole example, a packed session and an SQLite store."""
-    folder = tmp_path_factory.mktemp("raw") / "raw"
-    shutil.copytree(EXAMPLE / "raw", folder)
-    shutil.copytree(Path(__file__).parents[1] / "samples" / "2026.9.6", folder / "stores")
+    """Twelve sessions, a packed one, an SQLite store, and two of its sessions exported."""
+    folder = small_raw(tmp_path_factory.mktemp("raw") / "raw")
+    (folder / "stores").mkdir()
+    for name in ("openclaw-agent.sqlite", "multi-turn.jsonl", "unicode.jsonl"):
+        shutil.copy2(Path(__file__).parents[1] / "samples" / "2026.9.6" / name, folder / "stores")
     packed = next((folder / "scripted-a").glob("*unicode.jsonl"))
     (folder / "packed").mkdir()
     (folder / "packed" / "one.jsonl.gz").write_bytes(gzip.compress(packed.read_bytes(), mtime=0))
@@ -99,7 +100,7 @@ def test_machines_that_share_only_the_store_finish_each_others_work(
 
 def test_readers_fetch_what_they_read(store: Store, prefix: str, small: Ran, tmp_path: Path) -> None:
     where = ["--parts", f"s3://{BUCKET}/read", "--endpoint-url", store.endpoint_url]
-    data = tmp_path / "data"
+    data = few_shards(tmp_path / "data", SHARDS)
     assert call("run", "--data", data, "--raw", prefix, *ORACLE, *where, env=store.env).status in (0, 1)
     for path in (data / "work").glob("*/*.parquet"):
         path.unlink()
