@@ -11,6 +11,9 @@ import child
 import pytest
 from asking import Endpoint, endpoint_process
 from child import EXAMPLE, Ended, Ran, call, few_shards, small_raw
+from drawn_once import kept_in
+
+from pipeline.reports import plots
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,6 +24,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder.mkdir(exist_ok=True)
     child.PICTURES.append(folder / "pictures")
     return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def drawn_once(shared: Path) -> Iterator[None]:
+    """Pictures are kept here as in the processes that tests call."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plots, "pictures", kept_in(shared / "pictures"))
+        yield
 
 
 def made_once(place: Path, make: Callable[[Path], Ended]) -> Ended:
@@ -63,6 +74,14 @@ def small(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Ran:
     place = shared / "small"
     ended = made_once(place, make)
     return Ran(own_copy(place / "data", tmp_path_factory.mktemp("small") / "data"), place / "raw", ended)
+
+
+@pytest.fixture
+def copy(small: Ran, tmp_path: Path) -> Path:
+    """A copy of a release, in a folder whose path has blanks."""
+    root = tmp_path / "a copy of it"
+    shutil.copytree(small.data / "release", root)
+    return root
 
 
 @pytest.fixture(scope="module")

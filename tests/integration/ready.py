@@ -4,7 +4,7 @@ is the same every time. What is done once here, and where it is done for real:
 - libraries are imported that the program imports where it needs them (it starts without: tests/unit/test_house.py);
 - the program's modules are parsed for their digests (tests/unit/test_code_digest.py);
 - a picture is drawn by the first call that has such a table, and kept for the others in the folder named on the
-  command line (drawn by every process for itself: test_rebuild.py, test_validate.py);
+  command line (drawn_once.py);
 - nothing waits for the disk (that everything is on it before it counts: tests/unit/test_durable.py). A process that
   is killed leaves what it wrote either way.
 
@@ -12,18 +12,17 @@ Reads requests from stdin, a JSON object a line {arguments, cwd, env, out, err};
 child's process id, and when it has ended its exit status.
 """
 
-import contextlib
 import gc
-import hashlib
 import importlib
 import json
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from drawn_once import kept_in
 
 import pipeline.cli
 from pipeline.reports import plots
@@ -46,26 +45,6 @@ HEAVY = [
     "scipy.stats",
     "sklearn.metrics",
 ]
-DRAW = plots.pictures
-
-
-def kept_in(folder: Path) -> Callable[..., dict[str, bytes]]:
-    """plots.pictures, but what was drawn once of the same numbers is read from the folder."""
-
-    def pictures(draw: Callable[[], Any], kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
-        if about is None:
-            return DRAW(draw, kinds)
-        place = folder / hashlib.sha256(json.dumps([about, *kinds]).encode()).hexdigest()
-        if not place.is_dir():
-            new = folder / f"{place.name}-{os.getpid()}"
-            new.mkdir(parents=True)
-            for kind, content in DRAW(draw, kinds, about).items():
-                (new / kind).write_bytes(content)
-            with contextlib.suppress(OSError):  # another call was faster
-                new.rename(place)
-        return {kind: (place / kind).read_bytes() for kind in kinds}
-
-    return pictures
 
 
 def prepare() -> None:

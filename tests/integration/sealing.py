@@ -1,7 +1,20 @@
-"""Checksums that fit, so that only the damage itself can be noticed."""
+"""Damage to a release, with checksums that fit, so that only the damage itself can be noticed."""
 
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
+
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.validate import validate
+
+Damage = Callable[[Path], object]
+
+
+def found_after(damage: Damage, root: Path) -> Findings:
+    """What validate finds in a release once it is damaged."""
+    damage(root)
+    seal(root)
+    return validate(root)
 
 
 def seal(root: Path) -> None:

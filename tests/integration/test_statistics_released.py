@@ -8,25 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from child import Ran, call
+from child import call
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
-from sealing import seal
-
-from pipeline.release.validate.validate import validate
+from sealing import Damage, found_after
 
 pytestmark = pytest.mark.slow
 
 DATA, TEXT, PICTURE = "statistics.json", "STATISTICS.md", "statistics/gap.png"
-Damage = Callable[[Path], None]
-
-
-@pytest.fixture
-def copy(small: Ran, tmp_path: Path) -> Path:
-    """A copy of a release, in a folder whose path has blanks."""
-    root = tmp_path / "a copy of it"
-    shutil.copytree(small.data / "release", root)
-    return root
 
 
 def data(change: Callable[[dict[str, Any]], object]) -> Damage:
@@ -115,19 +104,14 @@ WAYS: dict[str, tuple[Damage, set[str]]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_making_statistics_lie_is_named(way: str, copy: Path) -> None:
     damage, expected = WAYS[way]
-    damage(copy)
-    seal(copy)
-    findings = validate(copy)
+    findings = found_after(damage, copy)
     assert expected <= findings.counts.keys(), (way, findings.kept)
 
 
 def test_a_picture_that_is_compressed_in_another_way_or_drawn_elsewhere_is_no_lie(copy: Path) -> None:
-    repaint(lambda picture: picture)(copy)
-    seal(copy)
-    assert "pictures" not in validate(copy).counts  # its digest is another matter
-    repaint(blacked, {"Software": "matplotlib 0.1"})(copy)
-    seal(copy)
-    findings = validate(copy)
+    found = found_after(repaint(lambda picture: picture), copy)
+    assert "pictures" not in found.counts  # its digest is another matter
+    findings = found_after(repaint(blacked, {"Software": "matplotlib 0.1"}), copy)
     assert "pictures" not in findings.counts
     assert findings.checked["pictures_of_another_version"] == 1
 

@@ -1,7 +1,6 @@
 """`openclawbench validate`: a good release passes from anywhere, and each way of breaking one is named."""
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from child import Ran, call
-from sealing import seal
+from drawn_once import DRAW
+from sealing import Damage, found_after
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import Master
-from pipeline.release.validate import statistics
-from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.record import places
 from pipeline.release.validate.validate import validate
-from pipeline.reports.section import Section
+from pipeline.reports import plots
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +26,6 @@ MASTER = f"{A}/master_table_all.jsonl"
 MAIN = f"{A}/accepted_main_all.jsonl"
 POSITIVES = f"{A}/positives_structured_all.jsonl"
 TRAIN, TEST = "silver_train_labels.jsonl", "silver_test_labels.jsonl"
-SEEN: dict[tuple[bytes, str], str | None] = {}
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -168,7 +165,7 @@ def late_onset(row: dict[str, Any]) -> None:
     row.update(earliest_recoverable_onset=row["num_steps"], earliest_harmful_onset=1)
 
 
-WAYS: dict[str, tuple[Callable[[Path], None], str]] = {
+WAYS: dict[str, tuple[Damage, str]] = {
     "a flipped label": (both(normal, lambda row: row.update(is_anomalous=True)), "protocol_|label|numbers"),
     "a flipped label in a label file": (one(TRAIN, any_row, lambda r: r.update(is_anomalous=True)), "labels"),
     "another subtype in a label file": (one(TRAIN, any_row, lambda r: r.update(anomaly_type_l2="x")), "labels"),
@@ -286,32 +283,13 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-40])
 
 
-@pytest.fixture(autouse=True)
-def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same picture of the same numbers is drawn again once, not for every way of breaking something else."""
-    real = statistics.picture_is_wrong
-
-    def known(content: bytes, section: Section, kind: str, said: str, findings: Findings) -> str | None:
-        if (content, said) not in SEEN:
-            SEEN[content, said] = real(content, section, kind, said, findings)
-        return SEEN[content, said]
-
-    monkeypatch.setattr(statistics, "picture_is_wrong", known)
-
-
-@pytest.fixture
-def copy(small: Ran, tmp_path: Path) -> Path:
-    """A copy of a release, in a folder whose path has blanks."""
-    root = tmp_path / "a copy of it"
-    shutil.copytree(small.data / "release", root)
-    return root
-
-
-def test_a_release_is_valid_wherever_it_lies(copy: Path) -> None:
+def test_a_release_is_valid_wherever_it_lies(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plots, "pictures", DRAW)
     findings = validate(copy)
     assert findings.ok, findings.kept
     assert findings.checked["records"] == 12
     assert findings.checked["quotes"] > 0
+    assert findings.checked["pictures"] == 7
 
 
 def test_the_whole_example_is_valid_by_the_command(example: Ran) -> None:
@@ -323,9 +301,7 @@ def test_the_whole_example_is_valid_by_the_command(example: Ran) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_each_way_of_breaking_a_release_is_named(way: str, copy: Path) -> None:
     damage, expected = WAYS[way]
-    damage(copy)
-    seal(copy)
-    findings = validate(copy)
+    findings = found_after(damage, copy)
     assert any(name.startswith(tuple(expected.split("|"))) for name in findings.counts), (way, findings.kept)
 
 
