@@ -101,8 +101,9 @@ class Started:
     def __init__(self, arguments: Sequence[str | Path], env: Mapping[str, str] | None, cwd: Path) -> None:
         try:
             self.ready = READY.get_nowait()
-        except Empty:
-            self.ready = Ready()
+        except Empty:  # two, so that calls that are to run side by side begin together
+            self.ready, other = Ready(), Ready()
+            READY.put(other)
         self.out, self.err = NamedTemporaryFile(), NamedTemporaryFile()  # noqa: SIM115 (closed in wait)
         request = {"arguments": [*map(str, arguments)], "cwd": str(cwd), "out": self.out.name, "err": self.err.name}
         self.pid = self.ready.fork(request | {"env": environment(env)})

@@ -29,7 +29,7 @@ from pipeline.reports import plots
 from pipeline.stage import module_source
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 120  # seconds, after which a call that hangs is ended
+PATIENCE = 300  # seconds, after which a call that hangs is ended
 HEAVY = [
     "aiohttp",
     "datasketch",
