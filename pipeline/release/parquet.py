@@ -225,6 +225,8 @@ class ParquetTables:
 
     def close(self) -> None:
         """Finish the tables that are open."""
+        import pyarrow as pa
+
         for record in self.waiting:
             self.hand_on(record)
         self.master.wait()
@@ -232,6 +234,7 @@ class ParquetTables:
         for table in self.open.values():
             table.close()
         self.open.clear()
+        pa.default_memory_pool().release_unused()  # a hundred megabytes, kept for more of the kind
 
 
 def shards_of(root: Path, jsonl: str) -> list[Path]:
