@@ -26,15 +26,10 @@ UPDATE = os.environ.get("OPENCLAWBENCH_UPDATE_GOLDEN") == "1"
 SHARDS = 1  # a case is small; that the number of shards changes nothing has its own test
 FAST = {  # the cases of `make test`; the others are slow for their number, not one by one (`make test-slow`)
     "background-command",
-    "branch-after-kill",
     "broken-json",
     "calls-and-results",
-    "error-ignored",
-    "failing-tools-2026.6.11",
     "killed-and-resumed",
-    "memory-write",
     "oracle-rows",
-    "premature-write",
     "spoofed-tool-text",
     "strange-text",
 }
