@@ -22,12 +22,6 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-from drawn_once import kept_in
-
-import pipeline.cli
-from pipeline.reports import plots
-from pipeline.stage import module_source
-
 ROOT = Path(__file__).parents[2]
 PATIENCE = 300  # seconds, after which a call that hangs is ended
 HEAVY = [
@@ -48,9 +42,16 @@ HEAVY = [
 
 
 def prepare() -> None:
-    """What every call would do anew."""
+    """What every call would do anew. The program is imported here, not above: a worker process of the program imports
+    this file too, and nothing of it."""
     for name in HEAVY:
         importlib.import_module(name)
+    from drawn_once import kept_in
+
+    import pipeline.cli  # noqa: F401 (for carry_out)
+    from pipeline.reports import plots
+    from pipeline.stage import module_source
+
     for path in ROOT.glob("pipeline/**/*.py"):
         module_source(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
     plots.pictures = kept_in(Path(sys.argv[1]))
@@ -66,12 +67,14 @@ def carry_out(request: dict[str, Any]) -> int:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["openclawbench", *request["arguments"]]
+    from pipeline.cli import main as openclawbench
+
     for number, name in enumerate((os.devnull, request["out"], request["err"])):
         handle = os.open(name, os.O_RDWR)
         os.dup2(handle, number)
         os.close(handle)
     try:
-        pipeline.cli.main()
+        openclawbench()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:  # noqa: BLE001 (what the interpreter does with what nobody caught)
