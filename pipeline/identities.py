@@ -142,12 +142,18 @@ def detector(where: str, row: Mapping[str, str]) -> Iterator[Contradiction]:
 
 
 def image(function: Callable[..., Fraction], given: list[Range]) -> Range | None:
-    """The range of a function that is steady in each argument; null where it has no value at some corner."""
+    """The range of a function that is steady in each argument, on either side of 0 where a share is printed as 0.00;
+    null where it has no value at some corner."""
     try:
-        corners = [function(*corner) for corner in product(*given)]
+        corners = [function(*corner) for corner in product(*map(turns, given))]
     except ZeroDivisionError:
         return None
     return Range(min(corners), max(corners))
+
+
+def turns(one: Range) -> tuple[Fraction, ...]:
+    """The numbers at which an extreme may lie: the ends, and 0 between them, by which nothing can be divided."""
+    return (one.low, Fraction(0), one.high) if one.low < 0 < one.high else tuple(one)
 
 
 def adds_up(said: Sum) -> Contradiction | None:
