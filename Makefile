@@ -43,7 +43,7 @@ demo: $(READY) ## run every stage on data/example and show what came out
 	@$(OCB) demo $(WHERE) $(ARGS)
 
 test: $(READY) ## pass the tests
-	@$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
+	@POLARS_MAX_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut, properties with more examples
 	@HYPOTHESIS_PROFILE=slow $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "slow or hypothesis" $(ARGS)
