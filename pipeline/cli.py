@@ -3,6 +3,7 @@
 import json
 import signal
 import sys
+import traceback
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -379,7 +380,7 @@ def main() -> None:
         app()
     except OpenClawBenchError as error:
         if pipeline.run.DEBUG:
-            raise
+            traceback.print_exc()
         errors().print(f"error: {safe(str(error))}")
         sys.exit(error.exit_status)
     except Stopped as stopped:

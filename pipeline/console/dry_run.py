@@ -9,12 +9,13 @@ from rich.console import Console
 
 from pipeline.console.progress import Progress
 from pipeline.console.settings import Settings, settings
-from pipeline.console.terminal import output, table
+from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import bring
 from pipeline.errors import WrongUse
 from pipeline.judge.language_model import LanguageModelJudge
 from pipeline.judge.plan import Averages, Planned, Planner, StagePlan, plan
 from pipeline.judge.protocol import Judge
+from pipeline.judge.transport import shown
 from pipeline.rules.prices import Price
 from pipeline.store import DataFolder
 
@@ -26,19 +27,19 @@ def show(
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw, oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        rows, price = dry_run(folder, chosen, verb, progress, annotation_pass)
+        rows, price, endpoint = dry_run(folder, chosen, verb, progress, annotation_pass)
     if json_out:
-        print(json.dumps(as_data(rows, price), indent=1))
+        print(json.dumps(as_data(rows, price) | {"endpoint": endpoint}, indent=1))
     else:
-        print_plan(rows, price, output())
+        print_plan(rows, price, endpoint, output())
 
 
 def dry_run(
     data: DataFolder, chosen: Settings, verb: str, progress: Progress, annotation_pass: int
-) -> tuple[list[StagePlan], Price]:
-    """What the verb would still ask, and at what price; nothing where the ledger has every answer. Stages before the
-    first question are brought up to date, for they say what is asked; nothing is sent, and the judge is not
-    remembered."""
+) -> tuple[list[StagePlan], Price, str]:
+    """What the verb would still ask, at what price and of which address; nothing where the ledger has every answer.
+    Stages before the first question are brought up to date, for they say what is asked; nothing is sent, and the judge
+    is not remembered."""
     priced: list[tuple[LanguageModelJudge, Price]] = []
 
     def planner(judge: Judge | None) -> Judge:
@@ -55,11 +56,16 @@ def dry_run(
     except Planned as found:
         judge, price = priced[-1]
         estimate = judge.rules.estimate
-        return plan(found, Averages.of(judge, estimate), estimate, price), price
+        return plan(found, Averages.of(judge, estimate), estimate, price), price, address(judge)
     finally:
         if layout:
             data.save_layout(layout)
-    return [], priced[-1][1]
+    return [], priced[-1][1], address(priced[-1][0])
+
+
+def address(judge: LanguageModelJudge) -> str:
+    """Whom the judge would ask, as it may be printed."""
+    return shown(judge.asking.endpoint().base_url) if judge.asking else ""
 
 
 def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
@@ -72,7 +78,7 @@ def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
     }
 
 
-def print_plan(rows: list[StagePlan], price: Price, console: Console) -> None:
+def print_plan(rows: list[StagePlan], price: Price, endpoint: str, console: Console) -> None:
     """The plan for people."""
     if not rows:
         console.print("nothing would be asked: the ledger has every answer")
@@ -83,6 +89,7 @@ def print_plan(rows: list[StagePlan], price: Price, console: Console) -> None:
         for r in rows
     )
     console.print(table("Nothing was sent", names, cells))
+    console.print(f"{safe(endpoint)} would be asked")
     console.print(f"together about {sum(r.calls for r in rows)} calls, {sum(r.usd for r in rows):.4f} USD")
     console.print(
         f"at {price.input:g} USD for a million prompt tokens ({price.cached:g} cached) and {price.output:g} for a "

@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from pipeline.console.terminal import errors
+from pipeline.console.terminal import errors, safe
 from pipeline.judge.tally import Tally
 from pipeline.run import StageReport
 
@@ -24,7 +24,9 @@ def said(tally: Tally) -> str:
     parts = [f"{tally.stage}: {tally.done} of {tally.total} answered"]
     parts += [f"{rate:.1f}/s", f"{left:.0f} s left"] if tally.calls and tally.done < tally.total else []
     parts += [f"{tally.usd:.4f} USD", f"{tally.tokens} tokens ({tally.cached_tokens} cached)"] if tally.calls else []
-    counts = {"asked again": tally.asked_again, "failures": tally.failures, "given up": tally.unanswered}
+    last = f" (last: {tally.last_failure})" if tally.last_failure else ""
+    failures = f"{'failure' if tally.failures == 1 else 'failures'}{last}"
+    counts = {"asked again": tally.asked_again, failures: tally.failures, "given up": tally.unanswered}
     counts["too long, not sent"] = tally.too_long
     parts += [f"{count} {name}" for name, count in counts.items() if count]
     return "; ".join([", ".join(parts), *([counted(tally.gists)] if tally.gists else [])])
@@ -42,6 +44,7 @@ class Progress:
         self.quiet = quiet
         self.console = errors()
         self.said_at = 0.0
+        self.asked: set[str] = set()  # addresses that were named
         self.bars: Bars | None = None
         if not quiet and sys.stderr.isatty():
             columns = [TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
@@ -65,7 +68,11 @@ class Progress:
             self.bars.update(self.task, description=stage, completed=done, total=total)
 
     def asking(self, tally: Tally) -> None:
-        """How far the questions of a stage are: every second on a terminal, else every tenth, and at the end."""
+        """How far the questions of a stage are: every second on a terminal, else every tenth, and at the end; who is
+        asked, once."""
+        if tally.endpoint and tally.endpoint not in self.asked and not self.quiet:
+            self.asked.add(tally.endpoint)
+            self.console.print(f"asking {safe(tally.endpoint)}", highlight=False)
         if self.bars:
             self.bars.update(self.task, description=said(tally), completed=tally.done, total=tally.total)
         elif not self.quiet and (tally.done >= tally.total or time.monotonic() - self.said_at > PLAIN_EVERY_S):

@@ -20,7 +20,18 @@ from pipeline.store import DataFolder
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
 SCHEME = re.compile(r"\w+:/")
-REMEMBERED = ("raw", "parts", "endpoint_url", "oracle", "judge", "model", "second_judge", "second_model", "unmatched")
+REMEMBERED = (
+    "raw",
+    "parts",
+    "endpoint_url",
+    "oracle",
+    "judge",
+    "model",
+    "base_url",
+    "second_judge",
+    "second_model",
+    "unmatched",
+)
 NO_JUDGE = "none"  # ends a second pass
 ACTIONS = ("block", "redact", "report")
 CLOSED = {  # setting -> what it may be, where something is said
@@ -128,9 +139,11 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "jsonl": None,
     }
     in_file = read_file(data)
+    environment = {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults}
+    environment["base_url"] = environment["base_url"] or os.environ.get("OPENAI_BASE_URL") or None
     layers = {
         "flag": flags,
-        "environment": {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults},
+        "environment": environment,
         "file": in_file.model_dump(),
         "last run": {name: layout.get(name) for name in REMEMBERED},
         "default": defaults,

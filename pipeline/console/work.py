@@ -105,7 +105,7 @@ def bring(
         else:
             second = instead(second)
         intake = taken_in(data, settings, save=True)
-        remember(data, intake, settings)
+        remember(data, intake, settings, annotation_pass)
         run = Run(data, intake, judge, partial(engine, settings), second, settings.shard)
         stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
         if annotation_pass == 1:
@@ -180,9 +180,10 @@ def second_judge_of(own: Purse, settings: Settings, report: Callable[[Tally], No
     return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)
 
 
-def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
+def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pass: int) -> None:
     """Fix the number of shards for good; note what the user named, for later calls, and never a default: a data
-    folder that was moved or copied reads its own inputs."""
+    folder that was moved or copied reads its own inputs. The address of the first pass's judge is noted with it, so
+    that no later call sends sessions elsewhere; that of a second pass is named at each."""
     values = {
         "raw": place(settings.raw),
         "oracle": None if settings.oracle is None else place(settings.oracle),
@@ -195,6 +196,9 @@ def remember(data: DataFolder, intake: Intake, settings: Settings) -> None:
         "unmatched": settings.unmatched,
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
+    asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")
+    if asked_at is not None and "@" not in asked_at:  # one with a password is refused where it is used
+        named["base_url"] = asked_at
     data.save_layout({"shards": intake.shards, **named})
 
 

@@ -64,4 +64,4 @@ class AiohttpTransport:
                 content = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise failure_of(error) from error
-        return checked(response.status, response.headers, content, self.rules)
+        return checked(response.status, response.headers, self.endpoint.clean(content), self.rules)

@@ -13,15 +13,15 @@ from typing import Any
 
 import msgspec
 
-from pipeline.errors import BudgetReached, EndpointFailing
+from pipeline.errors import BudgetReached, EndpointFailing, EndpointRefused
 from pipeline.judge.batch_client import BatchClient
 from pipeline.judge.engine import Task, answer_row, stored_answer
 from pipeline.judge.ledger import ADD_ANSWER, Kind, Ledger, now
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
-from pipeline.judge.responses import checked, message_in
+from pipeline.judge.responses import LONGEST_MESSAGE, checked
 from pipeline.judge.tally import Tally
-from pipeline.judge.transport import Passing, Received, Refusal
+from pipeline.judge.transport import Passing, Received, Refusal, shown
 from pipeline.judge.way import Way
 from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
@@ -53,6 +53,7 @@ class BatchRun:
         self.ledger, self.client, self.price, self.budget = ledger, client, price, budget
         self.way, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
         self.failures: Counter[bytes] = Counter()
+        self.refused: tuple[Refusal, dict[str, Any]] | None = None  # of the batch that is being collected; its row
 
     async def run(self, tasks: Callable[[], Iterator[list[Task]]]) -> None:
         """Rounds: hand over what has no answer, collect. EndpointFailing where requests fail in every round;
@@ -158,7 +159,8 @@ class BatchRun:
         while (found := await self.client.look(id_))["status"] not in ENDED:
             self.stopped()
             await asyncio.sleep(self.rules.batch.poll_s)
-        last_word = f"batch {id_} ended as {found['status']}"
+        last_word = f"batch {id_} ended as {found['status']}{because(found)}"
+        self.refused = None
         for field in ("output_file_id", "error_file_id"):
             if file_id := found.get(field):
                 path = self.ledger.folder / f"{PASSING}{name}.{field}.jsonl"
@@ -171,6 +173,10 @@ class BatchRun:
         await self.ledger.put((ADD_BATCH, (name, id_, "collected", 0.0)), *ended)
         self.budget.forget()
         self.budget.spent_usd, self.budget.spent_tokens = self.ledger.spent()
+        if self.refused is not None:
+            await self.find_another_way(*self.refused)
+        if found["status"] == "failed":  # the same file would fail again
+            raise EndpointFailing(f"{last_word}. Every answer is kept; run again to make another one.")
         if most := max((self.failures[key] for key in unanswered), default=0):
             self.tally.failures += len(unanswered)
             if most >= self.rules.retry.attempts:
@@ -179,17 +185,37 @@ class BatchRun:
                     "run again to ask them again."
                 )
 
+    async def find_another_way(self, refusal: Refusal, row: dict[str, Any]) -> None:
+        """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
+        Raises EndpointRefused where that is not what it is."""
+        if row["way"] != self.way.text:  # another one was found since
+            return
+        refused = self.rules.adaptation_for(refusal.message)
+        other = self.way.without(refused) if refused else None
+        if other is None:
+            raise EndpointRefused(
+                f"the endpoint refuses a request of a batch ({refusal.status}): {refusal.message}. Every answer is "
+                "kept, and no request is in a batch any more."
+            )
+        self.way = other
+        self.failures.clear()  # what failed for this fails no more
+        await self.ledger.remember(shown(self.client.endpoint.base_url), str(row["model"]), other.text)
+
     async def keep(self, path: Path) -> None:
         """Keep the answers in a batch's file; what is none is left for another batch."""
         with path.open("rb") as file:
             for line in file:
-                if (rows := self.rows_of(line)) is not None:
+                if line.strip() and (rows := self.rows_of(self.client.endpoint.clean(line))) is not None:
                     await self.ledger.put(*rows)
 
     def rows_of(self, line: bytes) -> tuple[tuple[Kind, tuple[Any, ...]], ...] | None:
         """The answer's row and the end of its waiting; null where the line holds no answer."""
-        found = msgspec.json.decode(line, type=Line)
-        key = bytes.fromhex(found.custom_id)
+        try:
+            found = msgspec.json.decode(line, type=Line)
+            key = bytes.fromhex(found.custom_id)
+        except (msgspec.DecodeError, ValueError):  # not of the form of an answer: it is asked for again
+            self.tally.failures += 1
+            return None
         query = f"select {', '.join(BATCHED)} from batched where key = ?"
         known = self.ledger.reader.execute(query, (key,)).fetchone()
         response = found.response
@@ -205,9 +231,8 @@ class BatchRun:
         except Refusal as refusal:
             finish = self.rules.question_fault_in(refusal.message)
             if finish is None:
-                raise EndpointFailing(
-                    f"the endpoint refuses a request of a batch ({refusal.status}): {message_in(refusal.body)}"
-                ) from refusal
+                self.refused = refusal, row
+                return None
             received = Received(refusal.body, headers)
         kept = stored_answer(key, received, finish, self.price)
         answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
@@ -228,6 +253,14 @@ class Line(msgspec.Struct):
 
     custom_id: str
     response: LineResponse | None = None
+
+
+def because(batch: dict[str, Any]) -> str:
+    """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
+    errors = batch.get("errors")
+    said = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
+    words = " ".join("; ".join(str(one) for one in said if one).split())[:LONGEST_MESSAGE]
+    return f": {words}" if words else ""
 
 
 def batched_row(name: str, way: Way, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Any, ...]:

@@ -17,6 +17,10 @@ from pipeline.rules.asking import AskingRules
 
 OURS = "openclawbench"  # name of the metadata field that holds a batch's name
 PIECE = 1 << 20
+HINTS = {
+    401: "Set OPENAI_API_KEY to a key that is valid there and run again.",
+    403: "This key may not make batches there. Use another key and run again.",
+}
 
 
 class BatchClient:
@@ -114,13 +118,13 @@ class BatchClient:
                         async for piece in response.content.iter_chunked(PIECE):
                             file.write(piece)
                     return b""
-                content = await response.read()
+                content = self.endpoint.clean(await response.read())
         except (aiohttp.ClientError, TimeoutError) as error:
             raise failure_of(error) from error
         if response.status == 200:
             return content
         if response.status in self.rules.retry.statuses or response.status >= 500:
             raise Passing(f"status_{response.status}", retry_after=retry_after(response.headers))
-        said = self.endpoint.without_secrets(message_in(content))
         where = f"{shown(self.endpoint.base_url)}{path.partition('?')[0]}"
-        raise EndpointRefused(f"{where} refuses ({response.status}). Does this endpoint have batches? It says: {said}")
+        hint = HINTS.get(response.status, "Does this endpoint have batches?")
+        raise EndpointRefused(f"{where} refuses ({response.status}). {hint} It says: {message_in(content)}")

@@ -28,9 +28,8 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
-# Questions that are being made, requests that wait for a slot, their intent durable, and answers that wait for their
-# commit: at least so many each, or one for so many slots. A kill can make the last be paid for twice, and those in the
-# slots.
+# Questions that are being made, and requests that wait for a slot, their intent durable: at least so many each, or one
+# for so many slots.
 LEAST_WAITING = 4
 SHARE_WAITING = 2
 
@@ -75,9 +74,9 @@ class Engine:
         self.breaker = Breaker(concurrency, rules.retry)
         waiting = max(LEAST_WAITING, concurrency // SHARE_WAITING)
         self.slots = Slots(concurrency, rules.adapt)
-        self.unacknowledged = asyncio.Semaphore(concurrency + waiting)  # sent, and no durable answer yet
-        self.ready = asyncio.Semaphore(concurrency + 2 * waiting)  # with an intent
-        self.under_way = asyncio.Semaphore(concurrency + 3 * waiting)
+        self.unacknowledged = asyncio.Semaphore(concurrency)  # sent, no durable answer yet: a kill may pay them twice
+        self.ready = asyncio.Semaphore(concurrency + waiting)  # with an intent
+        self.under_way = asyncio.Semaphore(concurrency + 2 * waiting)
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
         self.remembered: Way | None = None
@@ -97,8 +96,9 @@ class Engine:
             raise self.stopping
         if self.tally.unanswered:
             raise EndpointFailing(
-                f"{self.tally.unanswered} questions of stage {self.tally.stage} got no answer (last: "
-                f"{self.last_failure}). Every answer is kept; run again to ask them again."
+                f"{self.tally.unanswered} questions of stage {self.tally.stage} got no answer from "
+                f"{shown(self.endpoint.base_url)} (last: {self.last_failure}). Every answer is kept; run again to ask "
+                "them again."
             )
 
     async def begin(self, task: Task, group: asyncio.TaskGroup) -> None:
@@ -244,12 +244,19 @@ class Engine:
     async def note(self, failure: Passing, question: Question, request: ChatRequest) -> None:
         """Count a failure, list it where it may have been paid for, wait where the endpoint says so."""
         self.tally.failures += 1
+        self.tally.last_failure = failure.reason
         if failure.may_be_paid:
             lost = (request.key, question.stage, question.trajectory_id, failure.reason, now())
+            self.budget.lose(request.bytes)
             await self.ledger.put((ADD_LOST, lost))
         if failure.retry_after is not None:
             self.limits.pause(failure.retry_after)
-        self.breaker.failed(failure)
+        try:
+            self.breaker.failed(failure)
+            self.budget.refuse_another(request.bytes)
+        except OpenClawBenchError as error:
+            self.halt(error)
+            raise
 
     async def nap(self, seconds: float) -> None:
         """Sleep, but not through the end of the run."""
@@ -263,13 +270,15 @@ class Engine:
         refused = self.rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
         other = way.without(refused) if refused else None
         if other is None:
-            raise EndpointRefused(self.sentence(refusal, request.model))
+            refused_for_good = EndpointRefused(self.sentence(refusal, request.model))
+            self.halt(refused_for_good)  # before its slot is anybody else's
+            raise refused_for_good
         if self.way == way:  # not found by another request meanwhile
             self.way = other
 
     def sentence(self, refusal: Refusal, model: str) -> str:
         """What the endpoint refuses and what to do, without the key."""
-        url, said = shown(self.endpoint.base_url), self.endpoint.without_secrets(refusal.message)
+        url, said = shown(self.endpoint.base_url), refusal.message
         what = {
             401: f"{url} refuses the key (401). Set OPENAI_API_KEY to one that is valid there and run again.",
             403: f"{url} does not allow this key to ask {model} (403). Use another key or model and run again.",

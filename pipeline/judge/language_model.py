@@ -190,6 +190,7 @@ class LanguageModelJudge:
     async def ask_online(self, batches: Iterator[list[Task]], ledger: Ledger, tally: Tally, asking: Asking) -> None:
         """Question by question."""
         endpoint, price = asking.endpoint(), asking.price()
+        tally.endpoint = shown(endpoint.base_url)
         budget = self.budget(asking, price, ledger)
         longest = self.rules.retry.longest_retry_after_s
         limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, longest, runs=asking.runs)
@@ -204,6 +205,7 @@ class LanguageModelJudge:
     async def ask_in_batches(self, parts: list[Part], ledger: Ledger, tally: Tally, asking: Asking) -> None:
         """File by file. The way is the one that was found online, else the one that OpenAI takes."""
         endpoint, price = asking.endpoint(), asking.price()
+        tally.endpoint = shown(endpoint.base_url)
         remembered = ledger.accepts(shown(endpoint.base_url), self.model)
         way = Way.from_text(remembered) if remembered else Way()
         stopped: list[OpenClawBenchError] = []
@@ -228,7 +230,10 @@ class LanguageModelJudge:
         usd, tokens = ledger.spent()
         usd_before, tokens_before = spent_before(self.former, self.ledger) if self.former else (0.0, 0)
         spent = (usd - usd_before, tokens - tokens_before)
-        return Budget(*caps, price, spent, self.rules.estimate, self.parameters)
+        budget = Budget(*caps, price, spent, self.rules.estimate, self.parameters)
+        for size in ledger.lost_bytes():
+            budget.lose(size)
+        return budget
 
     def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
         """What has no answer yet, a few at a time; material is read for these questions alone."""

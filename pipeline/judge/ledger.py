@@ -140,6 +140,15 @@ class Ledger:
         usd, tokens = self.reader.execute(query).fetchone()
         return float(usd), int(tokens)
 
+    def lost_bytes(self) -> list[int]:
+        """Sizes of the requests that may have been paid for and whose answers were lost; of one that was never answered
+        since, the mean of those that were."""
+        query = (
+            "select coalesce(a.request_bytes, (select avg(request_bytes) from answers), 0) from lost "
+            "left join answers a on a.key = lost.key"
+        )
+        return [int(size) for (size,) in self.reader.execute(query)]
+
     def accepts(self, base_url: str, model: str) -> str | None:
         """What the endpoint was found to accept."""
         query = "select accepts from endpoints where base_url = ? and model = ?"

@@ -18,7 +18,8 @@ class Reserved:
 
 class Budget:
     """Caps in USD and in tokens (null: none) over everything that the ledger holds; they can be raised and the run
-    gone on with. What may be spent = what was spent + what is reserved, and never more than the caps."""
+    gone on with. What may be spent = what was spent + what calls that were lost can have come to + what is reserved,
+    and never more than the caps."""
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Budget:
         self.bytes_per_token, self.answer_tokens = estimate.bytes_per_token_reserved, parameters.max_output_tokens
         self.spent_usd, self.spent_tokens = spent
         self.held_usd, self.held_tokens, self.held = 0.0, 0, 0
+        self.lost_usd, self.lost_tokens, self.lost = 0.0, 0, 0
         self.changed = asyncio.Event()
 
     def most(self, request_bytes: int) -> Reserved:
@@ -54,10 +56,22 @@ class Budget:
         self.held += 1
         return need
 
+    def lose(self, request_bytes: int) -> None:
+        """A call was lost that may have been paid for: it counts as the most that it can have come to."""
+        need = self.most(request_bytes)
+        self.lost_usd += need.usd
+        self.lost_tokens += need.tokens
+        self.lost += 1
+
+    def refuse_another(self, request_bytes: int) -> None:
+        """BudgetReached where what is reserved does not fit any more beside what was lost."""
+        if not self.fits(Reserved(0.0, 0)):
+            raise BudgetReached(self.sentence(self.most(request_bytes)))
+
     def fits(self, need: Reserved) -> bool:
         """True where the request stays below both caps even if it comes to the most that it can."""
-        usd = self.spent_usd + self.held_usd + need.usd
-        tokens = self.spent_tokens + self.held_tokens + need.tokens
+        usd = self.spent_usd + self.lost_usd + self.held_usd + need.usd
+        tokens = self.spent_tokens + self.lost_tokens + self.held_tokens + need.tokens
         return (self.usd is None or usd <= self.usd) and (self.tokens is None or tokens <= self.tokens)
 
     def settle(self, reserved: Reserved, usd: float, tokens: int) -> None:
@@ -79,8 +93,13 @@ class Budget:
         """What was spent, what the next question could cost, how to go on."""
         caps = [f"{self.usd:g} USD"] if self.usd is not None else []
         caps += [f"{self.tokens} tokens"] if self.tokens is not None else []
+        lost = (
+            f" and up to {self.lost_usd:.4f} USD and {self.lost_tokens} tokens for calls that were lost ({self.lost})"
+            if self.lost
+            else ""
+        )
         return (
             f"the budget of {' and '.join(caps)} is reached: {self.spent_usd:.4f} USD and {self.spent_tokens} tokens "
-            f"are spent, the next question could cost up to {need.usd:.4f} USD and {need.tokens} tokens. Every "
+            f"are spent{lost}, the next question could cost up to {need.usd:.4f} USD and {need.tokens} tokens. Every "
             "answer is kept; raise --budget-usd or --budget-tokens and run again to go on."
         )

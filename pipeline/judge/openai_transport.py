@@ -41,13 +41,14 @@ class OpenaiTransport:
     async def send(self, body: bytes) -> Received:
         """The whole answer. Raises Passing or Refusal."""
         values: dict[str, Any] = msgspec.json.decode(body)
+        response: Any
         try:
             response = await self.client.chat.completions.with_raw_response.create(**values)
         except self.openai.APIConnectionError as error:
             raise failure_of(innermost(error)) from error
-        except self.openai.APIStatusError as error:
-            return checked(error.status_code, error.response.headers, error.response.content, self.rules)
-        return checked(response.status_code, response.headers, response.content, self.rules)
+        except self.openai.APIStatusError as error:  # not handled here: its own words may repeat the key
+            response = error.response
+        return checked(response.status_code, response.headers, self.endpoint.clean(response.content), self.rules)
 
 
 def innermost(error: BaseException) -> BaseException:

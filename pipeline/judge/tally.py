@@ -14,7 +14,9 @@ class Tally:
     done: int = 0  # questions with their answer, those of former runs among them
     calls: int = 0  # answers received in this run
     asked_again: int = 0  # corrective questions among them
+    endpoint: str = ""  # address that is asked
     failures: int = 0  # of transport
+    last_failure: str = ""  # the reason of the last one
     unanswered: int = 0  # questions that were given up
     gists: Counter[str] = field(default_factory=Counter)  # what the answers of this run say -> how many
     too_long: int = 0  # questions that are not sent, for their packets are too long

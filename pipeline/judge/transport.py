@@ -94,6 +94,10 @@ class Endpoint:
         """A text of the endpoint's with the key taken out, should it repeat it."""
         return text.replace(self.key, "[key]") if self.key else text
 
+    def clean(self, body: bytes) -> bytes:
+        """A body of the endpoint's with the key taken out, should it repeat it: what is kept, or shown, holds none."""
+        return body.replace(self.key.encode(), b"[key]") if self.key else body
+
 
 class Transport(Protocol):
     """Sends one body to /chat/completions. Use it as an async context manager."""

@@ -133,6 +133,9 @@ class Endpoint:
             digest = hashlib.sha256(json.dumps(line["body"]["messages"]).encode()).hexdigest()
             self.came[digest] += 1
             answer: dict[str, Any] = {"custom_id": line["custom_id"], "error": None}
+            if refused := self.refusal(line["body"], request):
+                bad.append(answer | {"response": {"status_code": 400, "body": json.loads(refused.body)}})
+                continue
             if self.hit("faults", digest, self.came[digest]):
                 bad.append(answer | {"response": {"status_code": 500, "request_id": "x", "body": {"error": {}}}})
                 continue
@@ -140,7 +143,7 @@ class Endpoint:
             response = {"status_code": 200, "request_id": f"req-{digest[:20]}"}
             good.append(answer | {"response": response | {"body": self.completion(line["body"], digest)}})
         for kind, found in (("out", good), ("err", bad)):
-            self.files[f"{kind}-{name}"] = b"".join(json.dumps(one).encode() + b"\n" for one in found)
+            self.files[f"{kind}-{name}"] = b"".join(json.dumps(one).encode() + b"\n" for one in found) + b"\n"
         if self.script.get("lose_batch"):
             self.script.pop("lose_batch")
             request.transport.close()
@@ -151,6 +154,9 @@ class Endpoint:
         found["looked"] += 1
         if found["looked"] > self.script.get("looks", 1):
             found["status"] = "completed"
+        if why := self.script.get("fail_batches"):
+            found |= {"status": "failed", "errors": {"data": [{"message": why}]}, "output_file_id": None}
+            found["error_file_id"] = None
         return web.json_response(found)
 
     async def list_batches(self, _: web.Request) -> web.Response:

@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 import shutil
+import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -181,14 +183,19 @@ def test_a_refusal_stops_the_run_within_a_call_per_worker_and_shows_no_key(
     status: int, endpoint: Endpoint, raw: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
     data = fresh(tmp_path)
-    shutil.copytree(undisturbed / "ledger", data / "ledger")  # the endpoint is known: many go at once
+    shutil.copytree(undisturbed / "ledger", data / "ledger")
+    with closing(sqlite3.connect(data / "ledger" / "ledger.sqlite")) as known, known:  # so that many go at once
+        known.execute("insert into endpoints select base_url, 'other-model', accepts from endpoints")
     endpoint.script(refuse={"status": status, "message": "no: {authorization}"})
-    call_ = arguments(endpoint, data, raw, "--model", "other-model", "--concurrency", "4", "--debug")
+    call_ = arguments(endpoint, data, raw, "--model", "other-model", "--concurrency", "8", "--debug")
     ended = call(*call_[:-1], env=rules(tmp_path))
     assert ended.status == 2, ended.err
     assert f"({status})" in ended.err and ended.err.count("error:") == 1
-    assert 1 <= len(endpoint.log()["times"]) <= 4
-    assert call(*call_, env=rules(tmp_path)).status != 0  # with a traceback
+    assert 1 <= len(endpoint.log()["times"]) <= 8
+    for transport in ("aiohttp", "openai"):
+        traced = call(*call_, "--transport", transport, env=rules(tmp_path))
+        assert traced.status == 2 and "Traceback" in traced.err and "[key]" in traced.err
+        assert KEY not in traced.err
     assert leaks(tmp_path) == [] and KEY not in ended.err
 
 

@@ -65,6 +65,34 @@ def test_what_a_batch_did_not_answer_is_asked_in_another_and_odd_answers_once_mo
     assert [row["answer"] for row in rows] == [row["answer"] for row in table(online, "decision_a")]
 
 
+@pytest.mark.parametrize(("refused", "way"), [(["json_schema"], "json_object"), (["seed"], '"seed":false')])
+def test_what_an_endpoint_refuses_in_a_batch_is_left_out_of_the_next(
+    refused: list[str], way: str, endpoint: Endpoint, raw: Path, tmp_path: Path
+) -> None:
+    data = fresh(tmp_path)
+    endpoint.script(refuse_params=refused)
+    ended = call(*arguments(endpoint, data, raw, "--batch", "--stage", "a", verb="annotate"), env=quick(tmp_path))
+    assert ended.status == 0, ended.err
+    log = endpoint.log()
+    assert set(log["paid"].values()) == {1} and len(log["batches"]) == 2
+    assert all(way in kept for (kept,) in ledger(data, "select way from answers"))
+
+
+def test_a_batch_that_is_refused_for_good_or_fails_says_why_and_locks_nothing(
+    endpoint: Endpoint, raw: Path, tmp_path: Path
+) -> None:
+    data, env = fresh(tmp_path), quick(tmp_path)
+    endpoint.script(fail_batches="the file holds too many requests")
+    ended = call(*arguments(endpoint, data, raw, "--batch"), env=env)
+    assert (ended.status, "ended as failed: the file holds too many requests" in ended.err) == (3, True)
+    assert len(endpoint.log()["batches"]) == 1
+    endpoint.script(refuse={"status": 400, "message": "this model may not be asked so"})
+    ended = call(*arguments(endpoint, data, raw, "--batch"), env=env)
+    assert (ended.status, "this model may not be asked so" in ended.err) == (2, True)
+    endpoint.script()
+    assert call(*arguments(endpoint, data, raw), env=env).status == 0
+
+
 def passing(data: Path) -> list[Path]:
     """Files on their way to or from the endpoint."""
     return list((data / "ledger").glob(".batch-*"))

@@ -261,6 +261,24 @@ def test_tokens_have_a_budget_of_their_own_and_what_was_spent_before_counts() ->
     asyncio.run(run())
 
 
+def test_calls_that_were_lost_count_as_the_most_that_they_can_have_come_to() -> None:
+    async def run() -> None:
+        price = Price(input=1.0, cached=0.1, output=2.0)
+        each = price.of(1001, 0, REQUEST.max_output_tokens)
+        budget = Budget(each * 2.5, None, price, (0.0, 0), RULES.estimate, REQUEST)
+        budget.lose(2000)
+        reserved = await budget.reserve(2000)
+        budget.refuse_another(2000)
+        budget.lose(2000)
+        with pytest.raises(BudgetReached, match=r"for calls that were lost \(2\)"):
+            budget.refuse_another(2000)
+        budget.settle(reserved, each * 0.1, 100)
+        with pytest.raises(BudgetReached):
+            await budget.reserve(2000)
+
+    asyncio.run(run())
+
+
 def test_prices_are_found_by_the_longest_name_and_cached_tokens_are_cheaper() -> None:
     prices = PriceRules.load()
     assert prices.of("gpt-4o-mini-2024-07-18") == Price(0.15, 0.075, 0.6)
