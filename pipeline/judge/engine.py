@@ -32,6 +32,8 @@ LONGEST_NAP_S = 0.5
 # for so many slots.
 LEAST_WAITING = 4
 SHARE_WAITING = 2
+# Answers that wait for their commit, beside what is with the endpoint: one for so many slots. A kill pays for both again.
+SHARE_COMMITTING = 10
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Engine:
         self.breaker = Breaker(concurrency, rules.retry)
         waiting = max(LEAST_WAITING, concurrency // SHARE_WAITING)
         self.slots = Slots(concurrency, rules.adapt)
-        self.unacknowledged = asyncio.Semaphore(concurrency)  # sent, no durable answer yet: a kill may pay them twice
+        at_most = concurrency + concurrency // SHARE_COMMITTING
+        self.unacknowledged = asyncio.Semaphore(at_most)  # sent, and no durable answer yet
         self.ready = asyncio.Semaphore(concurrency + waiting)  # with an intent
         self.under_way = asyncio.Semaphore(concurrency + 2 * waiting)
         self.stopping: OpenClawBenchError | None = None
