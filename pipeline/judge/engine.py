@@ -32,7 +32,7 @@ LONGEST_NAP_S = 0.5
 # for so many slots.
 LEAST_WAITING = 4
 SHARE_WAITING = 2
-# Answers that wait for their commit beside what is with the endpoint: one for so many slots. A kill pays for both again.
+# Answers that wait for their commit beside what is with the endpoint: one for so many slots. A kill pays both again.
 SHARE_COMMITTING = 10
 
 
