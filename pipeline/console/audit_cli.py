@@ -77,10 +77,10 @@ def sample_events(
     console.print(f"\n{len(rows)} steps to review: {' or '.join(safe(str(path)) for path in sheets)}")
     console.print(
         "Fill in is_supported (yes, no), error_type where it is no, and import one of them: "
-        f"openclawbench audit import FILE{where(data)}"
+        f"openclawbench audit import FILE{(here := where(data))}"
     )
-    if where(data):
-        console.print(f"The commands of the column trace are for this data folder: add{where(data)}")
+    if here:
+        console.print(f"The commands of the column trace are for this data folder: add{here}")
 
 
 def where(data: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from pipeline.console.terminal import errors, safe
+from pipeline.console.terminal import errors, number_of, safe
 from pipeline.judge.tally import Tally
 from pipeline.run import StageReport
 
@@ -25,9 +25,9 @@ def said(tally: Tally) -> str:
     parts += [f"{rate:.1f}/s", f"{left:.0f} s left"] if tally.calls and tally.done < tally.total else []
     parts += [f"{tally.usd:.4f} USD", f"{tally.tokens} tokens ({tally.cached_tokens} cached)"] if tally.calls else []
     last = f" (last: {tally.last_failure})" if tally.last_failure else ""
-    failures = f"{'failure' if tally.failures == 1 else 'failures'}{last}"
-    counts = {"asked again": tally.asked_again, failures: tally.failures, "given up": tally.unanswered}
-    counts["too long, not sent"] = tally.too_long
+    parts += [f"{tally.asked_again} asked again"] if tally.asked_again else []
+    parts += [f"{number_of(tally.failures, 'failure')}{last}"] if tally.failures else []
+    counts = {"given up": tally.unanswered, "too long, not sent": tally.too_long}
     parts += [f"{count} {name}" for name, count in counts.items() if count]
     return "; ".join([", ".join(parts), *([counted(tally.gists)] if tally.gists else [])])
 

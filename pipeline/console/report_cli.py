@@ -12,7 +12,7 @@ from pipeline.console.find import rows_of
 from pipeline.console.second_pass import same_judge
 from pipeline.console.settings import settings
 from pipeline.console.statistics_cli import statistics
-from pipeline.console.terminal import output, safe, table
+from pipeline.console.terminal import number_of, output, safe, table
 from pipeline.console.work import current
 from pipeline.errors import NotFound
 from pipeline.records.base import Record
@@ -141,7 +141,7 @@ def leave(folder: DataFolder, report: Report) -> str:
         where = folder.write_report(report.name, files)
     drawn = (len(files) - 2) // len(PICTURES)  # each as a file of every kind
     kinds = " and ".join(kind.upper() for kind in PICTURES)
-    pictures = f", and {drawn} picture{'s' if drawn > 1 else ''} ({kinds})" if drawn else ""
+    pictures = f", and {number_of(drawn, 'picture')} ({kinds})" if drawn else ""
     return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 

@@ -27,7 +27,7 @@ RELEASE = {
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
-    """One row a stage: shards done, running, failed and stale, rows of its tables as its last manifest has them."""
+    """One row a stage: shards done, running, failed and stale, rows of its tables in those that are done."""
     under_way = [(shard, set(names)) for one in runs(run.data) for shard, names in one["shards"]]
     bad = failures(run)
     rows = []

@@ -47,3 +47,8 @@ def cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:g}" if isinstance(value, float) else safe(str(value))
+
+
+def number_of(count: int, what: str) -> str:
+    """A number of things, as one says it."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.console.releasing import PLACES
-from pipeline.console.terminal import output, table
+from pipeline.console.terminal import number_of, output, table
 from pipeline.release.validate.findings import Findings
 
 NEEDS_A_PERSON = 1
@@ -32,7 +32,7 @@ def print_findings(findings: Findings) -> None:
     console = output()
     for row in findings.reported:
         loud = "warning: a key is left " if row["group"] == "key" else ""
-        found = f"{counted(row['finds'], 'find')} in {counted(row['records'], 'record')}"
+        found = f"{number_of(row['finds'], 'find')} in {number_of(row['records'], 'record')}"
         console.print(f"{loud}in {PLACES[row['where']]}: {row['kind']}: {found}")
     looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
@@ -42,9 +42,4 @@ def print_findings(findings: Findings) -> None:
     console.print(table(None, ["check", "file", "line", "what is wrong"], rows))
     every = sum(findings.counts.values())
     more = every - len(findings.kept)
-    console.print(f"\n{counted(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things, as one says it."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    console.print(f"\n{number_of(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")

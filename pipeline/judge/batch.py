@@ -15,11 +15,11 @@ import msgspec
 
 from pipeline.errors import BudgetReached, EndpointFailing, EndpointRefused
 from pipeline.judge.batch_client import BatchClient
-from pipeline.judge.engine import Task, answer_row, stored_answer
+from pipeline.judge.engine import Task, answer_row, other_way, stored_answer
 from pipeline.judge.ledger import ADD_ANSWER, Kind, Ledger, now
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
-from pipeline.judge.responses import LONGEST_MESSAGE, checked
+from pipeline.judge.responses import checked, one_line
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Passing, Received, Refusal, shown
 from pipeline.judge.way import Way
@@ -190,8 +190,7 @@ class BatchRun:
         Raises EndpointRefused where that is not what it is."""
         if row["way"] != self.way.text:  # another one was found since
             return
-        refused = self.rules.adaptation_for(refusal.message)
-        other = self.way.without(refused) if refused else None
+        other = other_way(self.way, refusal, self.rules)
         if other is None:
             raise EndpointRefused(
                 f"the endpoint refuses a request of a batch ({refusal.status}): {refusal.message}. Every answer is "
@@ -259,7 +258,7 @@ def because(batch: dict[str, Any]) -> str:
     """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
     errors = batch.get("errors")
     said = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
-    words = " ".join("; ".join(str(one) for one in said if one).split())[:LONGEST_MESSAGE]
+    words = one_line("; ".join(str(one) for one in said if one))
     return f": {words}" if words else ""
 
 

@@ -270,8 +270,7 @@ class Engine:
 
     def find_another_way(self, refusal: Refusal, way: Way, request: ChatRequest) -> None:
         """Leave out what the endpoint refuses, and remember it. Raises EndpointRefused where that is not what it is."""
-        refused = self.rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
-        other = way.without(refused) if refused else None
+        other = other_way(way, refusal, self.rules)
         if other is None:
             refused_for_good = EndpointRefused(self.sentence(refusal, request.model))
             self.halt(refused_for_good)  # before its slot is anybody else's
@@ -341,6 +340,12 @@ def answer_row(
 def is_client_fault(refusal: Refusal) -> bool:
     """True for the statuses with which endpoints refuse what a request holds."""
     return refusal.status in (400, 413, 422)
+
+
+def other_way(way: Way, refusal: Refusal, rules: AskingRules) -> Way | None:
+    """The way without what the endpoint refuses of it; null where that is not what it is."""
+    refused = rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
+    return way.without(refused) if refused else None
 
 
 def stored_answer(key: bytes, received: Received, finish: str | None, price: Price) -> Stored:

@@ -118,7 +118,12 @@ def message_in(body: bytes) -> str:
     if isinstance(error, dict):
         named = [error.get(name) for name in ("message", "code", "param", "type", "detail")]
         error = " ".join(str(one) for one in named if one)
-    return " ".join(str(error).split())[:LONGEST_MESSAGE]
+    return one_line(str(error))
+
+
+def one_line(words: str) -> str:
+    """An endpoint's own words on one line, cut to a readable length."""
+    return " ".join(words.split())[:LONGEST_MESSAGE]
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

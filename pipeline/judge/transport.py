@@ -90,10 +90,6 @@ class Endpoint:
             found["OpenAI-Project"] = self.project
         return found | dict(self.more_headers)
 
-    def without_secrets(self, text: str) -> str:
-        """A text of the endpoint's with the key taken out, should it repeat it."""
-        return text.replace(self.key, "[key]") if self.key else text
-
     def clean(self, body: bytes) -> bytes:
         """A body of the endpoint's with the key taken out, should it repeat it: what is kept, or shown, holds none."""
         return body.replace(self.key.encode(), b"[key]") if self.key else body

@@ -44,7 +44,6 @@ SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 def publish(run: Run, commands: list[str]) -> bool:
     """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
     data, keys = run.data, run.keys
-    second = SECOND_TABLES if SECOND_TABLES[0] in keys else ()
     rules, privacy = PublishRules.load(), PrivacyRules.load()
     made = made_from(run.intake, run.judges, commands)
     key = release_key(run, made)
@@ -60,7 +59,7 @@ def publish(run: Run, commands: list[str]) -> bool:
     write_labels(assignments, certificates, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
-    if second:
+    if has_second(run):
         judges |= write_second_pass(data.scan(ReferenceLabel, keys[ReferenceLabel]).collect(), assignments, building)
     write_guides(building, judges)
     building.write(RULES_FILE, as_json(privacy.model_dump(mode="json")))
@@ -88,11 +87,16 @@ def publish(run: Run, commands: list[str]) -> bool:
 
 def release_key(run: Run, made: MadeFrom) -> str:
     """What the release that belongs to a run's keys is known by: everything that decides its bytes."""
-    second = SECOND_TABLES if SECOND_TABLES[0] in run.keys else ()
+    second = SECOND_TABLES if has_second(run) else ()
     tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
     rules, privacy = PublishRules.load(), PrivacyRules.load()
     versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *notice_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
+
+
+def has_second(run: Run) -> bool:
+    """True where there is a second pass to release."""
+    return SECOND_TABLES[0] in run.keys
 
 
 def stands(data: DataFolder, key: str) -> bool:

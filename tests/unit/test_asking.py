@@ -366,7 +366,7 @@ def test_who_asks_comes_from_the_environment_and_is_never_printed() -> None:
         "X-One": "1",
         "X-Two": "2:3",
     }
-    assert "sk-1" not in repr(found) and found.without_secrets("Bearer sk-1") == "Bearer [key]"
+    assert "sk-1" not in repr(found) and found.clean(b"Bearer sk-1") == b"Bearer [key]"
     assert Endpoint.from_environment("http://localhost:1", RULES, environment).base_url == "http://localhost:1"
     assert Endpoint.from_environment(None, RULES, {"OPENAI_API_KEY": "k"}).base_url == RULES.connection.default_base_url
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from pipeline.errors import UnreadableInput
+from pipeline.release.card.configs import models_of
 from pipeline.release.files import open_lines, released
 from pipeline.release.folder import refuse_other_folder
 from pipeline.release.keys import Key
@@ -82,7 +83,7 @@ STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_ve
 def models(root: Path) -> list[str]:
     """Source models of a release, sorted. WrongUse where the folder is no release."""
     refuse_other_folder(root)
-    return sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
+    return models_of(root)
 
 
 def records(root: Path) -> Iterator[Line]:

@@ -1,10 +1,10 @@
 """Checksums: every file of the release is listed, every listed file is there, and each has the bytes it says."""
 
-import hashlib
 import re
 from pathlib import Path
 
 from pipeline.release.validate.findings import Findings
+from pipeline.store import sha256_file
 
 NAME = "CHECKSUMS.sha256"
 LINE = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -22,8 +22,7 @@ def check_checksums(root: Path, findings: Findings) -> dict[str, str]:
         findings.add("file_not_listed", name, "is there and not listed in CHECKSUMS.sha256")
     for name in sorted(here.keys() & listed.keys()):
         findings.checked["files"] += 1
-        with here[name].open("rb") as file:
-            found[name] = hashlib.file_digest(file, "sha256").hexdigest()
+        found[name] = sha256_file(here[name])
         if found[name] != listed[name]:
             findings.add("checksum", name, f"has sha256 {found[name][:12]}…, the list says {listed[name][:12]}…")
     return found

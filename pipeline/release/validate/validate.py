@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from pipeline.release.card.configs import models_of
 from pipeline.release.folder import refuse_other_folder
 from pipeline.release.keys import Key
-from pipeline.release.render import ROOT
 from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
 from pipeline.release.validate.datapackage import check_data_package
@@ -24,7 +24,7 @@ def validate(root: Path) -> Findings:
     refuse_other_folder(root)
     findings = Findings()
     digests = check_checksums(root, findings)
-    models = sorted(path.name for path in (root / ROOT).iterdir() if path.is_dir())
+    models = models_of(root)
     records: dict[Key, Slim] = {}
     for model in models:
         records |= check_model(root, model, findings)
