@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -16,19 +16,26 @@ CALL = ["tool_name_raw", "arguments"]
 READ = ["action", "command", "program", "statement", "path", "url", "recipient", "subject"]
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
-    [(name, pl.String()) for name in (*CALL, "tool", "inner", *READ)] + [("patch", pl.List(pl.String))]
+    {name: pl.String() for name in ("tool", "inner", *READ)} | {"patch": pl.List(pl.String), "doing": pl.UInt16()}
 )
+REMEMBERED = 4096  # ways in which arguments name their fields; sessions have some hundred
+
+
+class Fields(NamedTuple):
+    """Where the values of READ stand in arguments with certain field names."""
+
+    places: list[tuple[int, list[str]]]  # place in READ -> the names to look under, the first that holds text
+    patch: bool  # there may be a patch text
 
 
 def read_calls(distinct: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
-    """Real tool name and the arguments that rules look at; the only loop over distinct calls."""
+    """Real tool name, the arguments that rules look at and the number of the tool rule that holds (null: the name is
+    unknown), beside the columns of CALL; the only loop over distinct calls."""
     reader = CallReader(rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
-    columns = (column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True))
-    return pl.DataFrame(columns).with_columns(
-        look_up=pl.col("tool").str.to_lowercase(), action_low=pl.col("action").str.to_lowercase()
-    )
+    read = [column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True)]
+    return distinct.select(CALL).hstack(read)
 
 
 class CallReader:
@@ -41,12 +48,22 @@ class CallReader:
         self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
         self.names: dict[str | None, tuple[str | None, str]] = {}
-        self.fields: dict[str, str] = {}
+        self.known: dict[tuple[str, ...], Fields] = {}
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
         for place, one in enumerate(READ):
             for rank, name in enumerate(getattr(rules.arguments, one)):
-                self.columns.setdefault(self.plain_name(name), []).append((place, rank))
+                self.columns.setdefault(plain_name(name), []).append((place, rank))
+        # tool -> number of its rule; of its rule for an action, which goes before. The first rule of a name holds.
+        self.wide: dict[str, int] = {}
+        self.narrow: dict[str, dict[str, int]] = {}
+        for number, rule in enumerate(rules.tools):
+            for name in map(str.lower, rule.names):
+                if rule.actions:
+                    actions = self.narrow.setdefault(name, {})
+                    actions.update({action: number for action in rule.actions if action not in actions})
+                else:
+                    self.wide.setdefault(name, number)
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
@@ -61,30 +78,37 @@ class CallReader:
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
-        values = self.values(found)
+        names = tuple(found)
+        fields = self.known.get(names) or self.fields(names)
+        values: list[str | None] = [None] * len(READ)
+        for place, several in fields.places:
+            for one in several:
+                value = text_of(found[one])
+                if value is not None:
+                    values[place] = value
+                    break
         if low in self.command_is_action:
             values[ACTION], values[COMMAND] = values[COMMAND], None
-        return [raw, text, tool, inner, *values, self.patched(found)]
+        patch = self.patched(found) if fields.patch else []
+        return [tool, inner, *values, patch, self.rule_number(low, values[ACTION])]
 
-    def values(self, found: dict[str, Any]) -> list[str | None]:
-        """The values of READ, each the first of its fields that holds text."""
-        values: list[str | None] = [None] * len(READ)
-        ranks = [len(self.columns)] * len(READ)
-        for name, value in found.items():
-            places = self.columns.get(self.plain_name(name))
-            text = text_of(value) if places else None
-            if text is not None and places:
-                for place, rank in places:
-                    if rank < ranks[place]:
-                        values[place], ranks[place] = text, rank
-        return values
+    def rule_number(self, tool: str, action: str | None) -> int | None:
+        """The number of the rule for a tool's name in lower case; null where none knows it."""
+        narrow = self.narrow.get(tool)
+        number = narrow.get(action.lower()) if narrow is not None and action is not None else None
+        return self.wide.get(tool) if number is None else number
 
-    def plain_name(self, name: str) -> str:
-        """A field's name in lower case, without what joins its words."""
-        known = self.fields.get(name)
-        if known is None:
-            known = self.fields[name] = name.replace("_", "").replace("-", "").lower()
-        return known
+    def fields(self, names: tuple[str, ...]) -> Fields:
+        """Where arguments with these field names have what; remembered."""
+        ranked: list[list[tuple[int, int, str]]] = [[] for _ in READ]
+        for order, name in enumerate(names):
+            for place, rank in self.columns.get(plain_name(name), ()):
+                ranked[place].append((rank, order, name))
+        places = [(place, [name for *_, name in sorted(several)]) for place, several in enumerate(ranked) if several]
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        fields = self.known[names] = Fields(places, any(name in names for name in self.patch_fields))
+        return fields
 
     def bare(self, name: str | None) -> tuple[str | None, str]:
         """A tool's name without blanks around it and a provider's prefix, and the same in lower case."""
@@ -96,10 +120,13 @@ class CallReader:
 
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""
-        if not any(name in found for name in self.patch_fields):
-            return []
         text = first_text(found, self.patch_fields) or ""
         return [next(group for group in hit.groups() if group) for hit in self.patch_file.finditer(text)]
+
+
+def plain_name(name: str) -> str:
+    """A field's name in lower case, without what joins its words."""
+    return name.replace("_", "").replace("-", "").lower()
 
 
 def loads(text: str | None) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import polars as pl
 from pipeline.construct.arguments import CALL
 from pipeline.construct.calls import calls
 from pipeline.construct.flags import flags
+from pipeline.construct.ready import collected
 from pipeline.construct.status import statuses
 from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import Descriptor, Descriptors
@@ -25,7 +26,7 @@ def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_r
     given = steps.drop("raw").collect().lazy()
     done = calls(given, rules, shell_rules).lazy()
     joined = given.join(done, on=CALL, how="left", nulls_equal=True, maintain_order="left")
-    known = statuses(joined, rules).with_columns(step_columns(rules)).collect().lazy()
+    known = collected(statuses(joined, rules).with_columns(step_columns(rules)), "statuses").lazy()
     flagged = flags(known, flag_rules).lazy()
     return (
         known.join(flagged, on=STEP_KEY, how="left", maintain_order="left")

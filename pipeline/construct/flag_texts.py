@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from pipeline.construct.ready import collected
 from pipeline.records.base import STEP_KEY
 from pipeline.rules.flags import FlagRules, TextRule
 from pipeline.rules.patterns import union
@@ -30,13 +31,14 @@ def own_pieces(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
     query and thread, which costs as much as searching some hundred kilobytes.
     """
     anything = union(rule.pattern for rule in rules.texts)
-    texts = pl.concat([field_texts(steps, name) for name in rules.fields]).collect()
-    spoken = texts.filter(texts["text"].str.contains(anything))
-    pieces = spoken.select(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
+    texts = pl.concat([field_texts(steps, name) for name in rules.fields])
+    spoken = collected(texts.with_columns_seq(said=pl.col("text").str.contains(anything)), "sentences").filter("said")
+    cut = spoken.lazy().select_seq(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
     lengths = pl.col("piece").list.eval(pl.element().str.len_chars().cast(pl.Int64))
-    own = pieces.with_columns(offset=lengths.list.eval(pl.element().cum_sum() - pl.element()))
-    own = own.explode("piece", "offset", empty_as_null=True).filter(~pl.col("piece").str.contains(rules.not_own))
-    return own.filter(own["piece"].str.contains(anything))
+    pieces = collected(cut, "sentences").with_columns(offset=lengths.list.eval(pl.element().cum_sum() - pl.element()))
+    said = pl.col("piece").str.contains(anything) & ~pl.col("piece").str.contains(rules.not_own)
+    one_by_one = pieces.lazy().explode("piece", "offset", empty_as_null=True).with_columns_seq(said=said)
+    return collected(one_by_one, "sentences").filter("said").drop("said")
 
 
 def field_texts(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
@@ -50,10 +52,9 @@ def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     piece takes its flag back."""
     piece = pl.col("piece")
     flags = sorted({rule.flag for rule in rules.texts})
-    back = pieces.select("piece", *(piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags))
-    return back.select(
-        pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in rules.texts
-    )
+    back = (piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags)
+    places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in rules.texts)
+    return collected(pieces.lazy().select_seq("piece", *back).select_seq(*places), "words")
 
 
 def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFrame:
@@ -61,17 +62,13 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
     piece = pl.col("piece")
     before = piece.cast(pl.Binary).bin.slice(0, pl.col("place")).cast(pl.String)
     start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
-    return (
-        pieces.lazy()
-        .with_columns(place=places)
-        .filter(pl.col("place").is_not_null())
-        .select(
-            *STEP_KEY,
-            flag=pl.lit(rule.flag),
-            rule_id=pl.lit(rule.id),
-            field="field",
-            start=start,
-            end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
-        )
-        .collect()
+    found = pieces.with_columns(place=places).filter(pl.col("place").is_not_null())
+    evidence = found.lazy().select_seq(
+        *STEP_KEY,
+        flag=pl.lit(rule.flag),
+        rule_id=pl.lit(rule.id),
+        field="field",
+        start=start,
+        end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
     )
+    return collected(evidence, "words")

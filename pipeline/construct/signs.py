@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from pipeline.construct.ready import collected
 from pipeline.construct.reports import REPORT, reports
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
 
@@ -35,7 +36,7 @@ class Body(msgspec.Struct):
 DECODER = msgspec.json.Decoder(Body)
 
 
-def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
+def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     """Every sign of how a result ended, each in a column of its own."""
     texts = pl.col("reflection_text")
     wanted = steps.select("result_details", text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
@@ -56,11 +57,13 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
         pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
         for name in (*(f"text_{name}" for name in BODY), *REPORT)
     )
-    frame = frame.with_columns(text_status=believed_status(rules), text_error=pl.coalesce("text_error", "report_error"))
+    frame = frame.with_columns_seq(
+        text_status=believed_status(rules), text_error=pl.coalesce("text_error", "report_error")
+    )
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     prints = spoken.fill_null(False) | look_up.is_in(rules.status.process_tools).fill_null(False)
     printed = pl.when(prints).then(message).str.slice(-rules.status.tail)
-    return frame.with_columns(
+    plan = frame.with_columns_seq(
         message=message,
         prints=prints,
         exit_code=pl.coalesce(
@@ -69,6 +72,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
             printed.str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False),
         ),
     )
+    return collected(plan, "signs")
 
 
 def believed_status(rules: DescribeRules) -> pl.Expr:

@@ -18,13 +18,13 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     unknown tool, refused arguments, an open approval); gap: the failure says that the tool is not there; said_so: the
     status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
-    frame = with_signs(steps, rules).with_columns(kinds(rules.status))
+    frame = with_signs(steps, rules).lazy().with_columns(kinds(rules.status))
     frame = frame.with_columns(said.alias(sign(rule)) for rule, said in evidence(rules).items())
     frame = frame.with_columns(structural=said_by_structure(rules)).with_columns(searched(rules))
     frame = frame.with_columns(pl.col("head").str.split("\n").list.first())
-    frame = frame.with_columns(hits=pl.struct(found(rule).alias(rule.id) for rule in rules.failures))
+    frame = frame.with_columns_seq(hits=pl.struct(found(rule).alias(rule.id) for rule in rules.failures))
     frame = frame.with_columns(failing=ANSWERED & failing(rules))
-    frame = frame.with_columns(cleared=pl.when("failing").then(cleared(rules)))
+    frame = frame.with_columns_seq(cleared=pl.when("failing").then(cleared(rules)))
     call = pl.col("action_kind") == "tool_call"
     verdicts = ended(rules)
     holds = [pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)) for place, verdict in enumerate(verdicts)]

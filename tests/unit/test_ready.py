@@ -1,0 +1,31 @@
+"""Patterns that stay ready: a plan gives the same wherever it is carried out, and no group has more than stay ready."""
+
+import threading
+
+import polars as pl
+
+from pipeline.construct.ready import MOST, THREADS, collected
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.flags import FlagRules
+
+
+def test_a_group_has_one_thread_for_all_its_plans() -> None:
+    texts = pl.LazyFrame({"text": ["a fox", "a dog", None]})
+    for pattern in ("fox", "dog"):
+        plan = texts.select_seq(pl.col("text").str.contains(pattern))
+        assert collected(plan, "test").equals(plan.collect())
+        assert [one.name for one in threading.enumerate()].count("test_0") == 1
+    THREADS.pop("test").shutdown()
+
+
+def test_no_group_has_more_patterns_than_stay_ready() -> None:
+    rules, flags = DescribeRules.load(), FlagRules.load()
+    words = {rule.pattern for rule in flags.texts} | {rule.flag for rule in flags.texts}  # what takes a flag back
+    asked = [rule.effect_when for rule in rules.tools if rule.effect_when]
+    groups = {
+        "words": len(words),
+        "calls": 1 + len(rules.verbs) + len(asked) + len(rules.state_files) + 2 + 1,  # two unions, remote tools
+        "signs": 2 + len(rules.status.asked_for),  # the exit code, names of tools that look
+        "statuses": len(rules.failures) + len(rules.clears) + 1,  # what an exit code of 1 is not
+    }
+    assert {name: number for name, number in groups.items() if number > MOST} == {}
