@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from mmap import mmap
@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.by_shard import ByShard
 from pipeline.collector import collector_off
 from pipeline.errors import UnreadableInput
 from pipeline.lineage import collisions, entry_names, with_parents
@@ -25,6 +26,7 @@ from pipeline.rules.base import canonical_digest
 from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
 from pipeline.scan import RUN_MANIFEST, RawEntry, Stamp, entries_key, entry_content, scan, whole_content
+from pipeline.several import Several
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of
 from pipeline.sources.sqlite_store import BrokenStore
@@ -33,6 +35,7 @@ from pipeline.tables import from_records, shared_bytes
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
+Places = Several[tuple[str, str], int]  # (source model, name or session id) -> shards
 
 
 @dataclass
@@ -40,9 +43,9 @@ class Intake:
     """Everything that enters: per shard, raw files, run manifest rows and oracle rows."""
 
     raw: Raw
-    entries: dict[int, list[RawEntry]]
-    manifest_rows: dict[int, list[dict[str, Any]]]
-    oracle_rows: dict[int, list[dict[str, Any]]]
+    entries: ByShard[RawEntry]
+    manifest_rows: ByShard[dict[str, Any]]
+    oracle_rows: ByShard[dict[str, Any]]
     faults: list[dict[str, Any]]
     shards: int
     categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
@@ -61,12 +64,11 @@ class Intake:
 
     def only(self, shard: int) -> "Intake":
         """What enters at one shard."""
-        entries, manifest, oracle = self.entries.get(shard), self.manifest_rows.get(shard), self.oracle_rows.get(shard)
         return Intake(
             raw=self.raw,
-            entries={shard: entries} if entries else {},
-            manifest_rows={shard: manifest} if manifest else {},
-            oracle_rows={shard: oracle} if oracle else {},
+            entries=self.entries.only(shard),
+            manifest_rows=self.manifest_rows.only(shard),
+            oracle_rows=self.oracle_rows.only(shard),
             faults=[],
             shards=self.shards,
         )
@@ -81,19 +83,26 @@ class Intake:
 
     def rows(self, record: type[Any]) -> int:
         """Rows of a source table over all shards."""
-        tables: dict[Any, dict[int, list[Any]]] = {SourceFile: self.entries, RunManifestRow: self.manifest_rows}
+        tables: dict[Any, ByShard[Any]] = {SourceFile: self.entries, RunManifestRow: self.manifest_rows}
         return sum(len(rows) for rows in tables.get(record, self.oracle_rows).values())
 
     def read(self, record: type[Any], shard: int) -> pl.LazyFrame:
         """One shard of a source table."""
         if record is SourceFile:
             entries = self.entries.get(shard, [])
-            whole = lru_cache(maxsize=1)(reading(self.raw, entries))
-            files = [self.source_file(entry, whole) for entry in entries]
-            contents = shared_bytes("content", [file.pop("content") for file in files])
+            files: list[dict[str, Any]] = []
+            contents = shared_bytes("content", self.contents(entries, files))
             return from_records(files, SourceFile).with_columns(contents).lazy()
         rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
         return from_records(rows, record).lazy()
+
+    def contents(self, entries: list[RawEntry], files: list[dict[str, Any]]) -> Iterator[bytes | mmap | None]:
+        """The bytes of files one after the other; `files` gets what else their rows say."""
+        whole = lru_cache(maxsize=1)(reading(self.raw, entries))
+        for entry in entries:
+            file = self.source_file(entry, whole)
+            files.append(file)
+            yield file.pop("content")
 
     def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]) -> dict[str, Any]:
         """The row of a file; a file that changed or vanished since the scan is an unreadable one, not a wrong one.
@@ -140,23 +149,14 @@ def take_in(
     faults = collisions(entries)
     shards = shard_count(data, sum(entry.size for entry in entries), save)
     rules = OracleRules.load()
-    by_shard: dict[int, list[RawEntry]] = defaultdict(list)
-    places: dict[tuple[str, str], set[int]] = defaultdict(set)  # (source model, name or session id) -> shards
-    names = SessionNames(rules)
-    for entry in entries:
-        shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
-        by_shard[shard].append(entry)
-        if entry.session_id is not None:
-            for name in entry_names(entry):
-                places[entry.source_model, name].add(shard)
-                names.add(entry.source_model, name, entry.session_id, entry.identity)
-            places[entry.source_model, f"id:{entry.session_id}"].add(shard)
+    by_shard, names, places = placed(entries, shards, rules)
+    del entries  # packed by now: what follows has its own of every session
     own = run_manifest_at(data, raw, RUN_MANIFEST)
     manifest, found = outcomes_of(own, oracle, names, models or {}, rules, faults)
     lost = sum((row["source_model"], row["native_session_basename"]) not in places for row in manifest)
     return Intake(
         raw=raw,
-        entries=dict(by_shard),
+        entries=by_shard,
         manifest_rows=spread(manifest, "native_session_basename", places, shards),
         oracle_rows=spread(found.rows, "basename", places, shards),
         categories=found.categories,
@@ -165,6 +165,21 @@ def take_in(
         warnings=found.warnings,
         counts=found.files | {"manifest_rows_without_session": lost},
     )
+
+
+def placed(entries: list[RawEntry], shards: int, rules: OracleRules) -> tuple[ByShard[RawEntry], SessionNames, Places]:
+    """The entries of each shard, their names as rows of an oracle may write them, and where each name is."""
+    by_shard: dict[int, list[RawEntry]] = defaultdict(list)
+    names, places = SessionNames(rules), Places()
+    for entry in entries:
+        shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
+        by_shard[shard].append(entry)
+        if entry.session_id is not None:
+            for name in entry_names(entry):
+                places.add((entry.source_model, name), shard)
+                names.add(entry.source_model, name, entry.session_id, entry.identity)
+            places.add((entry.source_model, f"id:{entry.session_id}"), shard)
+    return ByShard(by_shard), names, places
 
 
 def outcomes_of(
@@ -191,19 +206,17 @@ def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | 
     return lambda path: (decompressed(fetched.read(path)), None)
 
 
-def spread(
-    rows: list[dict[str, Any]], column: str, places: dict[tuple[str, str], set[int]], shards: int
-) -> dict[int, list[dict[str, Any]]]:
+def spread(rows: list[dict[str, Any]], column: str, places: Places, shards: int) -> ByShard[dict[str, Any]]:
     """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
     found: dict[int, list[dict[str, Any]]] = defaultdict(list)
     for row in rows:
         model, name = row["source_model"], row[column] or ""
         at = set(places.get((model, name), ()))
         if row.get("session_id"):
-            at |= places.get((model, f"id:{row['session_id']}"), set())
+            at.update(places.get((model, f"id:{row['session_id']}"), ()))
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
             found[shard].append(row)
-    return dict(found)
+    return ByShard(found)
 
 
 def shard_of(identity: str, shards: int) -> int:

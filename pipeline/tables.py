@@ -1,10 +1,10 @@
 """Record -> polars schema. A table is declared once, as a pydantic record; the frame type carries it as metadata."""
 
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, chain, groupby
+from itertools import accumulate, chain
 from mmap import mmap
 from operator import itemgetter
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
@@ -25,6 +25,7 @@ SCALARS: dict[Any, pl.DataType] = {
     bytes: pl.Binary(),
 }
 SMALL_BYTES, LARGE_BYTES = 1 << 20, 16 << 20  # of a file: copied with others; mapped, and read in a way of its own
+TOGETHER_BYTES = 4 << 20  # of small files, after which they are copied
 
 
 def dtype(hint: Any) -> pl.DataType:
@@ -161,21 +162,36 @@ def absent(values: list[Any]) -> "pa.Array | None":
     return pl.Series(found, dtype=pl.Boolean).to_arrow() if any(found) else None
 
 
-def shared_bytes(name: str, values: Sequence[bytes | mmap | None]) -> pl.Series:
+def shared_bytes(name: str, values: Iterable[bytes | mmap | None]) -> pl.Series:
     """Bytes, each in a list of its own, as a column that uses the memory in which large ones are: they are not copied.
 
     (Bytes outside a list would be: polars copies a lone value each time that a table of one row is passed on.) Small
-    ones are copied together, which takes less time than telling arrow where each of them is.
+    ones are copied together, some megabytes at a time, which takes less time than telling arrow where each of them is.
     """
     import pyarrow as pa
 
-    chunks = [
-        bytes_chunk([*several])
-        for _, several in groupby(values, lambda value: id(value) if value and len(value) > SMALL_BYTES else None)
-    ]
+    chunks = [bytes_chunk(several) for several in together(values)]
     column = pl.from_arrow(pa.chunked_array(chunks, pa.large_list(pa.large_binary())), rechunk=False)
     assert isinstance(column, pl.Series)
     return column.alias(name)
+
+
+def together(values: Iterable[bytes | mmap | None]) -> Iterator[list[bytes | mmap | None]]:
+    """Each large value alone, small ones with their neighbours up to some megabytes; nothing is held any longer."""
+    small: list[bytes | mmap | None] = []
+    size = 0
+    for value in values:
+        length = len(value) if value else 0
+        if small and (length > SMALL_BYTES or size > TOGETHER_BYTES):
+            yield small
+            small, size = [], 0
+        small.append(value)
+        size += length
+        if length > SMALL_BYTES:
+            yield small
+            small, size = [], 0
+    if small:
+        yield small
 
 
 def bytes_chunk(values: list[bytes | mmap | None]) -> "pa.Array":

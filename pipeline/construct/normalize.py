@@ -29,7 +29,7 @@ from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep, pieces
 from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_plain, safe_name
 from pipeline.sources.packed import PackedSteps
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
-from pipeline.sources.session import MalformedSession, ParsedSession
+from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
 
@@ -100,10 +100,14 @@ def with_columns(one: ReadFile, columns: StepColumns) -> ReadFile:
 
 
 def rows_of(files: pl.LazyFrame) -> Iterator[dict[str, Any]]:
-    """The rows one after the other, so that the bytes of only one large session at a time are copied out."""
+    """The rows one after the other, so that the bytes of only one large session at a time are copied out. `again` gives
+    them once more."""
     table = files.collect()
-    for row, content in zip(table.drop("content").iter_rows(named=True), bytes_of(table["content"]), strict=True):
-        yield row | {"content": content}
+    contents = table["content"]
+    for index, (row, content) in enumerate(
+        zip(table.drop("content").iter_rows(named=True), bytes_of(contents), strict=True)
+    ):
+        yield row | {"content": content, "again": lambda index=index: contents[index][0]}
 
 
 def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
@@ -132,7 +136,10 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     if first.source is None:
         return refuse(one, *why_no_session(one, content, first.value), content)
     context = json.loads(row["context"]) if row["context"] else {}
-    return parse(one, content, first, context, rules)
+    parse(one, content, first, context, rules)
+    if one.session is not None and isinstance(one.session.record_digests, RecordDigests):
+        one.session.record_digests.content = row["again"]  # so that not all bytes of the shard are held twice
+    return one
 
 
 def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:

@@ -16,12 +16,15 @@ Row = dict[str, Any]
 Key = dict[str, str | None]
 NAMES = [name for name in schema(Step) if name not in (*TRAJECTORY_KEY, "raw")]
 POINTER = list(RawRecord.model_fields)
+AT_ONCE = 1000  # steps that are kept as lists of values; then they become a table
 
 
 class StepColumns:
     """Every column of Step but the key, which is known once all sessions of the shard are."""
 
     def __init__(self) -> None:
+        self.tables: list[pl.DataFrame] = []
+        self.height = 0  # of the tables
         self.values: dict[str, list[Any]] = {name: [] for name in NAMES}
         self.pointers: dict[str, list[Any]] = {name: [] for name in POINTER}
         self.raw_records: list[int] = []  # of each step
@@ -30,7 +33,9 @@ class StepColumns:
 
     def add(self, steps: list[Row]) -> range:
         """Take over the steps of a session; which rows of the columns they are."""
-        start = len(self.raw_records)
+        if len(self.raw_records) >= AT_ONCE:
+            self.tabulate()
+        start = self.height + len(self.raw_records)
         for get, extend in self.sinks:
             extend(map(get, steps))
         raw = [step["raw"] for step in steps]
@@ -38,7 +43,16 @@ class StepColumns:
         flat = list(chain.from_iterable(raw))
         for get, extend in self.pointer_sinks:
             extend(map(get, flat))
-        return range(start, len(self.raw_records))
+        return range(start, start + len(steps))
+
+    def tabulate(self) -> None:
+        """Make a table of the lists; they are empty afterwards."""
+        kinds = schema(Step)
+        raw = list_column("raw", self.raw_records, from_columns(self.pointers, schema(RawRecord)))
+        self.tables.append(from_columns(self.values, kinds).with_columns(raw))
+        self.height += len(self.raw_records)
+        for values in (*self.values.values(), *self.pointers.values(), self.raw_records):
+            values.clear()
 
     def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
         """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
@@ -55,9 +69,9 @@ class StepColumns:
 
     def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:
         """Table of Step: those of these sessions."""
-        kinds = schema(Step)
-        raw = list_column("raw", self.raw_records, from_columns(self.pointers, schema(RawRecord)))
-        whole = from_columns(self.values, kinds).with_columns(raw)
+        self.tabulate()
+        kinds, whole = schema(Step), pl.concat(self.tables)
+        self.tables = [whole]
         heights = [len(steps) for _, steps in sessions]
         if sum(heights) < whole.height:
             parts = [whole[steps.start : steps.stop] for _, steps in sessions]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.rules.oracle import OracleRules
+from pipeline.several import Several
 
 NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
 
@@ -26,15 +27,15 @@ class SessionNames:
 
     def __init__(self, rules: OracleRules) -> None:
         self.rules = rules
-        self.sessions: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, name) -> identities
-        self.folded: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, folded name) -> names
-        self.ids: dict[tuple[str, str], set[str]] = defaultdict(set)  # (source model, session id) -> identities
+        self.sessions: Several[tuple[str, str], str] = Several()  # (source model, name) -> identities
+        self.folded: Several[tuple[str, str], str] = Several()  # (source model, folded name) -> names
+        self.ids: Several[tuple[str, str], str] = Several()  # (source model, session id) -> identities
 
     def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
         """A session is called so."""
-        self.sessions[source_model, name].add(identity)
-        self.folded[source_model, name.casefold()].add(name)
-        self.ids[source_model, session_id].add(identity)
+        self.sessions.add((source_model, name), identity)
+        self.folded.add((source_model, name.casefold()), name)
+        self.ids.add((source_model, session_id), identity)
 
     def models(self) -> set[str]:
         """Every source model that has a session."""
@@ -45,18 +46,18 @@ class SessionNames:
         for a row that spells none of them."""
         bare = self.rules.bare_name(written)
         name = self.spelt(source_model, bare)
-        known = self.sessions.get((source_model, name), set())
+        known = set(self.sessions.get((source_model, name), ()))
         if not known:
-            spellings = self.folded.get((source_model, bare.casefold()), set())
+            spellings = self.folded.get((source_model, bare.casefold()), ())
             known = {one for each in spellings for one in self.sessions[source_model, each]}
         elif len(known) > 1 and session_id is not None:
-            return Named(name, len(known & self.ids.get((source_model, session_id), set())), True)
+            return Named(name, len(known.intersection(self.ids.get((source_model, session_id), ()))), True)
         return Named(name, len(known))
 
     def spelt(self, source_model: str, bare: str) -> str:
         """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
-        spellings = self.folded.get((source_model, bare.casefold()), set())
-        return next(iter(spellings)) if len(spellings) == 1 else bare
+        spellings = self.folded.get((source_model, bare.casefold()), ())
+        return spellings[0] if len(spellings) == 1 else bare
 
     def of_id(self, source_model: str, session_id: str) -> int:
         """How many sessions have this id."""

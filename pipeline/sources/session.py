@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -14,10 +14,13 @@ from pipeline.sources.packed import PackedSteps
 
 
 class RecordDigests(Sequence[bytes]):
-    """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need."""
+    """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need.
+
+    Until then `content` gives the bytes, and may be set to what reads them again.
+    """
 
     def __init__(self, content: bytes | memoryview, lines: list[RawLine]) -> None:
-        self.content = content
+        self.content: Callable[[], bytes | memoryview] = lambda: content
         self.offsets = array("q", [line.offset for line in lines])
         self.lengths = array("q", [line.length for line in lines])
 
@@ -35,8 +38,8 @@ class RecordDigests(Sequence[bytes]):
 
     @cached_property
     def digests(self) -> list[bytes]:
-        places = zip(self.offsets, self.lengths, strict=True)
-        return [blake2b(self.content[at : at + length], digest_size=16).digest() for at, length in places]
+        content, places = self.content(), zip(self.offsets, self.lengths, strict=True)
+        return [blake2b(content[at : at + length], digest_size=16).digest() for at, length in places]
 
 
 @dataclass
