@@ -2,8 +2,9 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -73,7 +74,7 @@ def normalize(
     Never raises on bad input: a file that can't be used becomes a row of FileOutcome with reason, line and sentence.
     """
     columns = StepColumns()
-    read = [with_columns(read_file(row, rules), columns) for row in rows_of(files)]
+    read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
     sessions = [one for one in read if one.session is not None]
     name_trajectories(sessions)
     kept = [one for one in sessions if one.disposition == "trajectory"]
@@ -90,24 +91,33 @@ def normalize(
     )
 
 
-def with_columns(one: ReadFile, columns: StepColumns) -> ReadFile:
-    """A file with the steps of its session, if it is one, taken over into the columns."""
-    if one.session is not None:
-        packed = one.session.packed_steps
-        one.steps = columns.add(one.session.steps) if packed is None else packed
-        one.session.steps, one.session.packed_steps = [], None
+def with_columns(one: ReadFile, columns: StepColumns, again: Callable[[], bytes]) -> ReadFile:
+    """A file with the steps of its session, if it is one, taken over into the columns. Its bytes, if they are asked for
+    once more, are not held meanwhile: `again` gives them."""
+    session = one.session
+    if session is not None and session.packed_steps is not None:
+        one.steps, session.packed_steps = session.packed_steps, None
+    elif session is not None:
+        one.steps, session.steps = columns.add(session.steps), []
+        if isinstance(session.record_digests, RecordDigests):
+            session.record_digests.content = again
     return one
 
 
-def rows_of(files: pl.LazyFrame) -> Iterator[dict[str, Any]]:
-    """The rows one after the other, so that the bytes of only one large session at a time are copied out. `again` gives
-    them once more."""
+def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
+    """The rows one after the other, so that the bytes of only one large session at a time are copied out, and what
+    gives these once more."""
     table = files.collect()
     contents = table["content"]
-    for index, (row, content) in enumerate(
-        zip(table.drop("content").iter_rows(named=True), bytes_of(contents), strict=True)
-    ):
-        yield row | {"content": content, "again": lambda index=index: contents[index][0]}
+    rows = zip(table.drop("content").iter_rows(named=True), bytes_of(contents), strict=True)
+    for index, (row, content) in enumerate(rows):
+        yield row | {"content": content}, partial(content_at, contents, index)
+
+
+def content_at(contents: pl.Series, index: int) -> bytes:
+    """The bytes of a file."""
+    found: bytes = contents[index][0]
+    return found
 
 
 def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
@@ -136,10 +146,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     if first.source is None:
         return refuse(one, *why_no_session(one, content, first.value), content)
     context = json.loads(row["context"]) if row["context"] else {}
-    parse(one, content, first, context, rules)
-    if one.session is not None and isinstance(one.session.record_digests, RecordDigests):
-        one.session.record_digests.content = row["again"]  # so that not all bytes of the shard are held twice
-    return one
+    return parse(one, content, first, context, rules)
 
 
 def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:
