@@ -200,7 +200,7 @@ class Run:
 
         parts = (Asked(rows(chain, requests), rows(chain, material), prompt) for chain in chains)
         stale = {chain.shard: self.keys[requests][chain.shard] for chain in chains}
-        judge.prepare(stage.name, parts, count(self.data.scan(requests, stale)))
+        judge.prepare(stage.name, parts, self.data.rows(requests, stale))
 
     def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
         """Key of every part that the stage owes."""
@@ -237,7 +237,7 @@ class Run:
             "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
             "judge": judge.describe() if judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
-            "outputs": {record.__name__: {"rows": count(table)} for record, table in tables.items()},
+            "outputs": {record.__name__: {"rows": self.data.rows(record, keys)} for record in tables},
             "reasons": {record.__name__: reasons(record, table) for record, table in tables.items()},
             "counts": {record.__name__: sums(record, table) for record, table in tables.items() if record.COUNTS},
             "parts": parts,
@@ -249,7 +249,7 @@ class Run:
     def input_summary(self, record: type[Record]) -> dict[str, Any]:
         """Digest and rows of an input table."""
         keys = self.keys[record]
-        rows = count(self.data.scan(record, keys)) if keys and record not in SOURCES else None
+        rows = self.data.rows(record, keys) if keys and record not in SOURCES else None
         if record in SOURCES:
             rows = self.intake.rows(record)
         return {"digest": digest(*map(str, sorted(keys.items(), key=str))), "rows": rows}
@@ -302,11 +302,6 @@ def source_keys(intake: Intake, record: type[Record]) -> Keys:
 def digest(*parts: str) -> str:
     """24 hex digits over the parts."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
-
-
-def count(table: pl.LazyFrame) -> int:
-    """Rows of a table."""
-    return int(table.select(pl.len()).collect().item())
 
 
 def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from pipeline.borrowed import with_borrowed, without_borrowed
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
 from pipeline.remote import Remote
@@ -164,7 +165,8 @@ class DataFolder:
                     write_streamed(frame, record, file)
                 else:
                     rows = record.ROWS_AT_ONCE
-                    frame.write_parquet(file, compression="zstd", compression_level=1, row_group_size=rows)
+                    written = without_borrowed(frame, record.BORROWED) if record.BORROWED else frame
+                    written.write_parquet(file, compression="zstd", compression_level=1, row_group_size=rows)
                 file.flush()
                 os.fsync(file.fileno())
             if self.remote is not None:
@@ -197,10 +199,25 @@ class DataFolder:
 
         `paths` names a further column, which says in which part a row is.
         """
+        written = self.written(record, parts, paths)
+        borrowed = record.BORROWED
+        if borrowed is None or not parts:
+            return written
+        each = [{shard: key} for shard, key in sorted(parts.items(), key=str)]
+        lent = [self.written(borrowed.lender, one) for one in each]
+        own = [self.written(record, one, paths) for one in each]
+        return pl.concat(with_borrowed(*both, borrowed) for both in zip(own, lent, strict=True))
+
+    def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
+        """What stands in these parts: null where another table of the stage has a value (`borrowed.py`)."""
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
         files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
         self.fetch(files)
         return pl.scan_parquet(files, include_file_paths=paths) if files else pl.LazyFrame(schema=schema(record))
+
+    def rows(self, record: type[Record], parts: dict[int | str, str]) -> int:
+        """How many rows these parts have."""
+        return int(self.written(record, parts).select(pl.len()).collect().item())
 
     def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:
         """Remove parts that no shard has any more, and temporary files that a kill left behind."""

@@ -14,7 +14,7 @@ from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow
 from pipeline.release.provenance import made_from
 from pipeline.release.publish import release_key, stands
-from pipeline.run import Run, count
+from pipeline.run import Run
 from pipeline.running import runs
 from pipeline.stage import Stage
 from pipeline.store import read_json
@@ -65,7 +65,7 @@ def rows_there(run: Run, stage: Stage, fresh: set[Shard], manifest: dict[str, An
     found: dict[str, int | None] = {}
     for record in stage.writes:
         done = {shard: key for shard, key in run.keys[record].items() if shard in fresh}
-        found[record.__name__] = None if run.data.remote else count(run.data.scan(record, done))
+        found[record.__name__] = None if run.data.remote else run.data.rows(record, done)
     return found
 
 

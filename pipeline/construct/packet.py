@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-import msgspec
 import polars as pl
 
 from pipeline.canonical import canonical_bytes, sha256_bytes
+from pipeline.canonical_rows import canonical_rows
 from pipeline.construct.compact import compact
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
@@ -20,7 +20,6 @@ from pipeline.records.packet import (
     Packet,
     PacketCut,
     PacketCuts,
-    PacketIndex,
     PacketIndexes,
     Packets,
 )
@@ -46,8 +45,8 @@ def packet(
     risks: Risks,
     onsets: Onsets,
     rules: PacketRules,
-) -> tuple[Packets, Evidences, PacketIndexes, PacketCuts]:
-    """One packet and one evidence record a trajectory, the packet's digest and size, and what was cut out of it.
+) -> tuple[Evidences, Packets, PacketIndexes, PacketCuts]:
+    """One evidence record and one packet a trajectory, the packet's digest and size, and what was cut out of it.
 
     A packet holds the fields of T16 and T23; never a label, and no oracle on a step. Where steps and user turns pass
     rules.max_tokens (an estimate), texts are shortened round by round until they fit, and `compacted` is set. Evidence
@@ -80,66 +79,70 @@ def packet(
     )
     whole = conform(packets, Packet)
     fitted = fit(whole, {tuple(key): set(ids) for *key, ids in bearing.collect().iter_rows()}, rules)
-    short = from_records(fitted.short, Packet)
-    flags = short.lazy().select(*TRAJECTORY_KEY, short=pl.lit(True))
-    evidence = (
-        whole.lazy()
-        .join(flags, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .with_columns(compacted=pl.col("short").fill_null(False))
-        .select(list(Evidence.model_fields))
-    )
-    return replaced(whole, short), evidence, from_records(fitted.index, PacketIndex).lazy(), fitted.cut_table()
+    evidence = whole.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields))
+    cuts = from_records(fitted.cuts, PacketCut).lazy()
+    return evidence.lazy(), replaced(whole, from_records(fitted.short, Packet)), fitted.index.lazy(), cuts
 
 
 @dataclass
 class Fitted:
-    """What fitting packets to the budget comes to: rows of Packet (the compacted ones), PacketIndex and PacketCut."""
+    """What fitting packets to the budget comes to: rows of Packet (the compacted ones) and PacketCut, PacketIndex, and
+    which packets are compacted."""
 
+    index: pl.DataFrame
+    compacted: pl.Series
     short: list[dict[str, Any]] = field(default_factory=list)
-    index: list[dict[str, Any]] = field(default_factory=list)
     cuts: list[dict[str, Any]] = field(default_factory=list)
-
-    def cut_table(self) -> pl.LazyFrame:
-        """The cuts as a table."""
-        return from_records(self.cuts, PacketCut).lazy()
 
 
 def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: PacketRules) -> Fitted:
     """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
     tokens, and where it is too long the shortened packet. `bearing`: ids of a trajectory's steps that bear evidence."""
-    found = Fitted()
-    for place, written in enumerate(with_written_texts(packets)):
-        key = {name: written[name] for name in TRAJECTORY_KEY}
-        tokens, fits = rules.tokens(sum(len(bytes(written[name])) for name in TEXTS)), True
-        shown: dict[str, Any] = written
-        if tokens > rules.max_tokens:
-            row = packets.row(place, named=True)
-            made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
-            tokens, fits = made.tokens, made.fits
-            shown = {**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True}
-            found.short.append(shown)
-            found.cuts += [{**key, **cut} for cut in made.cuts]
-        known = written["oracle_outcome"] is not None or rules.unmatched == "exclude"
-        digest = sha256_bytes(canonical_bytes(shown))
-        asked = {"packet_sha256": digest, "to_judge": written["num_steps"] > 0 and known}
-        found.index.append({**key, **asked, "estimated_tokens": tokens, "fits": fits})
-    return found
+    written, sizes = written_packets(packets)
+    digests = [sha256_bytes(text) for text in written]
+    tokens = [rules.tokens(size) for size in sizes]
+    fits = [True] * len(tokens)
+    long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
+    short, cuts = [], []
+    for place in long:
+        row = packets.row(place, named=True)
+        key = {name: row[name] for name in TRAJECTORY_KEY}
+        made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
+        short.append({**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True})
+        cuts += [{**key, **cut} for cut in made.cuts]
+        digests[place] = sha256_bytes(canonical_bytes(short[-1]))
+        tokens[place], fits[place] = made.tokens, made.fits
+    known = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
+    index = packets.select(
+        *TRAJECTORY_KEY,
+        packet_sha256=pl.Series(digests, dtype=pl.String),
+        to_judge=(pl.col("num_steps") > 0) & known,
+        estimated_tokens=pl.Series(tokens, dtype=pl.Int64),
+        fits=pl.Series(fits, dtype=pl.Boolean),
+    )
+    compacted = packets.select(pl.int_range(pl.len()).is_in(long)).to_series()
+    return Fitted(index, compacted, short, cuts)
 
 
-def with_written_texts(packets: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """The packets as plain data, user turns and steps as the JSON text that canonical_json would write of them: they
-    hold no number with a fraction, and polars writes the rest as it does, in a quarter of the time."""
-    columns = {name: written_lists(packets[name]) for name in TEXTS}
-    for place, row in enumerate(packets.drop(TEXTS).iter_rows(named=True)):
-        texts = {name: msgspec.Raw(columns[name][place]) for name in TEXTS}
-        yield {name: texts[name] if name in texts else row[name] for name in packets.columns}
+def written_packets(packets: pl.DataFrame) -> tuple[Iterator[bytes], list[int]]:
+    """The canonical JSON of every packet, and how many bytes of it its user turns and steps are.
+
+    Those two lists hold no number with a fraction, so that polars writes them as canonical_json does, in a quarter of
+    the time; what stands around them is short.
+    """
+    names = packets.columns
+    first, last = names.index(TEXTS[0]), names.index(TEXTS[-1])
+    texts = written_rows(packets.select(TEXTS))
+    heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary)
+    tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary)
+    sizes = texts.bin.size() - len('{"user_turns":,"steps":}')
+    each = zip(heads, texts, tails, strict=True)
+    return (b",".join((head[:-1], text[1:-1], tail[1:])) for head, text, tail in each), sizes.to_list()
 
 
-def written_lists(lists: pl.Series) -> list[bytes]:
-    """Each list of a column as JSON."""
-    around = len(f'{{"{lists.name}":')
-    objects = lists.to_frame().select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
-    return [text[around:-1] for text in objects]
+def written_rows(rows: pl.DataFrame) -> pl.Series:
+    """Each row as JSON, in bytes."""
+    return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
 def replaced(packets: pl.DataFrame, short: pl.DataFrame) -> pl.LazyFrame:

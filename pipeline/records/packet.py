@@ -5,7 +5,8 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from pipeline.records.base import Keyed, Record
+from pipeline.borrowed import Borrowed
+from pipeline.records.base import TRAJECTORY_KEY, Keyed, Record
 from pipeline.records.risk import OnsetCandidates, RiskSignals
 from pipeline.records.vocabulary import EventType
 
@@ -94,6 +95,9 @@ class Evidence(Keyed):
 class Packet(Keyed):
     """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label."""
 
+    BORROWED: ClassVar[Borrowed | None] = Borrowed(
+        Evidence, tuple(TRAJECTORY_KEY), ("user_turns", "steps"), "compacted"
+    )
     subset: str | None
     oracle_outcome: str | None
     risk_bucket: str

@@ -52,7 +52,8 @@ def made(
         onset(risks, described, step_risks, OnsetRules.load()),
         PacketRules.load().model_copy(update={"max_tokens": budget}),
     )
-    return [table.collect() for table in tables]
+    evidence, packets, index, cuts = (table.collect() for table in tables)
+    return [packets, evidence, index, cuts]
 
 
 def test_a_packet_has_the_fields_of_t16_and_never_a_label() -> None:
