@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.risk import Onsets, Risks, StepRisks
 from pipeline.rules.onset import OnsetRules
@@ -15,43 +15,44 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
 
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """
-    risky = pl.col("step_risk") > 0
-    ranked = (
-        pl.col("step_id")
-        .filter(risky)
-        .sort_by([pl.col("step_risk").filter(risky), pl.col("step_id").filter(risky)], descending=[True, False])
-    )
     names = [rule.name for rule in rules.earliest]
-    found = (
-        aligned.join(step_risks, on=STEP_KEY, maintain_order="left")
-        .group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(
-            **{rule.name: pl.col("step_id").filter(rule.condition).min() for rule in rules.earliest},
-            top_k_risky_steps=ranked.head(rules.top_k),
-            step_risk_scores=pl.struct("step_id", "step_risk").filter(risky),
-        )
+    first = {rule.name: pl.when(rule.condition).then("step_id").min() for rule in rules.earliest}
+    found = beside(risks.select(TRAJECTORY_KEY), aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(**first))
+    found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(
+        pl.col("top_k_risky_steps", "step_risk_scores").fill_null([])
     )
-    nothing: list[int] = []
-    made_by = pl.concat_list(
-        *[candidate(name, pl.col(name)) for name in names],
-        pl.col("top_k_risky_steps").list.eval(candidate("top_k_risky_steps", pl.element())),
-    )
-    return (
-        risks.select(TRAJECTORY_KEY)
-        .join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .with_columns(pl.col("top_k_risky_steps").fill_null(nothing), pl.col("step_risk_scores").fill_null(nothing))
-        .select(
-            *TRAJECTORY_KEY,
-            onset_candidates=pl.struct([*names, "top_k_risky_steps", "step_risk_scores"]),
-            onset_rules=made_by.list.eval(
-                pl.element()
-                .filter(pl.element().struct.field("step_id").is_not_null())
-                .sort_by(pl.element().struct.field("step_id").drop_nulls(), maintain_order=True)
-            ),
-        )
+    held = found.collect().lazy()
+    return beside(held, candidates(held, names)).select(
+        *TRAJECTORY_KEY,
+        onset_candidates=pl.struct([*names, "top_k_risky_steps", "step_risk_scores"]),
+        onset_rules=pl.col("onset_rules").fill_null([]),
     )
 
 
-def candidate(name: str, step_id: pl.Expr) -> pl.Expr:
-    """A candidate with the rule that made it."""
-    return pl.struct(candidate=pl.lit(name), step_id=step_id, rule_id=pl.lit(f"onset.{name}"))
+def beside(trajectories: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
+    """The trajectories with what the others say of them; nulls where they say nothing."""
+    return trajectories.join(others, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+
+
+def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
+    """Of each trajectory with a risky step: step_risk_scores in their order, and top_k_risky_steps, riskiest first."""
+    risky = step_risks.filter(pl.col("step_risk") > 0)
+    ranked = risky.sort("step_risk", "step_id", descending=[True, False], maintain_order=True)
+    scores = risky.group_by(TRAJECTORY_KEY, maintain_order=True)
+    top = ranked.group_by(TRAJECTORY_KEY, maintain_order=True)
+    return beside(
+        scores.agg(step_risk_scores=pl.struct("step_id", "step_risk")),
+        top.agg(top_k_risky_steps=pl.col("step_id").head(top_k)),
+    )
+
+
+def candidates(found: pl.LazyFrame, names: list[str]) -> pl.LazyFrame:
+    """onset_rules of each trajectory that has a candidate: every one with its rule, in the order of steps."""
+
+    def named(name: str) -> pl.LazyFrame:
+        return found.select(*TRAJECTORY_KEY, candidate=pl.lit(name), step_id=name, rule_id=pl.lit(f"onset.{name}"))
+
+    risky = named("top_k_risky_steps").explode("step_id", empty_as_null=True)
+    each = pl.concat([*map(named, names), risky]).drop_nulls("step_id").sort("step_id", maintain_order=True)
+    rules = each.group_by(TRAJECTORY_KEY, maintain_order=True)
+    return rules.agg(onset_rules=pl.struct("candidate", "step_id", "rule_id"))

@@ -33,26 +33,28 @@ def summary(
 
 
 def counts(steps: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
-    """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
+    """Per trajectory: what its steps say, and the columns that the behaviour rules see. The steps of a trajectory stand
+    together in their table."""
     call = pl.col("action_kind") == "tool_call"
     failed = pl.sql_expr(rules.failed).fill_null(False)
-    again = pl.struct("tool_name_raw", "arguments")
+    again = pl.struct(*TRAJECTORY_KEY, "tool_name_raw", "arguments").rle_id()
     own = pl.when(pl.col("resolved_status").is_null()).then("reflection_text")
     text = pl.coalesce(own, "resolved_status", "tool_status").str.head(rules.error_characters)
     return (
         steps.join(descriptors.select(*STEP_KEY, "tool_status"), on=STEP_KEY, maintain_order="left")
-        .with_columns(failed=failed, repeat=again.rle_id().over(TRAJECTORY_KEY))
-        .with_columns(repeat_length=call.sum().over(*TRAJECTORY_KEY, "repeat"))
+        .with_columns(failed=failed, call=call, repeat=again)
+        .with_columns(repeat_length=pl.col("call").sum().over("repeat"), error=pl.when("failed").then(text))
         .group_by(TRAJECTORY_KEY, maintain_order=True)
         .agg(
-            tool_calls=call.sum(),
-            replies=(~call).sum(),
+            tool_calls=pl.col("call").sum(),
+            replies=(~pl.col("call")).sum(),
             tool_errors=pl.col("failed").sum(),
             first_error_step=pl.col("step_id").filter("failed").first(),
-            first_tool_error=text.filter("failed").first(),
+            first_tool_error=pl.col("error").filter("failed").first(),
             longest_repeat=pl.col("repeat_length").max(),
-            last_is_reply=(~call).last(),
-            last_failed=pl.col("failed").filter(call).last(),
-            gave_up_words=pl.col("action_text").filter(~call).last().str.contains(rules.gave_up),
+            last_is_reply=(~pl.col("call")).last(),
+            last_failed=pl.col("failed").filter("call").last(),
+            last_reply=pl.col("action_text").filter(~pl.col("call")).last(),
         )
+        .with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up))
     )

@@ -26,7 +26,7 @@ counts = st.fixed_dictionaries(
 def scored(*rows: dict[str, Any]) -> list[dict[str, Any]]:
     keyed = [{"source_model": "m", "trajectory_id": str(number), **one} for number, one in enumerate(rows)]
     types = {"oracle_outcome": pl.String, "prior": pl.Float64} | dict.fromkeys([*SIGNALS, *BONUSES], pl.Int64)
-    return score(pl.LazyFrame(keyed, schema_overrides=types), RULES).collect().to_dicts()
+    return score(pl.DataFrame(keyed, schema_overrides=types), RULES).collect().to_dicts()
 
 
 @given(counts, st.sampled_from([*SIGNALS, *BONUSES]), st.integers(1, 1000))
