@@ -1,13 +1,12 @@
 """Reading the options of one command line, getopt style, as its syntax rule says."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pipeline.rules.shell import Syntax
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """Flags with their values (empty where a flag takes none) and positional arguments, in order."""
 
     flags: dict[str, str]

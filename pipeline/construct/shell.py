@@ -71,11 +71,12 @@ class Shell:
             rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
             ok = self.exit_one_ok(parts)
             return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, 0, tuple(parts))
-        best = min(named, key=lambda part: self.ranks[part.category])
+        best = named[0] if len(named) == 1 else min(named, key=lambda part: self.ranks[part.category])
         acting = best if best.effect else next((part for part in named if part.effect), best)
         targets = dict.fromkeys(best.targets)
         for part in named:
-            targets.update(dict.fromkeys(part.targets))
+            if part.targets:
+                targets.update(dict.fromkeys(part.targets))
         return Meaning(
             best.category,
             best.rule,
@@ -174,7 +175,8 @@ class Shell:
                     return inner
                 if inner:
                     return [self.table.by_rule(simple)._replace(command=self.shown(simple)), *inner]
-        return [self.own_part(simple, name)._replace(command=self.shown(simple), may_exit=simple.may_exit)]
+        category, rule, effect, targets, external, ok, *_ = self.own_part(simple, name)
+        return [Part(category, rule, effect, targets, external, ok, simple.may_exit, self.shown(simple))]
 
     def shown(self, simple: Simple) -> str:
         """The words of a command, as far as they are shown."""

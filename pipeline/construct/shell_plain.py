@@ -14,7 +14,8 @@ NAME = r"[A-Za-z_./~][A-Za-z0-9_./+-]*+"
 NOWHERE = r"(?:[12]?>{1,2}[ ]?/dev/null|2>&1)(?=[ \t;|]|$)"
 COMMAND = rf"{NAME}(?>[ \t]++{WORD}(?!>))*+(?>[ \t]++{NOWHERE})*+"
 OPERATOR = r"[ \t]*+(?:&&|\|\||[|;])[ \t]*+"
-TOKEN = re.compile(rf"(?P<nowhere>{NOWHERE})|(?P<word>{WORD})|(?P<operator>&&|\|\||[|;])|[ \t]+")
+TOKEN = re.compile(rf"{NOWHERE}|{WORD}|&&|\|\||[|;]")
+OPERATORS = frozenset({"&&", "||", "|", ";"})
 PLAIN = re.compile(rf"[ \t]*+{COMMAND}(?>{OPERATOR}{COMMAND})*+[ \t]*+;?[ \t\n]*+")
 QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 # Words that begin something else than a simple command.
@@ -32,22 +33,22 @@ def read_plain(text: str) -> list[Simple] | None:
         return None
     commands: list[list[str]] = [[]]
     operators: list[str] = []
-    for hit in TOKEN.finditer(text):
-        kind = hit.lastgroup
-        if kind == "word":
-            commands[-1].append(hit.group())
-        elif kind == "operator":
-            operators.append(hit.group())
+    for token in TOKEN.findall(text):
+        if token in OPERATORS:
+            operators.append(token)
             commands.append([])
+        elif token[0] != ">" and (token[0] not in "12" or token[1:2] != ">"):  # output that goes nowhere is passed over
+            commands[-1].append(token)
     if not commands[-1]:
         commands.pop()
         operators.pop()
     if any(words[0] in RESERVED for words in commands):
         return None
-    return [
-        Simple(tuple(map(bare, words)), place > 0 and operators[place - 1] == "|", None, (), may_exit)
-        for place, (words, may_exit) in enumerate(zip(commands, ends(operators), strict=False))
-    ]
+    if "'" in text or '"' in text:
+        commands = [list(map(bare, words)) for words in commands]
+    piped = [False, *(operator == "|" for operator in operators)]
+    several = zip(commands, piped, ends(operators), strict=False)
+    return [Simple(tuple(words), fed, None, (), may_exit) for words, fed, may_exit in several]
 
 
 def bare(word: str) -> str:

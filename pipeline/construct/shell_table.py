@@ -9,6 +9,8 @@ from pipeline.rules.shell import CommandRule, ShellRules, Syntax
 
 NO_SYNTAX = Syntax()
 NO_OPTIONS = Options({}, (), ())
+# Which positionals a rule's `target` names; `rest` and `object` begin behind the sub-command.
+PLACES = {"first": slice(1), "second": slice(1, 2), "third": slice(2, 3), "last": slice(-1, None), "all": slice(None)}
 
 
 class Part(NamedTuple):
@@ -78,10 +80,10 @@ class CommandTable:
         if not self.help_flags.isdisjoint(arguments):
             return Part(self.rules.help_category, self.rules.help_rule, False)
         read = options(arguments, self.syntax(name)) if name in self.commands else NO_OPTIONS
-        condition = next((one for one in self.commands.get(name, ()) if self.holds(one, simple, read)), None)
-        if condition is None:
-            return Part(self.rules.fallback_category, self.rules.fallback_rule, False)
-        return self.part(condition, simple, read)
+        for condition in self.commands.get(name, ()):
+            if self.holds(condition, simple, read):
+                return self.part(condition, simple, read)
+        return Part(self.rules.fallback_category, self.rules.fallback_rule, False)
 
     def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
         """What a command does for which the rule holds."""
@@ -139,18 +141,14 @@ class CommandTable:
             return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
         if target == "all" and not words:
             return tuple(value for value in read.flags.values() if value)[:1]
-        rest = words[condition.sub_words(read) or 1 :]
-        picked = {
-            "first": words[:1],
-            "second": words[1:2],
-            "third": words[2:3],
-            "last": words[-1:],
-            "last_first": words[-1:] + words[:-1],
-            "rest": rest,
-            "object": rest if "/" in "".join(rest[:1]) else rest[1:] or rest,
-            "all": words,
-        }
-        return picked[target] or ((read.flags["-C"],) if "-C" in read.flags else ())
+        if target in PLACES:
+            picked = words[PLACES[target]]
+        elif target == "last_first":
+            picked = words[-1:] + words[:-1]
+        else:
+            rest = words[condition.sub_words(read) or 1 :]
+            picked = rest if target == "rest" or "/" in "".join(rest[:1]) else rest[1:] or rest
+        return picked or ((read.flags["-C"],) if "-C" in read.flags else ())
 
     def is_url(self, word: str) -> bool:
         """True for an address on the web or on this machine."""
