@@ -58,7 +58,8 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """The calls with what the rule of their tool says (DOING_SCHEMA), or what an unknown name's verb says; said: the
     text that tells more, if there is one; arguments_effect: the arguments say that something is changed."""
-    plan = read.lazy().with_columns_seq(doing=pl.coalesce("doing", verb_number(rules)))
+    unknown = read.lazy().with_columns_seq(**unknown_names())
+    plan = unknown.with_columns_seq(doing=pl.coalesce("doing", verb_number(rules)))
     merged = collected(plan, "calls").join(doing_table(rules), on="doing", how="left", maintain_order="left")
     said_text = (
         pl.when(pl.col("kind").is_in(COMMAND_KINDS))
@@ -76,23 +77,23 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     return collected(merged.lazy().with_columns_seq(said=said_text, arguments_effect=asked), "calls")
 
 
+def unknown_names() -> dict[str, pl.Expr]:
+    """name and words of the calls whose tool no rule knows: its name, and with that its words and its action."""
+    unknown = pl.when(pl.col("doing").is_null())
+    words = unknown.then("tool").str.replace_all("([a-z])([A-Z])", "${1}_${2}")
+    return {
+        "name": unknown.then("tool"),
+        "words": pl.concat_str(words, unknown.then("action"), separator=" ", ignore_nulls=True),
+    }
+
+
 def verb_number(rules: DescribeRules) -> pl.Expr:
     """Number, behind those of the tool rules, of the first verb rule that holds for a name which no tool rule knows."""
-    unknown = pl.when(pl.col("doing").is_null())
-    name = unknown.then("tool")
-    said = unknown.then(
-        pl.concat_str(
-            pl.col("tool").str.replace_all("([a-z])([A-Z])", "${1}_${2}"),
-            pl.col("action"),
-            separator=" ",
-            ignore_nulls=True,
-        )
-    )
     numbers = []
     for number, rule in enumerate(rules.verbs, start=len(rules.tools)):
-        holds = said.str.contains(rule.pattern)
+        holds = pl.col("words").str.contains(rule.pattern)
         if rule.kind in COMMAND_KINDS:
-            holds = name.str.contains(rule.pattern) & pl.col("command").is_not_null()
+            holds = pl.col("name").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
     return pl.coalesce(numbers)
 

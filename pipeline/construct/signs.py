@@ -57,41 +57,47 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
         pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
         for name in (*(f"text_{name}" for name in BODY), *REPORT)
     )
-    frame = frame.with_columns_seq(
-        text_status=believed_status(rules), text_error=pl.coalesce("text_error", "report_error")
-    )
+    frame = with_status(frame, rules).with_columns(text_error=pl.coalesce("text_error", "report_error"))
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
     prints = spoken.fill_null(False) | look_up.is_in(rules.status.process_tools).fill_null(False)
-    printed = pl.when(prints).then(message).str.slice(-rules.status.tail)
-    plan = frame.with_columns_seq(
-        message=message,
-        prints=prints,
-        exit_code=pl.coalesce(
-            "details_exit_code",
-            "text_exit_code",
-            printed.str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False),
-        ),
+    said = pl.col("printed").str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False)
+    plan = (
+        frame.with_columns(message=message, prints=prints)
+        .with_columns(printed=pl.when("prints").then("message").str.slice(-rules.status.tail))
+        .with_columns_seq(exit_code=pl.coalesce("details_exit_code", "text_exit_code", said))
+        .drop("printed")
     )
     return collected(plan, "signs")
 
 
-def believed_status(rules: DescribeRules) -> pl.Expr:
-    """The status that a JSON text says of the call, not of what the call is about."""
+def with_status(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
+    """The steps with text_status: what a JSON text says of the call, not of what the call is about.
+
+    What is used several times becomes a column of its own: polars would compute it each time anew.
+    """
     status = rules.status
+    is_report = pl.col("report_status").is_not_null()
     known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
-    named = pl.col("tool").str.contains(status.report.look_names).fill_null(False)
+    named = pl.when(is_report).then("tool").str.contains(status.report.look_names).fill_null(False)
     looks = named | pl.col("event_type").is_in(status.report.look_categories)
     reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
-    said = pl.coalesce(pl.when(reported).then("report_status"), "text_status")
-    value = said.str.to_lowercase()
-    believed = known | value.is_in(status.body_values) | (reported & pl.col("report_status").is_not_null())
-    call = pl.when(value.is_in(list(status.asked_for))).then(
-        pl.concat_str("tool", "real_arguments", separator=" ", ignore_nulls=True)
+    value = pl.col("value")
+    may_be_asked = pl.when(value.is_in(list(status.asked_for)))
+    call = pl.concat_str(
+        may_be_asked.then("tool"), may_be_asked.then("real_arguments"), separator=" ", ignore_nulls=True
     )
     asked = pl.any_horizontal(
-        (value == one) & call.str.contains(pattern).fill_null(False) for one, pattern in status.asked_for.items()
+        (value == one) & pl.col("call").str.contains(pattern) for one, pattern in status.asked_for.items()
     )
-    return pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then(said)
+    believed = known | value.is_in(status.body_values) | (pl.col("reported") & is_report)
+    return (
+        steps.with_columns_seq(reported=reported)
+        .with_columns(said=pl.coalesce(pl.when("reported").then("report_status"), "text_status"))
+        .with_columns(value=pl.col("said").str.to_lowercase())
+        .with_columns(call=call)
+        .with_columns_seq(text_status=pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then("said"))
+        .drop("reported", "said", "value", "call")
+    )
 
 
 def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:

@@ -63,7 +63,10 @@ def searched(rules: DescribeRules) -> list[pl.Expr]:
 
 def found(rule: FailureRule) -> pl.Expr:
     """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
-    return pl.col(rule.where).str.contains(rule.pattern).fill_null(False)
+    text = pl.col(rule.where)
+    if rule.needs:
+        text = pl.when(text.str.contains_any(rule.needs, ascii_case_insensitive=True)).then(text)
+    return text.str.contains(rule.pattern).fill_null(False)
 
 
 def any_hit(failures: list[FailureRule]) -> pl.Expr:

@@ -1,13 +1,14 @@
 """Loader of describe.toml: what tools do, which files are the agent's state, how a result says that it failed."""
 
 import re
+from functools import cached_property
 from typing import ClassVar, Literal
 
 from pydantic import Field, field_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import rust_pattern
+from pipeline.rules.patterns import needed_texts, rust_pattern
 
 Kind = Literal["plain", "shell", "powershell", "program", "sql"]
 COMMAND_KINDS: list[Kind] = ["shell", "powershell"]  # a command line says what is done
@@ -174,6 +175,11 @@ class FailureRule(Record):
     gap: bool = False
 
     _compiles = field_validator("pattern")(rust_pattern)
+
+    @cached_property
+    def needs(self) -> list[str]:
+        """Texts of which the pattern cannot do without one, whatever its case; empty where none are known."""
+        return needed_texts(self.pattern)
 
 
 class ClearRule(Record):

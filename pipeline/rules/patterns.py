@@ -5,7 +5,11 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from pipeline.rules.literals import needed
+
 NOTHING = r"[^\x00-\x{10FFFF}]"
+ASCII_BOUNDARY = r"(?-u:\b)"
+FLAGS = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?!:)")  # a group that says what letters mean
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
 
 
@@ -16,12 +20,24 @@ def rust_pattern(pattern: str) -> str:
     """
     if FORBIDDEN.search(pattern):
         raise ValueError(f"write classes out and use no look-around: {pattern!r}")
-    ready = re.sub(r"(?<!\\)\\b", r"(?-u:\\b)", pattern)
+    ready = re.sub(r"(?<!\\)\\b", lambda _: ASCII_BOUNDARY, pattern)
     try:
         pl.Series([""]).str.contains(ready)
     except pl.exceptions.ComputeError as error:
         raise ValueError(f"bad pattern {pattern!r}: {error}") from error
     return ready
+
+
+def needed_texts(pattern: str) -> list[str]:
+    """Plain texts, in lower case, of which one stands in whatever a pattern of rust_pattern is found in; empty where
+    none are known: of a pattern to which case does not matter, whose letters have more than two cases, none are."""
+    written = pattern.replace(ASCII_BOUNDARY, r"\b")
+    if FLAGS.search(written):
+        return []
+    try:
+        return list(needed(written, re.ASCII))
+    except re.error:  # what only Rust knows
+        return []
 
 
 def union(patterns: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from pipeline.rules.align import AlignRules
 from pipeline.rules.base import Rules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
-from pipeline.rules.patterns import rust_pattern
+from pipeline.rules.patterns import needed_texts, rust_pattern
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"
@@ -50,3 +50,17 @@ def test_a_word_boundary_is_made_ascii() -> None:
 def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"write classes out|bad pattern"):
         rust_pattern(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "needs"),
+    [
+        (r"(^|\n)[^\n]*: Permission denied\n*(\n\(?Command exited)?$", [": permission denied"]),
+        (r"\bNo such (file|folder)\b", ["no such file", "no such folder"]),
+        (r"(?i)permission denied", []),  # a letter may have a third case, as the Kelvin sign has of k
+        (r"a(?i:permission denied)", []),
+        (r"\(?i\)?", []),
+    ],
+)
+def test_a_pattern_says_what_it_cannot_do_without(pattern: str, needs: list[str]) -> None:
+    assert needed_texts(rust_pattern(pattern)) == needs
