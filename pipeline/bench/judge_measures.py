@@ -17,7 +17,7 @@ from pipeline.bench.measures import cpu_seconds, peak_mb
 from pipeline.judge.language_model import Asking, LanguageModelJudge
 from pipeline.judge.ledger import ADD_ANSWER, ADD_SETTLED
 from pipeline.judge.ledger_file import locked, open_for_writing
-from pipeline.judge.protocol import Complaint, Question
+from pipeline.judge.protocol import Complaint, Heard, Question
 from pipeline.judge.settings import AskingSettings
 from pipeline.judge.transport import Endpoint
 from pipeline.judge.way import Way
@@ -38,13 +38,10 @@ class Reader:
 
     digest = "bench"
 
-    def complaint(self, question: Question, finish: str, text: str) -> Complaint | None:
-        """Null where it is an object."""
-        return None if "verdict" in json.loads(text) else Complaint("schema", "verdict")
-
-    def gist(self, question: Question, finish: str, text: str) -> str:
-        """Its verdict."""
-        return str(json.loads(text)["verdict"])
+    def read(self, question: Question, finish: str, text: str) -> Heard:
+        """Its verdict; a complaint where there is none."""
+        verdict = json.loads(text).get("verdict")
+        return Heard(None, str(verdict)) if verdict else Heard(Complaint("schema", "verdict"), "schema")
 
 
 class Questions:

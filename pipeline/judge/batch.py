@@ -118,15 +118,14 @@ class BatchRun:
         first = last = self.ledger.answer(task.first.key)
         if first is None or last is None:
             return task.first, None
-        complaint = task.complaint(first)
-        if complaint is not None and (second := task.second(first)) is not None:
+        heard = task.read(first)
+        if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
             last = self.ledger.answer(second.key)
             if last is None:
                 return second, first.key
-            complaint = task.complaint(last)
-        self.ledger.settle(task.id, first.key, last.key, complaint or "read")
-        self.tally.done += 1
-        self.tally.gists[task.gist(last)] += 1
+            heard = task.read(last)
+        self.ledger.settle(task.id, first.key, last.key, heard.outcome)
+        self.tally.heard(heard.gist)
         return None
 
     async def submit(self, requests: list[tuple[Task, ChatRequest, bytes | None]]) -> int:

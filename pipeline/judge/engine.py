@@ -18,7 +18,7 @@ from pipeline.judge.ledger import ADD_ANSWER, ADD_LOST, END_INTENT, Ledger, Stor
 from pipeline.judge.limits import RateLimits
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
-from pipeline.judge.protocol import Question
+from pipeline.judge.protocol import Complaint, Heard, Question
 from pipeline.judge.retrying import Breaker, Patience
 from pipeline.judge.slots import Slots
 from pipeline.judge.tally import Tally
@@ -28,8 +28,8 @@ from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
-# Questions that are being made, and requests that wait for a slot, their intent durable: at least so many each, or one
-# for so many slots.
+# Questions under way beside those with the endpoint, their intents being made durable or waiting for a slot: at least
+# so many, or one for so many slots.
 LEAST_WAITING = 4
 SHARE_WAITING = 2
 # Answers that wait for their commit beside what is with the endpoint: one for so many slots. A kill pays both again.
@@ -43,9 +43,8 @@ class Task:
     question: Question
     id: bytes  # under which it is settled
     first: ChatRequest
-    complaint: Callable[[Stored], str | None]  # the outcome where an answer cannot be used, else null
-    gist: Callable[[Stored], str]  # a word for what an answer says
-    second: Callable[[Stored], ChatRequest | None]  # null where asking again is no use
+    read: Callable[[Stored], Heard]  # what an answer says, and what is wrong with it
+    second: Callable[[Stored, Complaint], ChatRequest | None]  # null where asking again is no use
     is_new: bool  # no answer to the first request was there when the task was made
 
 
@@ -74,12 +73,8 @@ class Engine:
         self.tally = tally
         self.patience = Patience(rules.retry)
         self.breaker = Breaker(concurrency, rules.retry)
-        waiting = max(LEAST_WAITING, concurrency // SHARE_WAITING)
-        self.slots = Slots(concurrency, rules.adapt)
-        at_most = concurrency + concurrency // SHARE_COMMITTING
-        self.unacknowledged = asyncio.Semaphore(at_most)  # sent, and no durable answer yet
-        self.ready = asyncio.Semaphore(concurrency + waiting)  # with an intent
-        self.under_way = asyncio.Semaphore(concurrency + 2 * waiting)
+        self.slots = Slots(concurrency, concurrency // SHARE_COMMITTING, rules.adapt)
+        self.under_way = asyncio.Semaphore(concurrency + max(LEAST_WAITING, concurrency // SHARE_WAITING))
         self.stopping: OpenClawBenchError | None = None
         self.way: Way | None = None
         self.remembered: Way | None = None
@@ -139,31 +134,29 @@ class Engine:
         """Ask; ask once more where the answer is none; note which answer stands."""
         kept = None if task.is_new else self.ledger.answer(task.first.key)
         first = last = kept or await self.answer(task, task.first, None)
-        complaint = task.complaint(first)
-        if complaint is not None and (second := task.second(first)) is not None:
+        heard = task.read(first)
+        if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
             self.tally.asked_again += 1
             last = self.ledger.answer(second.key) or await self.answer(task, second, first.key)
-            complaint = task.complaint(last)
-        self.ledger.settle(task.id, first.key, last.key, complaint or "read")
-        self.tally.done += 1
-        self.tally.gists[task.gist(last)] += 1
+            heard = task.read(last)
+        self.ledger.settle(task.id, first.key, last.key, heard.outcome)
+        self.tally.heard(heard.gist)
 
     async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
         """The endpoint's answer to a request, once it is durable."""
         reserved = await self.budget.reserve(request.bytes)
         usd, tokens = 0.0, 0
-        async with self.ready:
-            try:
-                stored, row = await self.call(task, request, corrects)
-                usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
-            finally:
-                self.budget.settle(reserved, usd, tokens)
-            self.limits.correct(self.estimated(task, request), tokens)
-            self.tally.add(usd, tokens, stored.cached_tokens)
-            try:
-                await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
-            finally:
-                self.unacknowledged.release()
+        try:
+            stored, row = await self.call(task, request, corrects)
+            usd, tokens = stored.cost_usd, stored.prompt_tokens + stored.completion_tokens
+        finally:
+            self.budget.settle(reserved, usd, tokens)
+        self.limits.correct(self.estimated(task, request), tokens)
+        self.tally.add(usd, tokens, stored.cached_tokens)
+        try:
+            await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
+        finally:
+            self.slots.acknowledged()
         if self.way is not None and self.way != self.remembered:
             self.remembered = self.way
             await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.text)
@@ -172,17 +165,16 @@ class Engine:
     # ------------------------------------------------------------------------------------------------------ one call
     async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
         """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out. `answer`
-        gives back what is `unacknowledged`."""
+        tells the slots when it is acknowledged."""
         question, attempts = task.question, [0]
         self.go_on()
         await self.ledger.intend(request.key, question.stage, question.trajectory_id)
-        await self.unacknowledged.acquire()
         try:
             async with self.slots:
                 started = time.monotonic()
                 received, finish, way = await self.sent(task, request, attempts)
         except (Passing, OpenClawBenchError, Halted):
-            self.unacknowledged.release()
+            self.slots.acknowledged()
             await self.ledger.put((END_INTENT, (request.key,)))
             raise
         latency = time.monotonic() - started

@@ -24,7 +24,7 @@ from pipeline.judge.limits import RateLimits
 from pipeline.judge.messages import ChatRequest, chat_request, corrective, messages_of
 from pipeline.judge.money import Budget
 from pipeline.judge.prompts import Prompt, read_prompt
-from pipeline.judge.protocol import FormerReply, Part, Question, Reader, Reply
+from pipeline.judge.protocol import Complaint, FormerReply, Heard, Part, Question, Reader, Reply
 from pipeline.judge.responses import parsed
 from pipeline.judge.share_ledgers import bring_over, spent_before
 from pipeline.judge.tally import Tally
@@ -108,7 +108,7 @@ class LanguageModelJudge:
         if first.key == last.key:
             return reply
         former = reply_of(first)
-        why = self.reader.complaint(question, former.finish, former.text)
+        why = self.reader.read(question, former.finish, former.text).complaint
         return Reply(
             text=reply.text,
             usage=total(former.usage, reply.usage),
@@ -156,14 +156,14 @@ class LanguageModelJudge:
         """Ask what the ledger has no answer to. Raises what ended the run early."""
         if self.asking is None:
             raise NotAnswered(f"{self.model} cannot be asked from here.")
+        kept = list(parts)
         with little_collecting():
-            kept = list(parts)
-        if self.former is not None:
-            asked = (row["request_sha256"] for part in kept for row in part.rows())
-            bring_over(self.former, self.ledger, map(self.question_id, asked))
-        asyncio.run(self.ask_all(stage, kept, total, self.asking))
+            if self.former is not None:
+                asked = (row["request_sha256"] for part in kept for row in part.rows())
+                bring_over(self.former, self.ledger, map(self.question_id, asked))
+            asyncio.run(self.ask_all(stage, kept, total, self.asking))
 
-    async def ask_all(self, stage: str, parts: Iterable[Part], total: int, asking: Asking) -> None:
+    async def ask_all(self, stage: str, parts: list[Part], total: int, asking: Asking) -> None:
         """Open the ledger, see what is missing, and only where something is, the endpoint."""
         tally = Tally(stage, total)
         with Ledger(self.ledger, self.rules.commit) as ledger:
@@ -172,15 +172,14 @@ class LanguageModelJudge:
                 raise EndpointFailing(
                     f"{waiting} requests are in batches at the endpoint. Run with --batch to collect their answers."
                 )
-            kept = list(parts)
-            batches = self.tasks(kept, ledger, tally)
+            batches = self.tasks(parts, ledger, tally)
             first = next(batches, None)
             if first is None and not waiting:
                 return
             ticking = asyncio.create_task(tick(tally, asking.report))
             try:
                 if asking.batch:
-                    await self.ask_in_batches(kept, ledger, tally, asking)
+                    await self.ask_in_batches(parts, ledger, tally, asking)
                 elif first is not None:
                     await self.ask_online(chained(first, batches), ledger, tally, asking)
             finally:
@@ -259,9 +258,8 @@ class LanguageModelJudge:
             question=question,
             id=self.question_id(question.request_sha256),
             first=ask(messages),
-            complaint=lambda kept: self.outcome(question, kept),
-            gist=lambda kept: self.gist(question, kept),
-            second=lambda kept: self.second(question, messages, kept),
+            read=lambda kept: self.read(question, kept),
+            second=lambda kept, complaint: self.second(question, messages, kept, complaint),
             is_new=True,
         )
 
@@ -270,37 +268,35 @@ class LanguageModelJudge:
         schema = self.schemas[question.schema_id]
         return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
 
-    def outcome(self, question: Question, kept: Stored) -> str | None:
-        """What is wrong with an answer; null where it can be used."""
-        reply = reply_of(kept)
-        complaint = self.reader.complaint(question, reply.finish, reply.text)
-        return complaint.outcome if complaint else None
+    def read(self, question: Question, kept: Stored) -> Heard:
+        """What an answer says, and what is wrong with it."""
+        return self.reader.read(question, kept.finish, text_of(kept))
 
-    def gist(self, question: Question, kept: Stored) -> str:
-        """A word for what an answer says."""
-        reply = reply_of(kept)
-        return self.reader.gist(question, reply.finish, reply.text)
-
-    def second(self, question: Question, messages: list[dict[str, str]], kept: Stored) -> ChatRequest | None:
+    def second(
+        self, question: Question, messages: list[dict[str, str]], kept: Stored, complaint: Complaint
+    ) -> ChatRequest | None:
         """The corrective request; null where asking again is no use."""
-        reply = reply_of(kept)
-        complaint = self.reader.complaint(question, reply.finish, reply.text)
-        if complaint is None or reply.finish in NO_SECOND:
+        if kept.finish in NO_SECOND:
             return None
-        text = reply.text if reply.finish == "complete" else None
-        return self.request(question, corrective(messages, text, complaint.detail, self.again.text))
+        said = text_of(kept) if kept.finish == "complete" else None
+        return self.request(question, corrective(messages, said, complaint.detail, self.again.text))
+
+
+def text_of(kept: Stored) -> str:
+    """The text of a kept answer, taken from the verbatim response."""
+    if kept.text is not None:
+        return kept.text
+    no_tokens = not (kept.prompt_tokens or kept.completion_tokens or kept.cached_tokens)
+    refused = kept.finish in ("too_long", "content_filter") and no_tokens
+    return kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
 
 
 def reply_of(kept: Stored) -> Reply:
-    """A kept answer as a reply, its text taken from the verbatim response."""
+    """A kept answer as a reply."""
     usage = Usage(
         prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
     )
-    refused = kept.finish in ("too_long", "content_filter") and usage == NO_TOKENS
-    text = kept.text
-    if text is None:
-        text = kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
-    return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
+    return Reply(text_of(kept), usage, kept.cost_usd, kept.request_id, kept.finish)
 
 
 def total(one: Usage, other: Usage) -> Usage:

@@ -201,11 +201,12 @@ class Ledger:
                 return
 
     def gather(self, group: list[Waiting]) -> bool:
-        """Let a group grow for a moment; true where the end was among what came."""
-        limit = time.monotonic() + self.rules.window_ms / 1000
+        """Let a group grow for a moment; true where the end was among what came. The thread sleeps meanwhile: waking it
+        for each row would take the loop's turn as often."""
+        time.sleep(self.rules.window_ms / 1000)
         while len(group) < self.rules.rows:
             try:
-                one = self.waiting.get(timeout=max(0.0, limit - time.monotonic()))
+                one = self.waiting.get_nowait()
             except queue.Empty:
                 return False
             if one is None:

@@ -64,17 +64,27 @@ class Complaint:
     detail: str
 
 
+@dataclass(frozen=True)
+class Heard:
+    """An answer as its reader has it: `complaint` where it cannot be used, and a word for what it says, to be counted
+    while a stage is asked (where it cannot be used, its outcome)."""
+
+    complaint: Complaint | None
+    gist: str
+
+    @property
+    def outcome(self) -> str:
+        """As it is settled with: `read`, or what the complaint is."""
+        return self.complaint.outcome if self.complaint else "read"
+
+
 class Reader(Protocol):
     """Whoever knows what an answer means. `digest` stands in the key of every answer's part."""
 
     digest: str
 
-    def complaint(self, question: Question, finish: str, text: str) -> Complaint | None:
-        """Why the answer cannot be used; null where it can."""
-        ...
-
-    def gist(self, question: Question, finish: str, text: str) -> str:
-        """A word for what the answer says, to be counted while a stage is asked; its outcome where it can't be used."""
+    def read(self, question: Question, finish: str, text: str) -> Heard:
+        """What is wrong with the answer, and a word for what it says."""
         ...
 
 

@@ -25,6 +25,11 @@ class Tally:
     cached_tokens: int = 0
     started: float = field(default_factory=time.monotonic)
 
+    def heard(self, gist: str) -> None:
+        """Count a question that has its answer."""
+        self.done += 1
+        self.gists[gist] += 1
+
     def add(self, usd: float, tokens: int, cached_tokens: int) -> None:
         """Count an answer."""
         self.calls += 1

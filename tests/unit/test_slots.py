@@ -10,7 +10,7 @@ from pipeline.rules.asking import AskingRules
 def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None:
     async def run() -> list[float]:
         clock, open_slots = [0.0], []
-        slots = Slots(8, AskingRules.load().adapt, lambda: clock[0])
+        slots = Slots(8, 8, AskingRules.load().adapt, lambda: clock[0])
         for _ in range(8):
             await slots.__aenter__()
         waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]
