@@ -8,6 +8,7 @@ import asyncio
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "
 ADD_BATCH = Kind("insert or replace into batches(name, id, status, created_at) values {}", 4)
 ADD_BATCHED = Kind(f"insert or replace into batched({', '.join(BATCHED)}) values {{}}", len(BATCHED))
 END_BATCHED = Kind("delete from batched where key in (values {})", 1)
+COMMIT_TOGETHER = 200  # answers of a batch in one commit
 PASSING = ".batch-"  # files on their way to or from the endpoint
 ENDED = ("completed", "failed", "expired", "cancelled")
 
@@ -202,9 +204,11 @@ class BatchRun:
     async def keep(self, path: Path) -> None:
         """Keep the answers in a batch's file; what is none is left for another batch."""
         with path.open("rb") as file:
-            for line in file:
-                if line.strip() and (rows := self.rows_of(self.client.endpoint.clean(line))) is not None:
-                    await self.ledger.put(*rows)
+            lines = (self.client.endpoint.clean(line) for line in file if line.strip())
+            while some := list(islice(lines, COMMIT_TOGETHER)):
+                found = [rows for line in some if (rows := self.rows_of(line)) is not None]
+                if found:
+                    await self.ledger.put(*chain.from_iterable(found))
 
     def rows_of(self, line: bytes) -> tuple[tuple[Kind, tuple[Any, ...]], ...] | None:
         """The answer's row and the end of its waiting; null where the line holds no answer."""

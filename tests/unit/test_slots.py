@@ -39,3 +39,23 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         return open_slots
 
     assert asyncio.run(run()) == [4.0] * 9 + [8.0]
+
+
+def test_answers_that_wait_for_their_commit_keep_others_from_being_sent() -> None:
+    async def run() -> None:
+        slots = Slots(4, 1, AskingRules.load().adapt)
+        for _ in range(4):
+            await slots.__aenter__()
+        waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]
+        await asyncio.sleep(0)
+        for _ in range(2):
+            await slots.__aexit__()
+        await asyncio.sleep(0)
+        assert [one.done() for one in waiting] == [True, False, False], "more unacknowledged than 4 and 1 beside"
+        slots.acknowledged()
+        await asyncio.sleep(0)
+        assert [one.done() for one in waiting] == [True, True, False]
+        for one in waiting:
+            one.cancel()
+
+    asyncio.run(run())
