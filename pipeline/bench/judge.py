@@ -1,6 +1,7 @@
 """The judge benchmark: the asking engine beside bare loops over the same endpoint of fixed latency, in the same run."""
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -44,19 +45,29 @@ class Job:
         return max(LEAST_CALLS_PER_SLOT, round(CALLS_PER_SLOT * self.scale))
 
 
+def keep_to(process: int, number: int) -> None:
+    """Keep a process that just began to one processor, counted from the first that there is, where there are several
+    and the system can: who asks and who answers do not get in each other's way (as the goals were measured)."""
+    usable = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
+    if len(usable) > 1:
+        os.sched_setaffinity(process, {usable[number]})
+
+
 @contextmanager
-def endpoint(milliseconds: float) -> Iterator[str]:
-    """The base URL of an endpoint of fixed latency in a process of its own."""
+def endpoint(milliseconds: float, apart: bool = False) -> Iterator[str]:
+    """The base URL of an endpoint of fixed latency in a process of its own; `apart`: on the second processor."""
     command = [sys.executable, "-m", "pipeline.bench.fixed_latency", str(milliseconds)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
+        if apart:
+            keep_to(process.pid, 1)
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"
         process.stdin.close()
         process.kill()
 
 
 def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Result:
-    """One measure in a process of its own."""
+    """One measure in a process of its own, on the first processor."""
     command = [
         sys.executable,
         "-m",
@@ -67,14 +78,19 @@ def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Re
         str(in_flight),
         str(folder),
     ]
-    found: Result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        keep_to(process.pid, 0)
+        said, _ = process.communicate()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    found: Result = json.loads(said)
     return found | {"measure": name, "in_flight": in_flight, "calls": calls}
 
 
 def run_benchmark(job: Job) -> Result:
     """Every measure of every round, one after another, so that each stands beside its reference."""
     rows: list[Result] = []
-    with TemporaryDirectory(dir=job.scratch) as scratch, endpoint(LATENCY_MS) as url:
+    with TemporaryDirectory(dir=job.scratch) as scratch, endpoint(LATENCY_MS, apart=True) as url:
         for number in range(job.rounds):
             for in_flight in IN_FLIGHT:
                 for name in MEASURES:
