@@ -69,6 +69,7 @@ class Run:
         self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
         self.rules: dict[str, dict[str, Any]] = {}
         self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
+        self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
 
     def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
         """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
@@ -86,6 +87,7 @@ class Run:
         """Which parts would be redone, computing nothing; afterwards `keys` holds every stage's keys."""
         reports = []
         self.listed.clear()
+        self.counted.clear()
         for stage in stages:
             self.rules[stage.name] = rules = {name: kind.load() for name, kind in stage.rules.items()}
             keys = self.part_keys(stage, rules)
@@ -128,6 +130,7 @@ class Run:
         worker = Worker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
         self.listed.clear()
+        self.counted.clear()
         for chain, result in engine.run(worker.carry_out, chains, running.begun):
             running.ended(chain)
             for outcome in lost(chain, result) if isinstance(result, Lost) else result:
@@ -237,7 +240,7 @@ class Run:
             "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
             "judge": judge.describe() if judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
-            "outputs": {record.__name__: {"rows": self.data.rows(record, keys)} for record in tables},
+            "outputs": {record.__name__: {"rows": self.rows_of(record)} for record in tables},
             "reasons": {record.__name__: reasons(record, table) for record, table in tables.items()},
             "counts": {record.__name__: sums(record, table) for record, table in tables.items() if record.COUNTS},
             "parts": parts,
@@ -246,12 +249,16 @@ class Run:
         }
         write_json(path, manifest)
 
+    def rows_of(self, record: type[Record]) -> int:
+        """Rows of a table's parts, counted once a run: several manifests name them."""
+        if record not in self.counted:
+            self.counted[record] = self.data.rows(record, self.keys[record])
+        return self.counted[record]
+
     def input_summary(self, record: type[Record]) -> dict[str, Any]:
         """Digest and rows of an input table."""
         keys = self.keys[record]
-        rows = self.data.rows(record, keys) if keys and record not in SOURCES else None
-        if record in SOURCES:
-            rows = self.intake.rows(record)
+        rows = self.intake.rows(record) if record in SOURCES else self.rows_of(record) if keys else None
         return {"digest": digest(*map(str, sorted(keys.items(), key=str))), "rows": rows}
 
 

@@ -72,8 +72,10 @@ def structural(facts: pl.DataFrame, texts: pl.DataFrame, rules: FlagRules) -> li
 def retries(facts: pl.DataFrame, failed: pl.Expr) -> pl.DataFrame:
     """Calls of a tool with the same arguments whose last run, in an earlier message of the trajectory, had failed."""
     call = [*TRAJECTORY_KEY, "tool", "real_arguments"]
-    known = facts.filter(pl.col("real_arguments").is_not_null() & pl.col("tool").is_not_null())
-    runs = known.group_by(*call, "message_index", maintain_order=True).agg(failed=failed.any())
+    calls = facts.select(*call, "step_id", "message_index", failed=failed)
+    known = calls.filter(pl.col("real_arguments").is_not_null() & pl.col("tool").is_not_null())
+    known = known.join(known.filter("failed").select(call).unique(), on=call, how="semi", maintain_order="left")
+    runs = known.group_by(*call, "message_index", maintain_order=True).agg(failed=pl.col("failed").any())
     before = runs.sort("message_index", maintain_order=True).with_columns(again=pl.col("failed").shift(1).over(call))
     again = before.filter(pl.col("again").fill_null(False)).select(*call, "message_index")
     return known.join(again, on=[*call, "message_index"], how="semi", maintain_order="left")

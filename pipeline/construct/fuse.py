@@ -31,7 +31,7 @@ def fuse(
     contradict each other give no outcome, and a record of status unscorable. An outcome that the source itself carries
     is one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11).
     """
-    fused = join(trajectories, oracle, outcomes)
+    fused = join(trajectories, oracle, outcomes).collect().lazy()
     context = fused.select(
         *TRAJECTORY_KEY,
         "subset",
