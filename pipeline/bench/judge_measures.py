@@ -167,7 +167,7 @@ def fill(folder: Path, answered: int) -> None:
             key = hashlib.sha256(digest.encode()).digest()
             row = (key, "a", "bench", digest, digest, "complete", content, "r1", 1500, 0, 300, 0.002, 6000, 1, 0.2)
             for kind, values in (
-                (ADD_ANSWER, (*row, 0.0, Way().text, None)),
+                (ADD_ANSWER, (*row, 0.0, Way().text, None, hashlib.sha256(content).digest())),
                 (ADD_SETTLED, settled(judge, digest, key)),
             ):
                 connection.execute(kind.over(1), values)

@@ -6,6 +6,7 @@ the question is settled) comes after that.
 """
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -326,6 +327,7 @@ def answer_row(
         now(),
         way,
         corrects,
+        hashlib.sha256(stored.response).digest(),
     )
 
 

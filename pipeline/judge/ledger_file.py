@@ -1,6 +1,6 @@
 """The ledger's file: one SQLite database in WAL mode, its tables, its lock, and reading it while another writes.
 
-answers   every answer as it came, by the digest of its request. Rows are added, never changed.
+answers   every answer as it came with its own digest, by the digest of its request. Rows are added, never changed.
 settled   which answer stands for a question: by (judge, question), so that a run that goes on need not build requests.
 intents   calls that were begun and have neither an answer nor a known refusal: what is in flight.
 lost      calls that may have been paid for without an answer: in flight at a kill, timed out, dropped, half-sent.
@@ -21,7 +21,8 @@ from pipeline.errors import BusyLedger, LedgerFailed, UnreadableInput
 NAME = "ledger.sqlite"
 LOCK = ".lock"
 BALLAST = ".ballast"
-VERSION = 1
+VERSION = 2
+WITHOUT_DIGESTS = 1  # version in which answers had no digest of their own: it is brought up to this one
 PREPARED = 200  # statements that are kept: one for each number of rows (ledger.ROWS)
 TABLES = """
 create table if not exists answers(
@@ -29,7 +30,7 @@ create table if not exists answers(
     packet_sha256 text not null, finish text not null, response blob not null, request_id text,
     prompt_tokens integer not null, cached_tokens integer not null, completion_tokens integer not null,
     cost_usd real not null, request_bytes integer not null, attempts integer not null, latency_s real not null,
-    answered_at real not null, way text not null, corrects blob);
+    answered_at real not null, way text not null, corrects blob, response_sha256 blob);
 create index if not exists spent on answers(
     stage, model, finish, prompt_tokens, cached_tokens, completion_tokens, cost_usd, request_bytes);
 create table if not exists settled(
@@ -65,6 +66,7 @@ ANSWER = [
     "answered_at",
     "way",
     "corrects",
+    "response_sha256",
 ]
 
 
@@ -77,13 +79,29 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
         connection.execute("pragma synchronous=full")
         connection.execute("pragma wal_autocheckpoint=4000")
         (version,) = connection.execute("pragma user_version").fetchone()
-        if version not in (0, VERSION):
+        if version not in (0, WITHOUT_DIGESTS, VERSION):
             raise LedgerFailed(f"{path}: is of another version of this program ({version}). Use that version.")
+        if version == WITHOUT_DIGESTS:
+            bring_up_to_date(connection)
         connection.executescript(TABLES)
         connection.execute(f"pragma user_version={VERSION}")
     except sqlite3.Error as error:
         raise failed(path, error) from error
     return connection
+
+
+def bring_up_to_date(connection: sqlite3.Connection) -> None:
+    """Give answers their column for a digest; null for those that are there, which nothing can vouch for. All or
+    nothing: a kill leaves the former version."""
+    connection.execute("begin immediate")
+    connection.execute("alter table answers add column response_sha256 blob")
+    connection.execute(f"pragma user_version={VERSION}")
+    connection.execute("commit")
+
+
+def has_digests(connection: sqlite3.Connection) -> bool:
+    """True where the answers of a ledger that is only read have a column for their digest."""
+    return "response_sha256" in [row[1] for row in connection.execute("pragma table_info(answers)")]
 
 
 @contextmanager

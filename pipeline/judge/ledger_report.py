@@ -1,5 +1,6 @@
 """What a ledger holds: counts, money, calls that may have been paid for without an answer; whether it is sound."""
 
+import hashlib
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerFailed
-from pipeline.judge.ledger_file import NAME, failed, locked, open_for_writing, rows
+from pipeline.judge.ledger_file import NAME, failed, has_digests, locked, open_for_writing, rows
 from pipeline.judge.responses import parsed
 
 REFUSED = ("too_long", "content_filter")  # outcomes whose response is an endpoint's error
@@ -67,9 +68,12 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
         )
         for (question,) in connection.execute(missing):
             yield f"question {question}: the answer that stands for it is missing"
-        columns = "lower(hex(key)), finish, response, prompt_tokens, completion_tokens"
-        for key, finish, response, prompt, completion in connection.execute(f"select {columns} from answers"):
-            if finish not in REFUSED and (why := differs(finish, response, prompt, completion)):
+        digest = "response_sha256" if has_digests(connection) else "null"
+        columns = f"lower(hex(key)), {digest}, finish, response, prompt_tokens, completion_tokens"
+        for key, sha256, finish, response, prompt, completion in connection.execute(f"select {columns} from answers"):
+            if sha256 is not None and hashlib.sha256(response).digest() != sha256:
+                yield f"answer {key}: the response is not what was received: its digest is another"
+            elif finish not in REFUSED and (why := differs(finish, response, prompt, completion)):
                 yield f"answer {key}: {why}"
     except sqlite3.DatabaseError as error:
         yield f"SQLite: {error}"
@@ -91,13 +95,18 @@ def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     names = [column[0] for column in cursor.description]
     for values in cursor:
         row = dict(zip(names, values, strict=True))
-        corrects = row["corrects"]
         yield row | {
             "key": row["key"].hex(),
-            "corrects": None if corrects is None else corrects.hex(),
+            "corrects": hexadecimal(row["corrects"]),
+            "response_sha256": hexadecimal(row.get("response_sha256")),
             "answered_at": moment(row["answered_at"]),
             "response": row["response"].decode("utf-8", "backslashreplace"),
         }
+
+
+def hexadecimal(digest: bytes | None) -> str | None:
+    """A digest as text; null where there is none."""
+    return None if digest is None else digest.hex()
 
 
 def compact(folder: Path) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pipeline.errors import WrongUse
-from pipeline.judge.ledger_file import ANSWER, NAME, failed, locked, open_for_writing
+from pipeline.judge.ledger_file import ANSWER, NAME, failed, has_digests, locked, open_for_writing, reading
 from pipeline.share import Share
 
 SHARES = "shares"
@@ -89,6 +89,7 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
     answers that stand for them; and, when the share's ledger is new, answers that stand for no question yet."""
     if not (former / NAME).exists():
         return
+    bring_former_up_to_date(former)
     is_new = not (ledger / NAME).exists()
     with locked(ledger), closing(open_for_writing(ledger)) as connection:
         try:
@@ -110,6 +111,15 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
             connection.execute("detach former")
         except sqlite3.Error as error:
             raise failed(ledger / NAME, error) from error
+
+
+def bring_former_up_to_date(folder: Path) -> None:
+    """Open a ledger of an earlier version for writing once, so that its columns are this version's. BusyLedger."""
+    with reading(folder) as connection:
+        is_current = has_digests(connection)
+    if not is_current:
+        with locked(folder):
+            open_for_writing(folder).close()
 
 
 def copy_answers(connection: sqlite3.Connection, where: str, values: list[bytes]) -> None:

@@ -1,6 +1,7 @@
 """The ledger: what was acknowledged is there, what was begun is listed, who comes second is refused."""
 
 import asyncio
+import hashlib
 import sqlite3
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -13,16 +14,18 @@ from pipeline.errors import BusyLedger, LedgerFailed, UnreadableInput
 from pipeline.judge.ledger import ADD_ANSWER, END_INTENT, Ledger, now
 from pipeline.judge.ledger_file import NAME, reading
 from pipeline.judge.ledger_report import compact, exported, faults, stats
+from pipeline.judge.share_ledgers import bring_over
 from pipeline.rules.asking import AskingRules
 
 RULES = AskingRules.load().commit.model_copy(update={"ballast_bytes": 1000})
 BODY = response().partition(b"\r\n\r\n")[2]
+SHA256 = hashlib.sha256(BODY).digest()
 
 
 def row(number: int) -> tuple[Any, ...]:
     """An answer's row."""
     tokens = (1500, 0, 300, 0.002, 6000, 1, 0.2, now())
-    return (key(number), "a", "m", f"t{number}", "p", "complete", BODY, f"r{number}", *tokens, "{}", None)
+    return (key(number), "a", "m", f"t{number}", "p", "complete", BODY, f"r{number}", *tokens, "{}", None, SHA256)
 
 
 def key(number: int) -> bytes:
@@ -151,16 +154,18 @@ def test_verify_names_every_kind_of_damage(tmp_path: Path) -> None:
     async def work(ledger: Ledger) -> None:
         await add(ledger, 4)
         ledger.settle(key(100), key(0), key(99), "read")
-        await ledger.put((ADD_ANSWER, (*row(20)[:6], b"{", *row(20)[7:])))
+        await ledger.put((ADD_ANSWER, (*row(20)[:6], b"{", *row(20)[7:-1], hashlib.sha256(b"{").digest())))
         await ledger.put((ADD_ANSWER, (*row(21)[:8], 1, *row(21)[9:])))
+        await ledger.put((ADD_ANSWER, (*row(22)[:6], BODY.replace(b"accept", b"reject"), *row(22)[7:])))
 
     within(tmp_path, work)
     with reading(tmp_path) as connection:
         found = list(faults(connection))
-    assert len(found) == 3
+    assert len(found) == 4
     assert "stands for it is missing" in found[0]
     assert "cannot be read" in found[1] and key(20).hex() in found[1]
     assert "columns differ" in found[2] and key(21).hex() in found[2]
+    assert "its digest is another" in found[3] and key(22).hex() in found[3]
 
 
 def test_export_holds_everything_and_compact_keeps_it(tmp_path: Path) -> None:
@@ -184,3 +189,32 @@ def test_no_ledger_a_foreign_file_and_another_version(tmp_path: Path) -> None:
         connection.execute("pragma user_version=9")
     with pytest.raises(LedgerFailed, match="another version"):
         within(tmp_path, lambda ledger: add(ledger, 1))
+
+
+def former_version(folder: Path) -> None:
+    """Make a ledger one of the version in which answers had no digest."""
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute("alter table answers drop column response_sha256")
+        connection.execute("pragma user_version=1")
+
+
+def test_a_ledger_without_digests_is_read_and_brought_up_to_date(tmp_path: Path) -> None:
+    within(tmp_path, lambda ledger: add(ledger, 3))
+    former_version(tmp_path)
+    with reading(tmp_path) as connection:
+        assert list(faults(connection)) == []
+        assert [one["response_sha256"] for one in exported(connection)] == [None] * 3
+    within(tmp_path, lambda ledger: add(ledger, 5))
+    with reading(tmp_path) as connection:
+        assert list(faults(connection)) == []
+        digests = [one["response_sha256"] for one in exported(connection)]
+    assert digests == [None] * 3 + [SHA256.hex()] * 2, "what was there is not vouched for, and not asked again"
+
+
+def test_a_share_takes_over_from_a_ledger_without_digests(tmp_path: Path) -> None:
+    former, share = tmp_path / "former", tmp_path / "share"
+    within(former, lambda ledger: add(ledger, 3))
+    former_version(former)
+    bring_over(former, share, [key(100)])
+    with reading(share) as connection:
+        assert connection.execute("select count(*) from answers").fetchone() == (3,)
