@@ -56,7 +56,8 @@ def read_answer(
     try:
         value = whole_characters(json.loads(unfenced(text, reading.repairs)))
     except (ValueError, RecursionError) as error:
-        reading.failure, reading.detail = "not_json", f"The answer is no JSON: {error}"[:LONGEST_DETAIL]
+        reading.failure = "refusal" if rules.refusal.is_one(text) else "not_json"
+        reading.detail = f"The answer is no JSON: {error}"[:LONGEST_DETAIL]
         return reading
     if not isinstance(value, dict):
         reading.failure, reading.detail = "not_an_object", "The answer is JSON, but no object."

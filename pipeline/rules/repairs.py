@@ -22,6 +22,17 @@ class OptionalB2(Record):
     fill_empty: list[str]
 
 
+class Refusal(Record):
+    """How a refusal in plain words begins."""
+
+    beginnings: list[str]
+
+    def is_one(self, text: str) -> bool:
+        """True where a text that is no JSON begins like a refusal, whatever its case and apostrophes."""
+        plain = text.lstrip(' \t\r\n"*_>#').replace("\u2019", "'").casefold()
+        return plain.startswith(tuple(self.beginnings))
+
+
 class RepairRules(Rules):
     """T29 as data."""
 
@@ -30,3 +41,4 @@ class RepairRules(Rules):
     label_format: LabelFormat
     optional_b2: OptionalB2
     fixes: dict[str, list[str]]
+    refusal: Refusal
