@@ -6,6 +6,7 @@ from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import AlignedDescriptor, AlignedDescriptors, Descriptors
 from pipeline.records.session import Steps
 from pipeline.rules.align import AlignRules
+from pipeline.rules.base import once
 from pipeline.stage import stage
 
 
@@ -35,30 +36,36 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     alias (id), alias_tool, alias_type: of the exact alias; fuzzy: ids of the rules that match, joined by blanks;
     fuzzy_id, fuzzy_tool, fuzzy_type: of the first of them; unclear: they name several tools.
     """
+    hits, said = of_names(rules)
+    return names.with_columns(hits).with_columns(said).drop("hits")
+
+
+@once
+def of_names(rules: AlignRules) -> tuple[list[pl.Expr], list[pl.Expr]]:
+    """The columns of by_name, and first `hits`, the numbers of the fuzzy rules that match, which some are made of."""
     low = pl.col("low")
     hits = pl.concat_list(
         pl.when(low.str.contains(rule.pattern)).then(pl.lit(place)) for place, rule in enumerate(rules.fuzzy)
     ).list.drop_nulls()
-    found = names.with_columns(
-        **{
-            column: low.replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
-            for column, value in (("alias", "id"), ("alias_tool", "tool"), ("alias_type", "event_type"))
-        },
-        hits=hits,
-    )
     places = list(range(len(rules.fuzzy)))
 
-    def of_rules(value: str) -> pl.Expr:
+    def of_exact(value: str) -> pl.Expr:
+        return low.replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
+
+    def of_fuzzy(value: str) -> pl.Expr:
         said = [getattr(rule, value) for rule in rules.fuzzy]
         return pl.col("hits").list.eval(pl.element().replace_strict(places, said, return_dtype=pl.String))
 
-    return found.with_columns(
-        fuzzy=of_rules("id").list.join(" "),
-        fuzzy_id=of_rules("id").list.first(),
-        fuzzy_tool=of_rules("tool").list.first(),
-        fuzzy_type=of_rules("event_type").list.first(),
-        unclear=of_rules("tool").list.n_unique() > 1,
-    ).drop("hits")
+    return [hits.alias("hits")], [
+        of_exact("id").alias("alias"),
+        of_exact("tool").alias("alias_tool"),
+        of_exact("event_type").alias("alias_type"),
+        of_fuzzy("id").list.join(" ").alias("fuzzy"),
+        of_fuzzy("id").list.first().alias("fuzzy_id"),
+        of_fuzzy("tool").list.first().alias("fuzzy_tool"),
+        of_fuzzy("event_type").list.first().alias("fuzzy_type"),
+        (of_fuzzy("tool").list.n_unique() > 1).alias("unclear"),
+    ]
 
 
 def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:

@@ -9,6 +9,7 @@ from pipeline.construct.ready import collected
 from pipeline.construct.shell import Meaning, Shell
 from pipeline.construct.shell_table import Part
 from pipeline.records.evidence import CommandPart
+from pipeline.rules.base import once
 from pipeline.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from pipeline.rules.patterns import union
 from pipeline.rules.shell import ShellRules
@@ -87,6 +88,7 @@ def unknown_names() -> dict[str, pl.Expr]:
     }
 
 
+@once
 def verb_number(rules: DescribeRules) -> pl.Expr:
     """Number, behind those of the tool rules, of the first verb rule that holds for a name which no tool rule knows."""
     numbers = []
@@ -98,6 +100,7 @@ def verb_number(rules: DescribeRules) -> pl.Expr:
     return pl.coalesce(numbers)
 
 
+@once
 def doing_table(rules: DescribeRules) -> pl.DataFrame:
     """The rules of tools and verbs by their numbers: doing, and the columns of DOING_SCHEMA."""
     data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate([*rules.tools, *rules.verbs])]
@@ -183,6 +186,7 @@ def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     )
 
 
+@once
 def decided(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, effect and targets of a call; a write to the agent's own state is a state_write."""
     named = pl.coalesce("said_type", "event_type", pl.lit(rules.fallback_category))

@@ -10,6 +10,7 @@ from pipeline.construct.status import statuses
 from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import Descriptor, Descriptors
 from pipeline.records.session import Steps
+from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
 from pipeline.rules.shell import ShellRules
@@ -35,6 +36,7 @@ def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_r
     )
 
 
+@once
 def step_columns(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, side effect and targets; replies have none, and a call that was not done changed nothing."""
     reply = pl.col("action_kind") == "reply"

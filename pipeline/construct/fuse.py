@@ -1,5 +1,7 @@
 """Fuse: trajectory + task outcome (paper C.1, T11). The oracle is context; a missing outcome is never inferred."""
 
+from functools import cache
+
 import polars as pl
 
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
@@ -113,6 +115,7 @@ def carried(outcomes: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+@cache
 def contradicted() -> pl.Expr:
     """An OracleRecord of rows that contradict each other: what they agree on, unscorable. The rows themselves stand in
     Contradiction."""

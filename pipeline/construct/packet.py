@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, get_args
 
 import polars as pl
@@ -180,6 +181,7 @@ def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
+@cache
 def schema_target() -> pl.Expr:
     """annotation_schema_target: schema id and digest of each stage's output."""
     target = {

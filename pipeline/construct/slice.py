@@ -65,15 +65,18 @@ def weights(rules: RiskRules) -> list[tuple[str, pl.Expr, float]]:
 
 
 def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
-    """Every summand of each trajectory, as a column of lists of RiskSummand. (A list of structs that polars puts
+    """Every summand of each trajectory, as a column of lists of RiskContribution. (A list of structs that polars puts
     together of expressions takes thirty times as long.)"""
-    parts = [
-        base.select(signal=pl.lit(name), count=count, contribution=(count * weight).round(6))
-        for name, count, weight in weights(rules)
-    ]
-    parts.append(base.select(signal=pl.lit("subset_prior"), count=pl.lit(1, pl.Int64), contribution="prior"))
-    together = pl.concat(part.with_row_index("row") for part in parts).sort("row", maintain_order=True).drop("row")
-    return list_column("risk_breakdown", [len(parts)] * base.height, together)
+    summands = weights(rules)
+    names = pl.Series("signal", [*(name for name, *_ in summands), "subset_prior"])
+    each = [(count.alias(f"{place}"), weight) for place, (_, count, weight) in enumerate(summands)]
+    counts = base.select(*(count for count, _ in each), prior=pl.lit(1, pl.Int64)).unpivot(value_name="count")
+    parts = base.select(*((count * weight).round(6) for count, weight in each), "prior").unpivot()["value"]
+    by_signal = counts.with_columns(contribution=parts).drop("variable")
+    place = pl.int_range(len(by_signal), eager=True)
+    by_trajectory = by_signal[(place % len(names)) * base.height + place // len(names)]
+    flat = by_trajectory.select(names[place % len(names)], "count", "contribution")
+    return list_column("risk_breakdown", [len(names)] * base.height, flat)
 
 
 def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import polars as pl
 
 from pipeline.construct.signs import with_signs
+from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules, FailureRule, StatusRules
 
 ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
@@ -18,23 +19,38 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     unknown tool, refused arguments, an open approval); gap: the failure says that the tool is not there; said_so: the
     status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
-    frame = with_signs(steps, rules).lazy().with_columns(kinds(rules.status))
-    frame = frame.with_columns(said.alias(sign(rule)) for rule, said in evidence(rules).items())
-    frame = frame.with_columns(structural=said_by_structure(rules)).with_columns(searched(rules))
-    frame = frame.with_columns(pl.col("head").str.split("\n").list.first())
-    frame = frame.with_columns_seq(hits=pl.struct(found(rule).alias(rule.id) for rule in rules.failures))
-    frame = frame.with_columns(failing=ANSWERED & failing(rules))
-    frame = frame.with_columns_seq(cleared=pl.when("failing").then(cleared(rules)))
+    frame = with_signs(steps, rules).lazy()
+    for columns in one_after_the_other(rules):
+        frame = frame.with_columns_seq(columns)
+    return frame
+
+
+@once
+def one_after_the_other(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to how a call ended, each group made of those before it."""
     call = pl.col("action_kind") == "tool_call"
     verdicts = ended(rules)
     holds = [pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)) for place, verdict in enumerate(verdicts)]
-    return frame.with_columns(verdict=pl.when(call).then(pl.coalesce(holds))).with_columns(
-        tool_status=of_verdict([verdict.value for verdict in verdicts]),
-        status_rule=pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared")),
-        executed=~(ANSWERED & not_executed(rules)) | ran_later(rules),
-        gap=pl.col("failing") & any_hit([rule for rule in rules.failures if rule.gap]),
-        said_so=ANSWERED,
-    )
+    rule = pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared"))
+    return [
+        kinds(rules.status),
+        [said.alias(sign(rule)) for rule, said in evidence(rules).items()],
+        [said_by_structure(rules).alias("structural")],
+        searched(rules),
+        [pl.col("head").str.split("\n").list.first()],
+        [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
+        [(ANSWERED & failing(rules)).alias("failing")],
+        [pl.when("failing").then(cleared(rules)).alias("cleared")],
+        [(pl.col("failing") & pl.col("cleared").is_null()).alias("failed")],
+        [pl.when(call).then(pl.coalesce(holds)).alias("verdict")],
+        [
+            of_verdict([verdict.value for verdict in verdicts]).alias("tool_status"),
+            rule.alias("status_rule"),
+            (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
+            (pl.col("failing") & any_hit([rule for rule in rules.failures if rule.gap])).alias("gap"),
+            ANSWERED.alias("said_so"),
+        ],
+    ]
 
 
 def kinds(status: StatusRules) -> list[pl.Expr]:
@@ -74,6 +90,7 @@ def any_hit(failures: list[FailureRule]) -> pl.Expr:
     return pl.any_horizontal(pl.lit(False), *(pl.col("hits").struct.field(rule.id) for rule in failures))
 
 
+@once
 def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
     """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
     status = rules.status
@@ -156,7 +173,7 @@ def ended(rules: DescribeRules) -> list[Verdict]:
     else ok."""
     status = rules.status
     kind = pl.col("details_kind")
-    failed = pl.col("failing") & pl.col("cleared").is_null()
+    failed = pl.col("failed")
     cases = [
         Verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
         Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),

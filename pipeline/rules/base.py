@@ -5,14 +5,17 @@ import json
 import os
 import pickle
 import tomllib
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from pipeline.errors import BrokenRules
 
+R = TypeVar("R", bound="Rules")
+Made = TypeVar("Made")
 BUILT_IN = Path(__file__).parent
 OVERRIDE = "OPENCLAWBENCH_RULES"
 CHOSEN: dict[str, dict[str, Any]] = {}  # rule file -> keys that a setting decides in the file's place
@@ -78,6 +81,23 @@ class Rules(BaseModel):
             raise BrokenRules(f"{path}: {fault(error, content)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
+
+
+def once(function: Callable[[R], Made]) -> Callable[[R], Made]:
+    """What a function of rules alone gives, kept while it is asked about the same rules: conditions of hundreds of
+    parts take longer to put together than to compute over a small shard."""
+    last: list[tuple[R, Made]] = []
+
+    @wraps(function)
+    def made(rules: R) -> Made:
+        for known, found in last:
+            if known is rules:
+                return found
+        found = function(rules)
+        last[:] = [(rules, found)]
+        return found
+
+    return made
 
 
 def fault(error: ValidationError, content: dict[str, Any]) -> str:
