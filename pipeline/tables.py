@@ -1,7 +1,7 @@
 """Record -> polars schema. A table is declared once, as a pydantic record; the frame type carries it as metadata."""
 
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, chain
@@ -92,7 +92,7 @@ def from_records(rows: list[Any], record: type[BaseModel]) -> pl.DataFrame:
     return pl.DataFrame([column(name, cells(dicts, name), kind) for name, kind in schema(record).items()])
 
 
-def from_columns(values: dict[str, list[Any]], kinds: pl.Schema) -> pl.DataFrame:
+def from_columns(values: Mapping[str, Sequence[Any]], kinds: pl.Schema) -> pl.DataFrame:
     """Lists of values as a table, each of the type that its name has there."""
     return pl.DataFrame([column(name, one, kinds[name]) for name, one in values.items()])
 
@@ -105,7 +105,13 @@ def list_column(name: str, lengths: list[int], items: pl.DataFrame) -> pl.Series
     return pl.Series(name, pa.LargeListArray.from_arrays(starts, items.to_struct().to_arrow()))
 
 
-def cells(rows: list[dict[str, Any]], name: str) -> list[Any]:
+def transposed(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+    """The columns of rows that all have the same keys in the same order; none where there are no rows. Less than two
+    thirds of the time of asking each row for each key."""
+    return zip(*map(dict.values, rows), strict=True)
+
+
+def cells(rows: Sequence[dict[str, Any]], name: str) -> list[Any]:
     """One value of every row; null where a row has none."""
     try:
         return list(map(itemgetter(name), rows))  # half the time of asking each row with a default
@@ -113,7 +119,7 @@ def cells(rows: list[dict[str, Any]], name: str) -> list[Any]:
         return [row.get(name) for row in rows]
 
 
-def column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
+def column(name: str, values: Sequence[Any], kind: pl.DataType) -> pl.Series:
     """Values as a column of a type; where one is of another type, polars' row builder converts it or refuses it."""
     try:
         if isinstance(kind, pl.List | pl.Struct):  # built of flat columns in a twentieth of polars' time
@@ -123,7 +129,7 @@ def column(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
         return pl.DataFrame([{name: value} for value in values], schema={name: kind}, orient="row")[name]
 
 
-def nested(values: list[Any], kind: pl.DataType) -> "pa.Array":
+def nested(values: Sequence[Any], kind: pl.DataType) -> "pa.Array":
     """Values of any type as an arrow array, built of flat columns.
 
     Arrow's own `pa.array` would take dicts and lists too, in three times as long, and it imports pandas where that is
@@ -135,7 +141,7 @@ def nested(values: list[Any], kind: pl.DataType) -> "pa.Array":
     return pl.Series(values, dtype=kind, strict=True).to_arrow()
 
 
-def lists(values: list[Any], kind: pl.List) -> "pa.Array":
+def lists(values: Sequence[Any], kind: pl.List) -> "pa.Array":
     """Lists as one array of all their items, and where each list begins in it."""
     import pyarrow as pa
 
@@ -146,7 +152,7 @@ def lists(values: list[Any], kind: pl.List) -> "pa.Array":
     return pa.LargeListArray.from_arrays(starts, items, mask=absent(values))
 
 
-def structs(values: list[Any], kind: pl.Struct) -> "pa.Array":
+def structs(values: Sequence[Any], kind: pl.Struct) -> "pa.Array":
     """Dicts as one array a field."""
     import pyarrow as pa
 
@@ -156,7 +162,7 @@ def structs(values: list[Any], kind: pl.Struct) -> "pa.Array":
     return pa.StructArray.from_arrays(columns, [one.name for one in kind.fields], mask=mask)
 
 
-def absent(values: list[Any]) -> "pa.Array | None":
+def absent(values: Sequence[Any]) -> "pa.Array | None":
     """True for each null; null where there is none."""
     found = [value is None for value in values]
     return pl.Series(found, dtype=pl.Boolean).to_arrow() if any(found) else None

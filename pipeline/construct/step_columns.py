@@ -2,7 +2,6 @@
 the memory until the shard is done, and be fetched from it once more."""
 
 from itertools import chain, groupby, repeat
-from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -10,13 +9,13 @@ import polars as pl
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.session import RawRecord, Step
 from pipeline.sources.packed import PackedSteps
-from pipeline.tables import Streamed, from_columns, list_column, schema
+from pipeline.sources.steps import BLANK_STEP
+from pipeline.tables import Streamed, from_columns, list_column, schema, transposed
 
 Row = dict[str, Any]
 Key = dict[str, str | None]
-NAMES = [name for name in schema(Step) if name not in (*TRAJECTORY_KEY, "raw")]
 POINTER = list(RawRecord.model_fields)
-AT_ONCE = 1000  # steps that are kept as lists of values; then they become a table
+AT_ONCE = 2000  # steps that are kept as lists of values; then they become a table
 
 
 class StepColumns:
@@ -25,33 +24,33 @@ class StepColumns:
     def __init__(self) -> None:
         self.tables: list[pl.DataFrame] = []
         self.height = 0  # of the tables
-        self.values: dict[str, list[Any]] = {name: [] for name in NAMES}
-        self.pointers: dict[str, list[Any]] = {name: [] for name in POINTER}
-        self.raw_records: list[int] = []  # of each step
-        self.sinks = [(itemgetter(name), values.extend) for name, values in self.values.items()]
-        self.pointer_sinks = [(itemgetter(name), values.extend) for name, values in self.pointers.items()]
+        self.values: dict[str, list[Any]] = {name: [] for name in BLANK_STEP}
+        self.pointers: dict[str, list[Any]] = {
+            name: [] for name in POINTER
+        }  # of the lists in `raw`, one after the other
 
     def add(self, steps: list[Row]) -> range:
-        """Take over the steps of a session; which rows of the columns they are."""
-        if len(self.raw_records) >= AT_ONCE:
+        """Take over the steps of a session, each made of a BLANK_STEP; which rows of the columns they are."""
+        raw_records = self.values["raw"]
+        if len(raw_records) >= AT_ONCE:
             self.tabulate()
-        start = self.height + len(self.raw_records)
-        for get, extend in self.sinks:
-            extend(map(get, steps))
-        raw = [step["raw"] for step in steps]
-        self.raw_records.extend(map(len, raw))
-        flat = list(chain.from_iterable(raw))
-        for get, extend in self.pointer_sinks:
-            extend(map(get, flat))
+        start = self.height + len(raw_records)
+        for values, some in zip(self.values.values(), transposed(steps), strict=False):
+            values.extend(some)
+        flat = list(chain.from_iterable(raw_records[start - self.height :]))
+        for values, some in zip(self.pointers.values(), transposed(flat), strict=False):
+            values.extend(some)
+        raw_records[start - self.height :] = map(len, raw_records[start - self.height :])
         return range(start, start + len(steps))
 
     def tabulate(self) -> None:
         """Make a table of the lists; they are empty afterwards."""
-        kinds = schema(Step)
-        raw = list_column("raw", self.raw_records, from_columns(self.pointers, schema(RawRecord)))
-        self.tables.append(from_columns(self.values, kinds).with_columns(raw))
-        self.height += len(self.raw_records)
-        for values in (*self.values.values(), *self.pointers.values(), self.raw_records):
+        raw_records = self.values.pop("raw")
+        raw = list_column("raw", raw_records, from_columns(self.pointers, schema(RawRecord)))
+        self.tables.append(from_columns(self.values, schema(Step)).with_columns(raw))
+        self.height += len(raw_records)
+        self.values["raw"] = raw_records
+        for values in (*self.values.values(), *self.pointers.values()):
             values.clear()
 
     def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
