@@ -10,8 +10,9 @@ from pipeline.intake import Intake, take_in
 from pipeline.records.base import Record
 from pipeline.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.sound import sound
 from pipeline.store import DataFolder
-from pipeline.tables import from_records
+from pipeline.tables import from_records, shared_bytes
 
 SAMPLES = Path(__file__).parent / "samples"
 RULES = NormalizeRules.load()
@@ -53,7 +54,8 @@ def raw_row(content: bytes, path: str = "m/s.jsonl", **more: Any) -> Row:
 
 def read(content: bytes, path: str = "m/s.jsonl") -> ReadFile:
     """One file read by its adapter; the accounting has to hold."""
-    one = read_file(raw_row(content, path), RULES)
+    is_sound = next(sound(shared_bytes("content", [content, b""])))
+    one = read_file(raw_row(content, path, sound=is_sound), RULES)
     assert (one.session is None) == (one.disposition != "trajectory")
     if one.session is not None:
         assert one.records_in == sum(one.session.record_counts.values()), dict(one.session.record_counts)

@@ -31,6 +31,7 @@ from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_pl
 from pipeline.sources.packed import PackedSteps
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
+from pipeline.sources.sound import sound
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
 
@@ -109,9 +110,9 @@ def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], 
     gives these once more."""
     table = files.collect()
     contents = table["content"]
-    rows = zip(table.drop("content").iter_rows(named=True), bytes_of(contents), strict=True)
-    for index, (row, content) in enumerate(rows):
-        yield row | {"content": content}, partial(content_at, contents, index)
+    rows = zip(table.drop("content").iter_rows(named=True), bytes_of(contents), sound(contents), strict=True)
+    for index, (row, content, is_sound) in enumerate(rows):
+        yield row | {"content": content, "sound": is_sound}, partial(content_at, contents, index)
 
 
 def content_at(contents: pl.Series, index: int) -> bytes:
@@ -146,7 +147,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     if first.source is None:
         return refuse(one, *why_no_session(one, content, first.value), content)
     context = json.loads(row["context"]) if row["context"] else {}
-    return parse(one, content, first, context, rules)
+    return parse(one, content, first, context, rules, row.get("sound", False))
 
 
 def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:
@@ -164,12 +165,13 @@ def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: No
 
 
 def parse(
-    one: ReadFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules
+    one: ReadFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules, sound: bool
 ) -> ReadFile:
     """Run the adapter over a file that is a session."""
     assert first.source is not None
+    read = getattr(first.source, "parse_sound", None) if sound else None
     try:
-        session = first.source.parse(content, context, rules)
+        session = (read or first.source.parse)(content, context, rules)
     except MalformedSession as error:
         fault = error.fault
         line = None if fault.line is None else one.base_line + fault.line - 1

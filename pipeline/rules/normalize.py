@@ -133,10 +133,9 @@ class NormalizeRules(Rules):
         return re.compile(rules.notice_turn), re.compile(rules.notice), re.compile(rules.notice_name)
 
     @cached_property
-    def open_signs(self) -> re.Pattern[str]:
-        """What the JSON text of a result's details holds where it may say that a command has not ended."""
-        signs = [f'"{self.background.running}"', "\\u", *self.background.awaiting]
-        return re.compile("|".join(map(re.escape, signs)))
+    def open_signs(self) -> list[str]:
+        """One of these is in a result's details, as JSON text, where they may say that a command has not ended."""
+        return [f'"{self.background.running}"', "\\u", *self.background.awaiting]
 
     def silent_token(self, reply: str) -> str | None:
         """Id of the rule that says that this reply was shown to nobody, else None."""

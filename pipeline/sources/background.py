@@ -26,7 +26,7 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
     """
     known = rules.background
-    if not any(may_be_open(text, rules) for step in steps if (text := step["result_details"])):
+    if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
         return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
     unnoticed: dict[str, Row] = {}  # process or approval id -> step, of what no notice has ended
@@ -71,9 +71,23 @@ def resolve(unnoticed: dict[str, Row], user_turn: int, notice: Notice, short: in
         unnoticed.pop(keys[0]).update(resolved_by_user_turn=user_turn, resolved_status=notice.status)
 
 
+def all_that_may_be_open(steps: list[Row], rules: NormalizeRules) -> list[Row]:
+    """Details of the results that may say that a command has not ended."""
+    texts = [text for step in steps if (text := step["result_details"])]
+    if not may_be_open("\n".join(texts), rules):
+        return []
+    return [loads(text) for text in texts if may_be_open(text, rules)]
+
+
+def is_open(details: Row, rules: NormalizeRules) -> bool:
+    """True where details say that a command is running, or waits to be approved."""
+    status = details.get("status")
+    return status == rules.background.running or status in rules.background.awaiting
+
+
 def may_be_open(details: str, rules: NormalizeRules) -> bool:
     """False where the text of the details can't say that a command has not ended; spares reading all of them."""
-    return rules.open_signs.search(details) is not None
+    return any(sign in details for sign in rules.open_signs)
 
 
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:

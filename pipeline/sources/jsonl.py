@@ -25,7 +25,7 @@ TOO_DEEP = "a value is nested too deeply to be read"
 FATAL = ("broken_json", "unexpected_shape", "nested_too_deeply")
 
 
-class RawLine(msgspec.Struct, frozen=True):
+class RawLine(msgspec.Struct, frozen=True, gc=False):
     """One JSON text in the file. `escaped` says that lone surrogates or invalid bytes in it were written out."""
 
     line: int  # 1-based
@@ -96,15 +96,18 @@ def escape_invalid_bytes(data: bytes) -> bytes:
 
 
 def read_lines(
-    content: bytes | memoryview, decode: Callable[[bytes], Any], quick: Callable[[bytes], Any] | None = None
+    content: bytes | memoryview,
+    decode: Callable[[bytes], Any],
+    quick: Callable[[bytes], Any] | None = None,
+    sound: bool = False,
 ) -> RawFile:
     """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is none).
 
     Two objects on one line are two records; a broken last line is a torn one (the writer was killed); a broken line
     before it makes the file unusable, because a step may be lost with it. `quick` decodes as `decode` does, and may say
-    less about what it refuses.
+    less about what it refuses. `sound`: the file is known to be (sources/sound.py).
     """
-    if isinstance(content, bytes) and (lines := plain_lines(content, quick or decode)) is not None:
+    if isinstance(content, bytes) and (lines := plain_lines(content, quick or decode, sound)) is not None:
         return RawFile(lines)
     raw, behind = RawFile(), Behind(content)
     for number, offset, data in pieces(content):
@@ -131,17 +134,19 @@ def read_lines(
     return raw
 
 
-def plain_lines(content: bytes, decode: Callable[[bytes], Any]) -> list[RawLine] | None:
+def plain_lines(content: bytes, decode: Callable[[bytes], Any], sound: bool) -> list[RawLine] | None:
     """The records of a file in which every line is one, as nearly every file is; null for any other, which is then
     looked at line by line."""
-    if SURROGATE_ESCAPE.search(content) is not None:
+    if not sound and SURROGATE_ESCAPE.search(content) is not None:
         return None
-    lines = content.removesuffix(b"\n").split(b"\n")
+    lines = content.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
     try:
         values = list(map(decode, lines))
     except (ValueError, RecursionError):
         return None
-    if not all(map(is_utf8, lines)):
+    if not sound and not all(map(is_utf8, lines)):
         return None
     lengths = list(map(len, lines))
     offsets = accumulate(lengths, lambda offset, length: offset + length + 1, initial=0)

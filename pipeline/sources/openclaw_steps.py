@@ -138,7 +138,6 @@ class StepBuilder(StepRows):
             self.counts["step_result"] += len(open_one.results)
         for index in pairing.orphans:
             self.orphan_step(open_one.results[index])
-        self.stretch = Stretch()
 
     def message_steps(self, open_one: Stretch, pairing: Pairing, failed: bool) -> None:
         """A step for each call that was executed, else a reply, else a count."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.steps import StepRows, how_it_ended, pointer
-from pipeline.sources.summary import wall_time
+from pipeline.sources.summary import NOISE, span_of
 
 
 @dataclass
@@ -101,10 +101,7 @@ class StepList(StepRows):
     def run_summary(self, times: list[str], **known: Any) -> dict[str, Any]:
         """The RunSummary: what was counted here, the records' times, and what `known` says (its nulls included)."""
         return {
-            "provider_errors": self.noise["provider_errors"],
-            "unexecuted_calls": self.noise["unexecuted_calls"],
-            "empty_replies": self.noise["empty_replies"],
-            "silent_replies": self.noise["silent_replies"],
+            **{name: self.noise.get(name, 0) for name in NOISE},
             "end": how_it_ended(self.steps),
             "stop_reason": None,
             "first_provider_error": None,
@@ -112,9 +109,7 @@ class StepList(StepRows):
             "output_tokens": None,
             "total_tokens": None,
             "cost_usd": None,
-            "wall_time_s": wall_time(times),
-            "started_at": min(times, default=None),
-            "ended_at": max(times, default=None),
+            **span_of(times),
         } | known
 
 

@@ -6,14 +6,13 @@ from typing import Any
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.steps import how_it_ended as how_steps_end
 
+NOISE = ("provider_errors", "unexecuted_calls", "empty_replies", "silent_replies")  # what is counted and is no step
+
 
 def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
     """The RunSummary of a session, given its records' times: counts, tokens, USD, seconds; null where not said."""
     return {
-        "provider_errors": builder.noise["provider_errors"],
-        "unexecuted_calls": builder.noise["unexecuted_calls"],
-        "empty_replies": builder.noise["empty_replies"],
-        "silent_replies": builder.noise["silent_replies"],
+        **{name: builder.noise.get(name, 0) for name in NOISE},
         "end": how_it_ended(builder),
         "stop_reason": builder.last_stop,
         "first_provider_error": builder.first_error or builder.run_error,
@@ -21,9 +20,7 @@ def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
         "output_tokens": builder.usage.get("output"),
         "total_tokens": builder.usage.get("total"),
         "cost_usd": builder.usage["micro_usd"] / 10**6 if "micro_usd" in builder.usage else None,
-        "wall_time_s": wall_time(times),
-        "started_at": min(times, default=None),
-        "ended_at": max(times, default=None),
+        **span_of(times),
     }
 
 
@@ -40,8 +37,11 @@ def how_it_ended(builder: StepBuilder) -> str:
     return how_steps_end(builder.steps)
 
 
-def wall_time(times: list[str]) -> float | None:
-    """Seconds between the earliest and the latest record; null where fewer than two have a time."""
-    if len(times) < 2:
-        return None
-    return (datetime.fromisoformat(max(times)) - datetime.fromisoformat(min(times))).total_seconds()
+def span_of(times: list[str]) -> dict[str, Any]:
+    """When the earliest and the latest record were written, and the seconds between them: null where fewer than two
+    have a time."""
+    first, last = min(times, default=None), max(times, default=None)
+    seconds = None
+    if first is not None and last is not None and len(times) > 1:
+        seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
+    return {"wall_time_s": seconds, "started_at": first, "ended_at": last}

@@ -8,9 +8,21 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.sources.jsonl import BOM, RawFile, escape_invalid_bytes, escape_surrogates, pieces, read_lines, readable
+from pipeline.sources.jsonl import (
+    BOM,
+    SURROGATE_ESCAPE,
+    RawFile,
+    escape_invalid_bytes,
+    escape_surrogates,
+    is_utf8,
+    pieces,
+    read_lines,
+    readable,
+)
 from pipeline.sources.openclaw_records import LINE, decode_line
 from pipeline.sources.registry import decode, decode_anything, first_line, read_first
+from pipeline.sources.sound import sound
+from pipeline.tables import shared_bytes
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
 VALUES = st.recursive(
@@ -55,7 +67,10 @@ def test_no_bytes_make_it_raise(content: bytes) -> None:
 @example(b'{"message":{"details":"\\ud83d"}}\n')
 def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(content: bytes) -> None:
     for each, quick in ((json.loads, None), (decode_line, LINE.decode)):
-        assert read_lines(content, each, quick) == read_lines(memoryview(content), each)
+        by_line = read_lines(memoryview(content), each)
+        assert read_lines(content, each, quick) == by_line
+        if next(sound(shared_bytes("content", [content, None]))):
+            assert read_lines(content, each, quick, sound=True) == by_line
 
 
 @given(OBJECTS.map(text_of) | st.lists(FRAGMENTS, max_size=4).map(b"".join) | BYTES)
@@ -137,3 +152,10 @@ def test_invalid_bytes_are_written_out_and_can_be_put_back(data: bytes) -> None:
     if b"\\\\x" not in data:
         back = re.sub(rb"\\\\x([89a-f][0-9a-f])", lambda m: bytes([int(m[1], 16)]), clean)
         assert back == data
+
+
+@given(st.lists(BYTES | OBJECTS.map(text_of) | st.text(ANY_CHARACTER, max_size=5).map(text_of) | st.none(), min_size=2))
+def test_a_file_is_sound_where_every_line_is(contents: list[bytes | None]) -> None:
+    all_utf8 = all(content is None or is_utf8(content) for content in contents)
+    for content, is_sound in zip(contents, sound(shared_bytes("content", contents)), strict=True):
+        assert is_sound == (all_utf8 and content is not None and SURROGATE_ESCAPE.search(content) is None)
