@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.construct.normalize import ReadFile, normalize, read_file
+from pipeline.construct.input_file import ReadFile
+from pipeline.construct.normalize import normalize, read_file
 from pipeline.intake import Intake, take_in
 from pipeline.records.base import Record
 from pipeline.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn

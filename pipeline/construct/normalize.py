@@ -1,23 +1,22 @@
 """Normalize: raw session files -> trajectories of ReAct steps (paper T7, B.1-B.2); nothing is lost unsaid."""
 
 import json
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import polars as pl
 
 from pipeline.construct.divergent import divergent_ids
+from pipeline.construct.input_file import ReadFile, digests, key_of, refuse, session_name
+from pipeline.construct.session_rows import add_rows, outcome_row, task_rows
 from pipeline.construct.step_columns import StepColumns
-from pipeline.records.oracle import Evaluator, OracleRecord, SourceOutcome, SourceOutcomes
+from pipeline.records.oracle import SourceOutcome, SourceOutcomes
 from pipeline.records.session import (
     FileOutcome,
     FileOutcomes,
-    RunContext,
     RunManifest,
-    RunSummary,
     SourceFiles,
     Steps,
     Trajectories,
@@ -26,44 +25,19 @@ from pipeline.records.session import (
     UserTurns,
 )
 from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep, pieces
-from pipeline.sources.names import NATIVE_NAME, basename, identity_digits, is_plain, safe_name
-from pipeline.sources.packed import PackedSteps
+from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep
+from pipeline.sources.names import NATIVE_NAME, identity_digits, is_plain
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
 
-RUN_ZEROS = {"provider_errors": 0, "unexecuted_calls": 0, "empty_replies": 0, "silent_replies": 0, "end": "completed"}
 HINTS = {
     "broken_json": "Repair or remove the line; a step may be lost with it.",
     "unexpected_shape": "Repair or remove the line; a step may be lost with it.",
     "nested_too_deeply": "Repair or remove the line; a step may be lost with it.",
 }
-
-
-@dataclass
-class ReadFile:
-    """One input file on its way: the session in it, or why there is none."""
-
-    source_model: str
-    path: str
-    member: str | None
-    base_line: int
-    base_offset: int
-    sha256: str | None
-    session: ParsedSession | None = None
-    disposition: str = "quarantined"
-    reason: str | None = None
-    message: str | None = None
-    line: int | None = None
-    records_in: int = 0
-    trajectory_id: str | None = None
-    divergent: bool = False
-    parent: str | None = None
-    aliases: set[str] = field(default_factory=set)
-    steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 
 @stage(scope="shard")
@@ -197,14 +171,6 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
     one.disposition = "trajectory"
 
 
-def refuse(one: ReadFile, reason: str, line: int | None, message: str, content: bytes | None = None) -> ReadFile:
-    """Note why a file gives no trajectory; its lines are counted all the same."""
-    if content is not None:
-        one.records_in = sum(1 for _ in pieces(content))
-    one.reason, one.line, one.message = reason, line, message
-    return one
-
-
 def why_no_session(one: ReadFile, content: bytes, first: Any) -> tuple[str, int, str]:
     """Reason, line and sentence for a file whose first record no source claims."""
     path, line = one.path, one.base_line
@@ -230,6 +196,9 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
         assert one.session is not None
         groups[one.source_model, one.session.identity].append(one)
     for (_, identity), group in groups.items():
+        if len(group) == 1:  # as nearly always
+            group[0].trajectory_id = trajectory_id(group[0], identity)
+            continue
         group.sort(key=lambda one: (-len(digests(one)), not is_plain(one.path), one.path, one.member or ""))
         originals: list[ReadFile] = []
         copies: list[tuple[ReadFile, ReadFile]] = []
@@ -241,11 +210,10 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
                 originals.append(one)
             else:
                 copies.append((one, of))
-        h8 = identity_digits(identity)
         originals.sort(key=lambda one: (not is_plain(one.path), one.path, one.member or ""))
-        plain = [(f"{session_name(one)}.{h8}", digests(one)) for one in originals]
-        for one, trajectory_id in zip(originals, divergent_ids(plain), strict=True):
-            one.trajectory_id = trajectory_id
+        plain = [(trajectory_id(one, identity), digests(one)) for one in originals]
+        for one, name in zip(originals, divergent_ids(plain), strict=True):
+            one.trajectory_id = name
             one.divergent = len(originals) > 1
             note_divergence(one, originals)
         for one, of in copies:
@@ -257,6 +225,11 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
     for one in sessions:
         if one.session is not None:
             one.session.record_digests = ()  # they are not needed any more, and may hold the file's bytes
+
+
+def trajectory_id(one: ReadFile, identity: str) -> str:
+    """The id of a session that no other file of its identity contradicts."""
+    return f"{session_name(one)}.{identity_digits(identity)}"
 
 
 def note_divergence(one: ReadFile, originals: list[ReadFile]) -> None:
@@ -273,127 +246,3 @@ def take_over(of: ReadFile, one: ReadFile) -> None:
     assert one.session is not None
     of.session.fill_from(one.session)
     of.parent = of.parent or one.parent
-
-
-def digests(one: ReadFile) -> Sequence[bytes]:
-    """Digests of a session's records."""
-    return one.session.record_digests if one.session else ()
-
-
-def session_name(one: ReadFile) -> str:
-    """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
-    session_id = one.session.session_id if one.session else None
-    if one.member or ".jsonl" not in one.path:
-        return safe_name(session_id or one.member or basename(one.path))
-    return basename(one.path)
-
-
-def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    """Run manifest rows by (source model, basename)."""
-    rows: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-    for row in manifest.iter_rows(named=True):
-        rows[row["source_model"], row["native_session_basename"]].append(row)
-    return rows
-
-
-def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
-    """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
-    several for a session: never guessed."""
-    names = sorted({session_name(one), *one.aliases})
-    fields = ("subset", "task_id", "attempt")
-    told = {tuple(row[field] for field in fields) for name in names for row in tasks.get((one.source_model, name), [])}
-    if not told and one.session is not None:
-        return dict.fromkeys(fields) | one.session.task
-    return dict(zip(fields, told.pop() if len(told) == 1 else (None, None, None), strict=True))
-
-
-def add_rows(
-    rows: dict[str, list[dict[str, Any]]], one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
-) -> None:
-    """Table rows of one trajectory."""
-    session = one.session
-    assert session is not None
-    task = task_of(one, tasks)
-    key = key_of(one)
-    for row in session.user_turns:
-        row.update(key)
-    rows["turn"] += session.user_turns
-    if session.outcome is not None:
-        rows["outcome"].append({**key, "oracle": oracle_record(one, session.outcome)})
-    rows["trajectory"].append(
-        {
-            **key,
-            "parent_trajectory_id": one.parent,
-            "session_id": session.session_id,
-            "native_session_basename": session_name(one),
-            "aliases": sorted(one.aliases - {session_name(one)}),
-            "subset": task["subset"],
-            "task_id": task["task_id"],
-            "attempt": task["attempt"],
-            "source_format": session.source_format,
-            "session_version": session.session_version,
-            "models": session.models,
-            "num_steps": len(one.steps),
-            "truncated": session.truncated,
-            "order_ambiguous": session.order_ambiguous,
-            "several_sessions": session.several_sessions,
-            "divergent": one.divergent,
-            "head_drop": session.head_drop,
-            "completeness": session.completeness,
-            "escaped_fields": session.escaped_fields,
-            "abandoned_steps": session.abandoned_steps,
-            "run": dict.fromkeys(RunSummary.model_fields) | RUN_ZEROS | session.run,
-            "context": dict.fromkeys(RunContext.model_fields) | session.context,
-            "source_file": one.path,
-            "source_member": one.member,
-            "source_base_line": one.base_line,
-            "source_base_offset": one.base_offset,
-            "source_sha256": one.sha256,
-        }
-    )
-
-
-def key_of(one: ReadFile) -> dict[str, str | None]:
-    """The key of every row of a trajectory."""
-    return {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
-
-
-def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:
-    """An OracleRecord of what the source says; `success` counts only where it was scored."""
-    assert one.session is not None
-    blank = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "not_scored"}
-    named = {
-        "source_model": one.source_model,
-        "native_session_basename": session_name(one),
-        "session_id": one.session.session_id,
-    }
-    record = blank | outcome | named
-    record["evaluator"] = dict.fromkeys(Evaluator.model_fields) | (record["evaluator"] or {})
-    record["success"] = record["success"] if record["status"] == "scored" else None
-    return OracleRecord.model_validate(record).model_dump()
-
-
-def outcome_row(one: ReadFile) -> dict[str, Any]:
-    """What became of a file, with the place of every record in it."""
-    warnings: list[Fault] = one.session.warnings if one.session else []
-    counts: Counter[str] = Counter(one.session.record_counts if one.session else {one.disposition: one.records_in})
-    return {
-        "source_model": one.source_model,
-        "path": one.path,
-        "member": one.member,
-        "sha256": one.sha256,
-        "disposition": one.disposition,
-        "trajectory_id": one.trajectory_id,
-        "reason": one.reason,
-        "line": one.line,
-        "message": one.message,
-        "warnings": named_counts(Counter(fault.reason for fault in warnings)),
-        "first_warning_line": warnings[0].line if warnings else None,
-        "records_in": one.records_in,
-        "record_counts": named_counts(counts),
-    }
-
-
-def named_counts(counts: Counter[str]) -> list[dict[str, Any]]:
-    """Counts as {name, count} in the order of their names; zeros left out."""
-    return [{"name": name, "count": counts[name]} for name in sorted(counts) if counts[name]]

@@ -1,0 +1,58 @@
+"""One input file on its way through normalize: the session in it, or why there is none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipeline.sources.jsonl import pieces
+from pipeline.sources.names import basename, safe_name
+from pipeline.sources.packed import PackedSteps
+from pipeline.sources.session import ParsedSession
+
+
+@dataclass
+class ReadFile:
+    """One input file on its way: the session in it, or why there is none."""
+
+    source_model: str
+    path: str
+    member: str | None
+    base_line: int
+    base_offset: int
+    sha256: str | None
+    session: ParsedSession | None = None
+    disposition: str = "quarantined"
+    reason: str | None = None
+    message: str | None = None
+    line: int | None = None
+    records_in: int = 0
+    trajectory_id: str | None = None
+    divergent: bool = False
+    parent: str | None = None
+    aliases: set[str] = field(default_factory=set)
+    steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
+
+
+def refuse(one: ReadFile, reason: str, line: int | None, message: str, content: bytes | None = None) -> ReadFile:
+    """Note why a file gives no trajectory; its lines are counted all the same."""
+    if content is not None:
+        one.records_in = sum(1 for _ in pieces(content))
+    one.reason, one.line, one.message = reason, line, message
+    return one
+
+
+def digests(one: ReadFile) -> Sequence[bytes]:
+    """Digests of a session's records."""
+    return one.session.record_digests if one.session else ()
+
+
+def session_name(one: ReadFile) -> str:
+    """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
+    session_id = one.session.session_id if one.session else None
+    if one.member or ".jsonl" not in one.path:
+        return safe_name(session_id or one.member or basename(one.path))
+    return basename(one.path)
+
+
+def key_of(one: ReadFile) -> dict[str, str | None]:
+    """The key of every row of a trajectory."""
+    return {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
