@@ -50,8 +50,8 @@ class OpenClaw:
         """Header id, and header id with timestamp; the header line's digest where it has no id."""
         if isinstance(first, dict) and isinstance(first.get("id"), str):
             time = first.get("timestamp")
-        written = QUOTED(time) if isinstance(time, str) else json.dumps(time, ensure_ascii=True)
-        return first["id"], f"[{QUOTED(first['id'])}, {written}]"
+            written = QUOTED(time) if isinstance(time, str) else json.dumps(time, ensure_ascii=True)
+            return first["id"], f"[{QUOTED(first['id'])}, {written}]"
         return None, hashlib.sha256(head).hexdigest()
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
