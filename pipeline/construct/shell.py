@@ -52,6 +52,7 @@ class Shell:
         self.interpreters = first_per_name(rules.interpreters)
         self.sql_clients = first_per_name(rules.sql_clients)
         self.change_directory = frozenset(rules.change_directory)
+        self.harmless_exit = frozenset(rules.harmless_exit)
         self.ranks = {category: place for place, category in enumerate(rules.rank)}
         for group in rules.equal:
             self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
@@ -106,11 +107,13 @@ class Shell:
 
     def exit_one_ok(self, parts: Sequence[Part]) -> bool:
         """True where exit code 1 of the text can only be a "no match"."""
-        ends = [part for part in parts if part.may_exit]
-        harmless = self.rules.harmless_exit
-        return any(part.exit_one_ok for part in ends) and all(
-            part.exit_one_ok or part.category in harmless for part in ends
-        )
+        said = False
+        for part in parts:
+            if part.may_exit:
+                if not part.exit_one_ok and part.category not in self.harmless_exit:
+                    return False
+                said = said or part.exit_one_ok
+        return said
 
     def parts(self, text: str, depth: int, *, powershell: bool = False) -> list[Part]:
         """Parts of a shell text, in order; a directory change names what later changes without a target are in."""
