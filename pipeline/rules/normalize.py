@@ -135,7 +135,7 @@ class NormalizeRules(Rules):
     @cached_property
     def open_signs(self) -> list[str]:
         """One of these is in a result's details, as JSON text, where they may say that a command has not ended."""
-        return [f'"{self.background.running}"', "\\u", *self.background.awaiting]
+        return [f'"{self.background.running}"', "\\u00", *self.background.awaiting]  # or a letter of it, escaped
 
     def silent_token(self, reply: str) -> str | None:
         """Id of the rule that says that this reply was shown to nobody, else None."""

@@ -89,7 +89,7 @@ class OpenClaw:
         self, content: bytes, context: dict[str, Any], rules: NormalizeRules, sound: bool = True
     ) -> ParsedSession:
         """parse() of a file that is known to be sound (sources/sound.py): a tenth of the time is the looking."""
-        raw = read_lines(content, decode_line, LINE.decode, sound)
+        raw = read_lines(content, decode_line, LINE, sound)
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context)

@@ -92,6 +92,7 @@ class LooseLine(Line, gc=False):
 WRITTEN = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
 )
+is_written = WRITTEN.fullmatch
 LINE = msgspec.json.Decoder(Line)
 LOOSE = msgspec.json.Decoder(LooseLine)
 OUTLINE = msgspec.json.Decoder(Outline)
@@ -141,7 +142,7 @@ def blocks_of(message: Message) -> list[Block]:
 
 def iso_time(value: Any) -> str | None:
     """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; null for all else."""
-    if isinstance(value, str) and WRITTEN.fullmatch(value):
+    if type(value) is str and is_written(value):
         return value
     try:
         if isinstance(value, int | float) and not isinstance(value, bool):

@@ -65,8 +65,13 @@ def test_no_bytes_make_it_raise(content: bytes) -> None:
 @example(b'{"a":1}\n\n{"a":1}{"b":2}\n')
 @example(b'{"id":"\xff"}\n{"unread":"\xff"}')
 @example(b'{"message":{"details":"\\ud83d"}}\n')
+@example(b'{"type":"a"}{"type":\n"b"}')
+@example(b'{"type":"a"}{"data":{\n}}')
+@example(b'{"type":"a"}{"type":"b"}\n\n{"type":"c"}')
+@example(b'{"type":"a"}\r\n{"type":"b"}\r\n')
+@example(b'{"type":"a"}\n{"type":"b"}')
 def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(content: bytes) -> None:
-    for each, quick in ((json.loads, None), (decode_line, LINE.decode)):
+    for each, quick in ((json.loads, None), (decode_line, LINE)):
         by_line = read_lines(memoryview(content), each)
         assert read_lines(content, each, quick) == by_line
         if next(sound(shared_bytes("content", [content, None]))):
