@@ -31,10 +31,11 @@ from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of
 from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
-from pipeline.tables import from_records, shared_bytes
+from pipeline.tables import from_columns, from_records, schema, shared_bytes
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
+KEPT = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")  # of an entry
 Places = Several[tuple[str, str], int]  # (source model, name or session id) -> shards
 
 
@@ -90,22 +91,27 @@ class Intake:
         """One shard of a source table."""
         if record is SourceFile:
             entries = self.entries.get(shard, [])
-            files: list[dict[str, Any]] = []
-            contents = shared_bytes("content", self.contents(entries, files))
-            return from_records(files, SourceFile).with_columns(contents).lazy()
+            errors: list[str | None] = []
+            contents = shared_bytes("content", self.contents(entries, errors))
+            columns = {name: [getattr(entry, name) for entry in entries] for name in KEPT}
+            table = from_columns(columns | {"error": errors}, schema(SourceFile)).with_columns(contents)
+            return table.select(list(SourceFile.model_fields)).lazy()
         rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
         return from_records(rows, record).lazy()
 
-    def contents(self, entries: list[RawEntry], files: list[dict[str, Any]]) -> Iterator[bytes | mmap | None]:
-        """The bytes of files one after the other; `files` gets what else their rows say."""
+    def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
+        """The bytes of files one after the other; `errors` gets why there are none."""
         whole = lru_cache(maxsize=1)(reading(self.raw, entries))
         for entry in entries:
-            file = self.source_file(entry, whole)
-            files.append(file)
-            yield file.pop("content")
+            content, error = self.content(entry, whole)
+            errors.append(error)
+            yield content
 
-    def source_file(self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]) -> dict[str, Any]:
-        """The row of a file; a file that changed or vanished since the scan is an unreadable one, not a wrong one.
+    def content(
+        self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]
+    ) -> tuple[bytes | mmap | None, str | None]:
+        """The bytes of a file, or why there are none. A file that changed or vanished since the scan is an unreadable
+        one, not a wrong one.
 
         `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
         """
@@ -125,8 +131,7 @@ class Intake:
             unchanged = stamp is not None and stamp == entry.stamp
             if content is not None and not unchanged and sha256_of(content) != entry.sha256:
                 content, error = None, "the file changed while it was being read; run again"
-        kept = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")
-        return {**{name: getattr(entry, name) for name in kept}, "content": content, "error": error}
+        return content, error
 
 
 @collector_off()

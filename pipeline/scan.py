@@ -307,7 +307,8 @@ def read_content(path: str) -> bytes | None:
     """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return None if os.pread(handle, len(MAGIC), 0) == MAGIC else decompressed(all_bytes(handle))
+        database = os.pread(handle, len(MAGIC), 0) == MAGIC
+        return None if database else decompressed(all_bytes(handle, os.fstat(handle).st_size))
     finally:
         os.close(handle)
 
@@ -351,15 +352,14 @@ def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
         if size >= LARGE_BYTES and not is_packed(os.pread(handle, MAGIC_BYTES, 0)):
             content = mapped(handle, size)
         if content is None:
-            content = decompressed(all_bytes(handle))
+            content = decompressed(all_bytes(handle, size))
         return content, stamp_of_status(os.fstat(handle))
     finally:
         os.close(handle)
 
 
-def all_bytes(handle: int) -> bytes:
-    """What an open file holds. Python's own file objects take five times as long for a small one."""
-    size = os.fstat(handle).st_size
+def all_bytes(handle: int, size: int) -> bytes:
+    """What an open file of this size holds. Python's own file objects take five times as long for a small one."""
     content = os.read(handle, size)
     if len(content) == size:
         return content

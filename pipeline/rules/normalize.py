@@ -135,7 +135,9 @@ class NormalizeRules(Rules):
     @cached_property
     def open_signs(self) -> list[str]:
         """One of these is in a result's details, as JSON text, where they may say that a command has not ended."""
-        return [f'"{self.background.running}"', "\\u00", *self.background.awaiting]  # or a letter of it, escaped
+        words = [self.background.running, *self.background.awaiting]
+        escapes = {f"\\u{ord(letter):04x}"[:-1] for letter in "".join(words)}  # of a letter; its last digit in any case
+        return [f'"{self.background.running}"', *self.background.awaiting, *sorted(escapes)]
 
     def silent_token(self, reply: str) -> str | None:
         """Id of the rule that says that this reply was shown to nobody, else None."""
