@@ -1,8 +1,8 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from hashlib import sha256
 from typing import Any, get_args
 
 import polars as pl
@@ -99,8 +99,7 @@ class Fitted:
 def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: PacketRules) -> Fitted:
     """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
     tokens, and where it is too long the shortened packet. `bearing`: ids of a trajectory's steps that bear evidence."""
-    written, sizes = written_packets(packets)
-    digests = [sha256_bytes(text) for text in written]
+    digests, sizes = digested(packets)
     tokens = [rules.tokens(size) for size in sizes]
     fits = [True] * len(tokens)
     long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
@@ -125,8 +124,8 @@ def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: 
     return Fitted(index, compacted, short, cuts)
 
 
-def written_packets(packets: pl.DataFrame) -> tuple[Iterator[bytes], list[int]]:
-    """The canonical JSON of every packet, and how many bytes of it its user turns and steps are.
+def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
+    """The digest of every packet's canonical JSON, and how many bytes of it its user turns and steps are.
 
     Those two lists hold no number with a fraction, so that polars writes them as canonical_json does, in a quarter of
     the time; what stands around them is short.
@@ -136,9 +135,13 @@ def written_packets(packets: pl.DataFrame) -> tuple[Iterator[bytes], list[int]]:
     texts = written_rows(packets.select(TEXTS))
     heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary)
     tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary)
-    sizes = texts.bin.size() - len('{"user_turns":,"steps":}')
-    each = zip(heads, texts, tails, strict=True)
-    return (b",".join((head[:-1], text[1:-1], tail[1:])) for head, text, tail in each), sizes.to_list()
+    digests = []
+    for head, text, tail in zip(heads, texts, tails, strict=True):
+        digest = sha256(head[:-1] + b",")
+        digest.update(memoryview(text)[1:-1])  # without its braces, and not copied
+        digest.update(b"," + tail[1:])
+        digests.append(digest.hexdigest())
+    return digests, (texts.bin.size() - len('{"user_turns":,"steps":}')).to_list()
 
 
 def written_rows(rows: pl.DataFrame) -> pl.Series:
