@@ -1,6 +1,5 @@
 """The run manifest: which session ran which task. Lines of run_manifest.jsonl in the raw folder or an oracle folder."""
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,11 @@ from pipeline.errors import UnreadableInput
 from pipeline.oracles.sessions import SessionNames
 from pipeline.records.session import RunManifestRow
 from pipeline.rules.oracle import OracleRules
+from pipeline.sources.json_values import loaded
 from pipeline.sources.jsonl import pieces
 
 Row = dict[str, Any]
+BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
 
 
 def manifest_rows(paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row]) -> list[Row]:
@@ -49,9 +50,8 @@ def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
     found = []
     for number, _, data in pieces(content):
         try:
-            value = json.loads(data)
-            row = RunManifestRow.model_validate(dict.fromkeys(RunManifestRow.model_fields) | value)
-        except (ValueError, TypeError):
+            row = RunManifestRow.model_validate(BLANK | loaded(data))
+        except (ValueError, TypeError, RecursionError):
             message = f"{path}: line {number}: not a run manifest line. Correct it and run again."
             faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
             continue

@@ -46,12 +46,12 @@ class SessionNames:
         for a row that spells none of them."""
         bare = self.rules.bare_name(written)
         name = self.spelt(source_model, bare)
-        known = set(self.sessions.get((source_model, name), ()))
-        if not known:
+        known = self.sessions.get((source_model, name))
+        if known is None:
             spellings = self.folded.get((source_model, bare.casefold()), ())
-            known = {one for each in spellings for one in self.sessions[source_model, each]}
-        elif len(known) > 1 and session_id is not None:
-            return Named(name, len(known.intersection(self.ids.get((source_model, session_id), ()))), True)
+            return Named(name, len({one for each in spellings for one in self.sessions[source_model, each]}))
+        if len(known) > 1 and session_id is not None:
+            return Named(name, len(set(known).intersection(self.ids.get((source_model, session_id), ()))), True)
         return Named(name, len(known))
 
     def spelt(self, source_model: str, bare: str) -> str:
