@@ -20,6 +20,7 @@ from pipeline.sources.packed import Packed
 from pipeline.sources.run_artifact_context import companions_of, for_session
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.spans import Spans, Unread
+from pipeline.sources.steps import written_out
 from pipeline.sources.summary import run_summary
 from pipeline.sources.tree import Branch, Node, active_branch, is_chain
 
@@ -141,6 +142,10 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         records_in=len(lines) + raw.torn,
         record_digests=RecordDigests(content, lines),
     )
+    if lines[0].escaped:
+        session.escaped_fields += written_out(
+            {"session_id": session.session_id, "session_version": session.session_version}
+        )
     body = [row for row in lines[1:] if row.value.type != "session"]
     session.record_counts["metadata:session"] = len(lines) - len(body)
     if raw.torn:
@@ -154,9 +159,10 @@ def record_digests(content: bytes, lines: list[RawLine]) -> list[bytes]:
 
 
 def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
-    """True where the trajectory sidecar has a prompt earlier than the session's first user turn."""
+    """True where the trajectory sidecar has a prompt that no user turn of the session has. All turns may be gone with
+    the head, but then something that came after it is there: a file cut before its first turn lacks the tail."""
     first_prompt = context.get("sidecar", {}).get("first_prompt")
-    if not isinstance(first_prompt, str) or not session.user_turns:
+    if not isinstance(first_prompt, str) or not (session.user_turns or session.steps or session.packed_steps):
         return False
     return all(first_prompt.strip() not in turn["raw_text"] for turn in session.user_turns)
 
@@ -215,7 +221,7 @@ def build(
         if line.type == "message" and line.message is not None:
             builder.message(row, line.message, time)
         else:
-            note_record(builder, line)
+            note_record(builder, row)
         if packed is not None:
             packed.take_over(builder.steps, row.length, rules)
     builder.finish()
@@ -226,12 +232,22 @@ def build(
     session.packed_steps = None if packed is None else packed.finish(builder.steps)
     session.user_turns = builder.user_turns
     session.models = list(builder.models)
-    session.escaped_fields = builder.escaped_fields
+    session.escaped_fields += builder.escaped_fields
+    if builder.escaped:
+        session.escaped_fields += written_out(texts_of_run(session))
     session.record_counts.update(builder.counts)
 
 
-def note_record(builder: StepBuilder, line: Line) -> None:
+def texts_of_run(session: ParsedSession) -> dict[str, str | None]:
+    """The texts that a session has beside its steps and user turns, by the name of their field."""
+    models = {f"models[{number}]": name for number, name in enumerate(session.models, start=1)}
+    return models | {f"run.{name}": text for name, text in session.run.items() if isinstance(text, str)}
+
+
+def note_record(builder: StepBuilder, row: RawLine) -> None:
     """A record of the active branch that is no message, into a named count."""
+    line: Line = row.value
+    builder.escaped |= row.escaped
     if line.type in METADATA:
         name = f"{line.type}:{line.customType}" if line.customType else line.type
         if line.customType == "openclaw:prompt-error" and isinstance(line.data, dict):

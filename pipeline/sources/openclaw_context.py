@@ -42,8 +42,9 @@ def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any
 
 
 def first_prompt(sidecar: Any) -> dict[str, Any]:
-    """First prompt that a trajectory sidecar has; empty where it has none. `sidecar` is the file's text."""
-    for line in sidecar.split("\n") if isinstance(sidecar, str) else []:
+    """First prompt that a trajectory sidecar has; empty where it has none. `sidecar`: its text, or its only event."""
+    text = json.dumps(sidecar) if isinstance(sidecar, dict) else sidecar
+    for line in text.split("\n") if isinstance(text, str) else []:
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):

@@ -11,7 +11,15 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import RawLine
 
 ESCAPED_TEXT = re.compile(r"\\ud[89a-f][0-9a-f]{2}|\\x[89a-f][0-9a-f]", re.IGNORECASE)
-TEXT_FIELDS = ("thinking", "narration", "action_text", "reflection_text")
+TEXT_FIELDS = (
+    "thinking",
+    "narration",
+    "action_text",
+    "reflection_text",
+    "tool_name_raw",
+    "arguments",
+    "result_details",
+)
 FLAGS = ("result_synthetic", "has_result", "followed", "partial", "orphan", "order_ambiguous")
 BLANK_STEP: dict[str, Any] = {
     name: False if name in FLAGS else None for name in Step.model_fields if name not in Keyed.model_fields
@@ -104,10 +112,8 @@ class StepRows:
         """Name the fields in which lone surrogates or invalid bytes of these records were written out."""
         if not any(row is not None and row.escaped for row in rows):
             return
-        for name in TEXT_FIELDS:
-            label = f"steps[{step['step_id']}].{name}"
-            if step[name] and label not in self.escaped_fields and ESCAPED_TEXT.search(step[name]):
-                self.escaped_fields.append(label)
+        labels = written_out({f"steps[{step['step_id']}].{name}": step[name] for name in TEXT_FIELDS})
+        self.escaped_fields += [label for label in labels if label not in self.escaped_fields]
 
     def number_turns(self) -> None:
         """Tell each user turn which step follows it."""
@@ -119,6 +125,12 @@ class StepRows:
             here = first.get(turn["user_turn"])
             after = here if after is None else after if here is None else min(here, after)
             turn["before_step"] = after
+
+
+def written_out(texts: dict[str, str | None]) -> list[str]:
+    """Names of the texts in which a lone surrogate or an invalid byte was written out. Only for what is of a record
+    where something was: a text may have such characters by itself."""
+    return [name for name, text in texts.items() if text and ESCAPED_TEXT.search(text)]
 
 
 def how_it_ended(steps: list[dict[str, Any]]) -> str:

@@ -219,7 +219,7 @@ def test_what_a_released_record_does_not_tell(tmp_path: Path) -> None:
         "order_ambiguous": {"repeated-ids.jsonl"},
         "several_sessions": {"two-runs.jsonl"},
         "divergent": {"copied.jsonl", "copied.jsonl.archived-old-29h"},
-        "head_drop": {"headless.jsonl"},
+        "head_drop": {"headless.jsonl", "no-turn-left.jsonl"},
     }
     whole = trajectories["files-beside/whole.jsonl"]
     assert whole["parent_trajectory_id"] == trajectories["files-beside/headless.jsonl"]["trajectory_id"]
