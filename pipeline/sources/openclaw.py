@@ -238,7 +238,7 @@ def build(
     session.record_counts.update(builder.counts)
 
 
-def texts_of_run(session: ParsedSession) -> dict[str, str | None]:
+def texts_of_run(session: ParsedSession) -> dict[str, str]:
     """The texts that a session has beside its steps and user turns, by the name of their field."""
     models = {f"models[{number}]": name for number, name in enumerate(session.models, start=1)}
     return models | {f"run.{name}": text for name, text in session.run.items() if isinstance(text, str)}

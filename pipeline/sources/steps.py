@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pipeline.records.base import Keyed
@@ -127,7 +127,7 @@ class StepRows:
             turn["before_step"] = after
 
 
-def written_out(texts: dict[str, str | None]) -> list[str]:
+def written_out(texts: Mapping[str, str | None]) -> list[str]:
     """Names of the texts in which a lone surrogate or an invalid byte was written out. Only for what is of a record
     where something was: a text may have such characters by itself."""
     return [name for name, text in texts.items() if text and ESCAPED_TEXT.search(text)]
