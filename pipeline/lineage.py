@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pipeline.scan import RawEntry
-from pipeline.sources.names import NATIVE_NAME, PACKED, basename, identity_digits, is_plain, safe_name
+from pipeline.sources.names import NATIVE_NAME, PACKED, basename, copy_order, identity_digits, safe_name
 
 
 def entry_name(entry: RawEntry) -> str:
@@ -63,7 +63,7 @@ def trajectory_names(entries: Iterable[RawEntry]) -> dict[tuple[str, str], str]:
             groups[entry.source_model, entry.identity].append(entry)
     found = {}
     for key, group in groups.items():
-        first = min(group, key=lambda one: (-one.size, not is_plain(one.path), one.path, one.member or ""))
+        first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
         packed = any(one.path.endswith(PACKED) for one in group)
         if not packed or len({entry_name(one) for one in group}) == 1:
             found[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.sources.jsonl import pieces
-from pipeline.sources.names import basename, safe_name
+from pipeline.sources.names import basename, copy_order, safe_name
 from pipeline.sources.packed import PackedSteps
 from pipeline.sources.session import ParsedSession
 
@@ -51,6 +51,11 @@ def session_name(one: ReadFile) -> str:
     if one.member or ".jsonl" not in one.path:
         return safe_name(session_id or one.member or basename(one.path))
     return basename(one.path)
+
+
+def order(one: ReadFile) -> tuple[int | str, ...]:
+    """Sorts the files of one session, the one that gives the trajectory its name first."""
+    return copy_order(one.path, one.member, one.session.session_id if one.session else None)
 
 
 def key_of(one: ReadFile) -> dict[str, str | None]:

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from pipeline.construct.divergent import divergent_ids
-from pipeline.construct.input_file import ReadFile, digests, key_of, refuse, session_name
+from pipeline.construct.input_file import ReadFile, digests, key_of, order, refuse, session_name
+from pipeline.construct.seeming import what_it_seems
 from pipeline.construct.session_rows import add_rows, outcome_row, task_rows
 from pipeline.construct.step_columns import StepColumns
 from pipeline.records.oracle import SourceOutcome, SourceOutcomes
@@ -26,7 +27,7 @@ from pipeline.records.session import (
 )
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep
-from pipeline.sources.names import NATIVE_NAME, identity_digits, is_plain
+from pipeline.sources.names import NATIVE_NAME, identity_digits
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.sound import sound
@@ -106,11 +107,13 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
         content = bytes(content)
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, f"{one.path}: {row['error']}. Make it readable and run again.")
-    named_session = ".jsonl" in one.path.rsplit("/", 1)[-1]
+    named_session = ".jsonl" in one.path.rpartition("/")[2]
     if named_session and (not content or content.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     first = read_first(content)
     sidecar = rules.sidecar(first.value)
+    if sidecar is None and first.source is None and (why := what_it_seems(one.path, content, first.value)):
+        return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):
         one.disposition = "sidecar"
         return refuse(one, sidecar or "no_session", None, f"{one.path}: lies beside sessions and is none.", content)
@@ -199,7 +202,7 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
         if len(group) == 1:  # as nearly always
             group[0].trajectory_id = trajectory_id(group[0], identity)
             continue
-        group.sort(key=lambda one: (-len(digests(one)), not is_plain(one.path), one.path, one.member or ""))
+        group.sort(key=lambda one: (-len(digests(one)), *order(one)))
         originals: list[ReadFile] = []
         copies: list[tuple[ReadFile, ReadFile]] = []
         for one in group:
@@ -210,7 +213,7 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
                 originals.append(one)
             else:
                 copies.append((one, of))
-        originals.sort(key=lambda one: (not is_plain(one.path), one.path, one.member or ""))
+        originals.sort(key=order)
         plain = [(trajectory_id(one, identity), digests(one)) for one in originals]
         for one, name in zip(originals, divergent_ids(plain), strict=True):
             one.trajectory_id = name

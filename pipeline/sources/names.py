@@ -17,6 +17,17 @@ def is_plain(path: str) -> bool:
     return path.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl") and ".checkpoint." not in path
 
 
+def copy_order(path: str, member: str | None, session_id: str | None) -> tuple[int, bool, bool, bool, int, str, str]:
+    """Sorts the files of one session: first the one that the program that wrote it is likeliest to have named (own
+    choice): a plain file, then a member of a store, then others; of these what is not hidden, is named for the session,
+    lies in a folder `sessions`, has the shortest name; then by path."""
+    folder, _, name = path.rpartition("/")
+    is_named = session_id is not None and session_id in name
+    is_at_home = "sessions" in folder.split("/")
+    kind = 0 if is_plain(path) else 1 if member is not None else 2
+    return kind, name.startswith("."), not is_named, not is_at_home, len(basename(path)), path, member or ""
+
+
 def safe_name(text: str) -> str:
     """A session id as it may stand in a trajectory id: slashes would make it look like a path."""
     return text.replace("/", "_").replace("\\", "_")

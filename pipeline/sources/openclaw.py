@@ -10,7 +10,7 @@ import msgspec
 from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
-from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines
+from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from pipeline.sources.names import NATIVE_NAME, basename
 from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
 from pipeline.sources.openclaw_records import LINE, Line, Message, Outline, decode_line, decode_outline, iso_time
@@ -94,7 +94,7 @@ class OpenClaw:
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context)
-        branch = branch_of(body)
+        branch = branch_of(body, joined(session, raw.lines))
         note_branch(session, body, branch)
         build(session, [body[index] for index in branch.active], rules)
         session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
@@ -110,11 +110,11 @@ class OpenClaw:
         raw = read_lines(content, decode_outline)
         if raw.fatal is not None:
             return None
-        session, body = begun(raw, content, context)
-        spans = Spans(content, body, decode_line)
         try:
-            nodes = (node_of(row.value, Unread(spans, index, content_of)) for index, row in enumerate(body))
-            branch = branch_of(body, nodes)
+            session, body = begun(raw, content, context)
+            spans = Spans(content, body, decode_line)
+            contents = (Unread(spans, index, content_of) for index in range(len(body)))
+            branch = branch_of(body, joined(session, raw.lines), contents)
             note_branch(session, body, branch)
             del raw, body
             build(session, spans.rows(branch.active), rules, Packed())
@@ -134,7 +134,7 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         session_id=header.id if isinstance(header.id, str) else None,
         session_version=None if header.version is None else str(header.version),
         truncated=raw.torn,
-        several_sessions=seems_several([row.value for row in lines]),
+        several_sessions=seems_several(lines, content),
         warnings=list(raw.warnings),
         context=context.get("index", {}),
         outcome=context.get("outcome"),
@@ -167,17 +167,40 @@ def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
     return all(first_prompt.strip() not in turn["raw_text"] for turn in session.user_turns)
 
 
-def branch_of(body: list[RawLine], nodes: Iterable[Node] | None = None) -> Branch:
-    """The active branch of a session's records. `nodes`: what the tree needs of them, if that is not to be read off."""
+def joined(session: ParsedSession, lines: list[RawLine]) -> set[int]:
+    """Records, by their number among those that are no header, with which another session of the file begins: a file
+    that seems to hold several is kept whole, so these hang on the record before them. Each is warned of."""
+    found: set[int] = set()
+    if session.record_counts["metadata:session"] < 2:
+        return found
+    headers = 0
+    for number, row in enumerate(lines):
+        if row.value.type == "session":
+            headers += 1
+        elif number and lines[number - 1].value.type == "session" and headers > 1:
+            found.add(number - headers)
+            if session.several_sessions:
+                line = lines[number - 1].line
+                sentence = f"line {line}: another session begins in this file; all of it is kept as one trajectory"
+                session.warnings.append(Fault("several_sessions", line, f"{sentence}. Put each in a file of its own"))
+    return found
+
+
+def branch_of(body: list[RawLine], joined: set[int], contents: Iterable[Any] | None = None) -> Branch:
+    """The active branch of a session's records. `joined` hang on the record before them though they name no parent;
+    `contents`: what they say, if that is not to be read off."""
     if is_chain([row.value.id for row in body], [row.value.parentId for row in body]):
         return Branch(active=list(range(len(body))))
-    return active_branch(list(nodes or (node_of(row.value, content_of(row.value)) for row in body)))
+    contents = contents or (content_of(row.value) for row in body)
+    rows = zip(body, contents, strict=True)
+    return active_branch([node_of(row.value, said, at in joined) for at, (row, said) in enumerate(rows)])
 
 
-def node_of(line: Line | Outline, content: Any) -> Node:
+def node_of(line: Line | Outline, content: Any, is_joined: bool) -> Node:
     """What the tree needs of a record."""
     parent = None if line.parentId is msgspec.UNSET else line.parentId
-    return Node(hashable(line.id), hashable(parent), line.parentId is not msgspec.UNSET, content)
+    has_parent = line.parentId is not msgspec.UNSET and not (is_joined and parent is None)
+    return Node(hashable(line.id), hashable(parent), has_parent, content)
 
 
 def content_of(line: Line) -> tuple[Any, ...]:
@@ -278,12 +301,23 @@ def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict
     ]
 
 
-def seems_several(records: list[Line | Outline]) -> bool:
-    """True where a file has several headers, or runs of several session ids wrote into it."""
-    headers = {hashable(one.id) for one in records if one.type == "session"}
+def seems_several(lines: list[RawLine], content: bytes | memoryview) -> bool:
+    """True where a file has headers of several sessions (an id alone is no identity: the time belongs to it), or runs
+    of several session ids wrote into it."""
+    records: list[Line | Outline] = [row.value for row in lines]
+    starts = [row for row in lines if row.value.type == "session"]
+    headers = {identity_of(row, content) for row in starts} if len(starts) > 1 else starts
     runs = {
         hashable(one.data.get("sessionId"))
         for one in records
         if one.customType == "openclaw:bootstrap-context:full" and isinstance(one.data, dict)
     }
     return len(headers) > 1 or len(runs) > 1
+
+
+def identity_of(row: RawLine, content: bytes | memoryview) -> tuple[str | None, str | None]:
+    """Id and time of a header; an outline does not have the time. ValueError where it is no record."""
+    value = row.value
+    if isinstance(value, Outline):
+        value = decode_line(readable(bytes(content[row.offset : row.offset + row.length])))
+    return hashable(value.id), hashable(value.timestamp)

@@ -17,6 +17,7 @@ from pipeline.sources.compressed import decompressed
 from pipeline.sources.json_values import text_of
 from pipeline.sources.openclaw_context import run_context
 
+FILE_NAME = "openclaw-agent.sqlite"
 MAGIC = b"SQLite format 3\x00"
 BESIDE = ("-wal",)  # the write-ahead log holds what is not in the database yet
 ATTEMPTS = 3

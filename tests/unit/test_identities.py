@@ -7,6 +7,10 @@ from typing import Any
 import pytest
 from normalizing import Normalized, normalized_rows, raw_row, read
 
+from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.names import copy_order
+from pipeline.sources.openclaw import OpenClaw
+
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
 ROW = {"record_type": "result", "run_id": "r", "provider": "p", "model": "m", "thinking_level": None, "prompt_id": "p1"}
 DEEP = {"type": "custom", "customType": "x", "id": "d", "parentId": None, "timestamp": HEADER["timestamp"]}
@@ -125,3 +129,36 @@ def test_a_value_too_deep_is_called_so_wherever_it_stands(place: int) -> None:
 def test_a_deep_line_that_stops_in_the_middle_is_torn() -> None:
     one = read(session("do", "a") + DEEP_LINE[:-2000])
     assert (one.disposition, one.session and one.session.truncated) == ("trajectory", True)
+
+
+def test_the_file_that_names_a_trajectory_among_equal_copies() -> None:
+    def first(*paths: str, session_id: str | None = None) -> str:
+        return min(paths, key=lambda path: copy_order(path, None, session_id))
+
+    assert first("m/Backup of a.jsonl", "m/a.jsonl") == "m/a.jsonl"
+    assert first("m/.copy.jsonl", "m/copy.jsonl") == "m/copy.jsonl"
+    assert first("m/old/abc.jsonl", "m/sessions/zzz.jsonl") == "m/sessions/zzz.jsonl"
+    assert first("m/a.jsonl", "m/0b12-session.jsonl", session_id="0b12-session") == "m/0b12-session.jsonl"
+    assert first("m/a.jsonl.bak-1", "m/longer.jsonl") == "m/longer.jsonl"
+
+
+@pytest.mark.parametrize(("id_", "time"), [("s-2", HEADER["timestamp"]), ("s-1", "2026-01-02T00:00:00.000Z")])
+def test_several_sessions_in_one_file_are_kept_whole_and_flagged(id_: str, time: str) -> None:
+    other = json.dumps(HEADER | {"id": id_, "timestamp": time}).encode() + b"\n"
+    content = session("do", "a") + other + session("go", "b", "c").partition(b"\n")[2]
+    rules, found = NormalizeRules.load(), normal({"m/x.jsonl": content})
+    assert found.trajectories[0]["several_sessions"]
+    assert [step["action_text"] for step in found.steps] == ["a", "b", "c"]
+    assert [turn["text"] for turn in found.turns] == ["do", "go"]
+    assert {one["name"]: one["count"] for one in found.files[0]["warnings"]} == {"several_sessions": 1}
+    long = OpenClaw().parse_long(memoryview(content), {}, rules)
+    short = OpenClaw().parse(content, {}, rules)
+    assert long is not None and long.several_sessions and long.warnings == short.warnings
+    assert long.record_counts == short.record_counts
+
+
+def test_a_session_begun_again_under_the_same_header_is_one() -> None:
+    content = session("do", "a")
+    found = normal({"m/x.jsonl": content + content})
+    assert not found.trajectories[0]["several_sessions"] and len(found.steps) == 1
+    assert found.files[0]["warnings"] == []

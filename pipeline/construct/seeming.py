@@ -1,0 +1,39 @@
+"""Files that no source claims and that are no session files by name, but seem to be a damaged document or store: they
+do not go as what merely lies beside sessions."""
+
+from typing import Any
+
+from pipeline.sources.jsonl import BOM
+from pipeline.sources.names import PACKED
+from pipeline.sources.registry import FORMATS, WHOLE_JSON
+from pipeline.sources.run_artifact_layout import RUN_FILE
+from pipeline.sources.sqlite_store import FILE_NAME
+
+Why = tuple[str, int | None, str]
+
+
+def what_it_seems(path: str, content: bytes, first: Any) -> Why | None:
+    """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
+    is no JSON."""
+    name = path.rpartition("/")[2]
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    if name == FILE_NAME:
+        sentence = (
+            f"{path}: is named as OpenClaw's store and is no SQLite database. Put the store back, or remove the file."
+        )
+        return "unreadable_file", None, sentence
+    if not name.endswith(".json"):
+        return None
+    if RUN_FILE.match(name) and (not content or content.isspace()):
+        return "empty_file", None, f"{path}: the file is empty. Remove it, or put the run back."
+    looked_at = len(content) <= WHOLE_JSON
+    if first is None and looked_at and content.removeprefix(BOM).lstrip().startswith(b"{"):
+        sentence = (
+            f"{path}: begins as a JSON document and is none: cut off or damaged. Put it back whole, or remove it."
+        )
+        return "not_json", None, sentence
+    if isinstance(first, list) and first and any(source.detect(first[0]) for source in FORMATS):
+        sentence = f"{path}: a list of documents, where each has to be a file of its own. Write one file for each."
+        return "not_a_session", None, sentence
+    return None
