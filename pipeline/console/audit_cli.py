@@ -17,7 +17,7 @@ from pipeline.console.calibration_cli import calibration_headline, sample_calibr
 from pipeline.console.find import rows_of
 from pipeline.console.report_cli import inputs, publish
 from pipeline.console.settings import settings
-from pipeline.console.terminal import errors, output, safe, table
+from pipeline.console.terminal import errors, one_line, output, safe, table
 from pipeline.console.work import current
 from pipeline.errors import NotFound, WrongUse
 from pipeline.records.evidence import AlignedDescriptor
@@ -117,7 +117,7 @@ def import_(
         added = add_reviews(folder, form, done.reviews)
     for fault in done.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
-        errors().print(safe(f"{place}: {fault.reason}: {fault.message}{fault.named}"))
+        errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.named}"))
     counts: dict[str, Any] = {
         "rows": done.rows,
         "added": added.records,

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pipeline.console.find import Key, find, rows_of
 from pipeline.console.show import show
-from pipeline.console.terminal import safe
+from pipeline.console.terminal import one_line, safe
 from pipeline.console.trace import raw_records
 from pipeline.errors import UnreadableInput
 from pipeline.records.base import TRAJECTORY_KEY
@@ -57,5 +57,5 @@ def trace_one(run: Run, console: Console) -> None:
             text = safe(data.decode("utf-8", "backslashreplace"))
             more = f" [… {len(text) - CHARACTERS} characters more]" if len(text) > CHARACTERS else ""
             place = f"step {pointer['step_id']} {pointer['part']} {pointer['source_file']}:{pointer['line']}"
-            console.print(f"  {safe(place)}\n    {text[:CHARACTERS]}{more}")
+            console.print(f"  {one_line(place)}\n    {text[:CHARACTERS]}{more}")
     console.print(f"\n{RULES_NOTICE}")

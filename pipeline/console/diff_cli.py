@@ -6,10 +6,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 import pipeline.run
 from pipeline.console.export import write
-from pipeline.console.terminal import output, safe, table
+from pipeline.console.terminal import one_line, output, table
 
 ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
 ReleaseB = Annotated[Path, typer.Argument(metavar="RELEASE_B", help="The later release.")]
@@ -45,7 +46,7 @@ def print_diff(found: dict[str, Any], console: Console) -> None:
     files = ", ".join(f"{len(names)} {what}" for what, names in found["files"].items())
     console.print("identical: no file differs" if found["identical"] else f"files: {files}")
     for said, names in differing(found["made_from"]):
-        console.print(safe(f"{said}: {', '.join(names)}"))
+        console.print(one_line(f"{said}: {', '.join(names)}"))
     console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in found["records"].items()))
     tables = {name: found[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")}
     tables |= {f"sides: {cut}": moves for cut, moves in found["split_moves"].items()} | {"fields": found["fields"]}
@@ -65,5 +66,5 @@ def print_rows(title: str, entries: list[dict[str, Any]], console: Console) -> N
 def shown(value: Any) -> Any:
     """A cell: causes with their counts, examples one a line."""
     if isinstance(value, dict):
-        return "\n".join(f"{name}: {count}" for name, count in value.items())
-    return "\n".join(safe(one) for one in value) if isinstance(value, list) else value
+        value = [f"{name}: {count}" for name, count in value.items()]
+    return Text("\n".join(one_line(one) for one in value)) if isinstance(value, list) else value

@@ -8,14 +8,14 @@ from rich.text import Text
 
 from pipeline.console.explain_decision_print import print_decisions, print_label
 from pipeline.console.explain_lines import heading, line, listed, marked_text, said
-from pipeline.console.terminal import safe, table
+from pipeline.console.terminal import one_line, safe, table
 
 Row = dict[str, Any]
 
 
 def print_explained(found: Row, console: Console, one_step: bool) -> None:
     """The trajectory with a line a step; or one step with every rule and marked text."""
-    console.print(Text(safe(f"{found['source_model']}/{found['trajectory_id']}"), style="bold"))
+    console.print(Text(one_line(f"{found['source_model']}/{found['trajectory_id']}"), style="bold"))
     if one_step:
         for step in found["steps"]:
             print_step(step, console)

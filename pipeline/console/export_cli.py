@@ -10,7 +10,7 @@ from pipeline.console import export as tables
 from pipeline.console.find import left_out
 from pipeline.console.interchange import FORMS, export_sessions
 from pipeline.console.settings import settings
-from pipeline.console.terminal import errors, output, safe
+from pipeline.console.terminal import errors, one_line, output, safe
 from pipeline.console.work import current
 from pipeline.errors import WrongUse
 from pipeline.store import DataFolder
@@ -41,5 +41,5 @@ def export(
         written, empty = export_sessions(found, form, to)
         output().print(safe(f"{written} trajectories written to {to}; {empty} say nothing and are left out"))
     if said := left_out(found, tables.TABLES[stage or "merge"]):
-        errors().print(safe(said))
+        errors().print(one_line(said))
         raise typer.Exit(NEEDS_A_PERSON)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from pipeline.console.export import write
-from pipeline.console.terminal import errors, output, safe, table
+from pipeline.console.terminal import errors, one_line, output, safe, table
 from pipeline.judge import ledger_report, share_ledgers
 from pipeline.judge.ledger_file import reading
 from pipeline.store import DataFolder
@@ -55,7 +55,7 @@ def verify(data: Data = DATA) -> None:
     with reading(DataFolder(data).ledger) as connection:
         count = 0
         for count, fault in enumerate(ledger_report.faults(connection), start=1):  # noqa: B007 (counted)
-            errors().print(safe(fault))
+            errors().print(one_line(fault))
         answers = ledger_report.stats(connection)["answers"] if not count else []
     if count:
         raise typer.Exit(1)

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from pipeline.console.terminal import safe, table
+from pipeline.console.terminal import one_line, table
 from pipeline.console.work import Done
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import Coverage
@@ -166,6 +166,6 @@ def notice(found: dict[str, Any]) -> str | None:
 def say(console: Console, lines: list[str], limit: int = 20) -> None:
     """The first lines, and how many more there are."""
     for line in lines[:limit]:
-        console.print(safe(line))
+        console.print(one_line(line))
     if len(lines) > limit:
         console.print(f"… and {len(lines) - limit} more; `openclawbench export files` lists them all")

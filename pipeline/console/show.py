@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipeline.console.find import Key, has_for, rows_for
-from pipeline.console.terminal import safe
+from pipeline.console.terminal import one_line, safe
 from pipeline.records.fulltax import Annotation
 from pipeline.records.oracle import Fused
 from pipeline.records.packet import Evidence
@@ -54,7 +54,7 @@ def heading(
 ) -> None:
     """Who, what, how it ended; outcome and risk, which hint at a label, only with `labelled`."""
     summary = trajectory["trace_summary"]
-    console.print(Text(safe(f"{trajectory['source_model']}/{trajectory['trajectory_id']}"), style="bold"))
+    console.print(Text(one_line(f"{trajectory['source_model']}/{trajectory['trajectory_id']}"), style="bold"))
     marks = [name for name in MARKS if trajectory[name]]
     models = ", ".join(trajectory["models"]) or "none"
     outcome = f", oracle: {fused['oracle_outcome'] or 'no outcome'}" if labelled else ""
@@ -72,7 +72,7 @@ def heading(
     if marks:
         rows["marks"] = ", ".join(marks)
     for name, value in rows.items():
-        console.print(f"  {name:8}{safe(value)}")
+        console.print(f"  {name:8}{one_line(value)}")
 
 
 def user(console: Console, turn: dict[str, Any], cited: list[dict[str, Any]], full: bool) -> None:

@@ -19,6 +19,11 @@ def safe(text: str) -> str:
     return UNSAFE.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
 
 
+def one_line(text: str) -> str:
+    """safe() on one line: a file name with a newline in it must not look like a message of its own."""
+    return safe(text).replace("\n", "\\n")
+
+
 def output() -> Console:
     """Results: stdout, no markup; so wide when it is no terminal that a row is a line, for grep."""
     width = None if sys.stdout.isatty() else 400
@@ -31,14 +36,14 @@ def errors() -> Console:
 
 
 def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
-    """A plain table; numbers to the right, null as a dash, every cell made safe."""
+    """A plain table; numbers to the right, null as a dash, every cell made safe, Text apart."""
     made = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
     body = [list(row) for row in rows]
     for index, name in enumerate(columns):
         numeric = bool(body) and all(isinstance(row[index], int | float | type(None)) for row in body)
         made.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in body:
-        made.add_row(*[Text(cell(one)) for one in row])
+        made.add_row(*[one if isinstance(one, Text) else Text(cell(one)) for one in row])
     return made
 
 
@@ -46,7 +51,7 @@ def cell(value: object) -> str:
     """One value as text."""
     if value is None:
         return "-"
-    return f"{value:g}" if isinstance(value, float) else safe(str(value))
+    return f"{value:g}" if isinstance(value, float) else one_line(str(value))
 
 
 def number_of(count: int, what: str) -> str:

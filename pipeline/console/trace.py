@@ -4,7 +4,7 @@ import sys
 from typing import Any
 
 from pipeline.console.find import Key, rows_for
-from pipeline.console.terminal import safe
+from pipeline.console.terminal import one_line, safe
 from pipeline.errors import NotFound, UnreadableInput
 from pipeline.records.session import Step, Trajectory
 from pipeline.run import Run
@@ -57,7 +57,7 @@ def print_raw(records: list[tuple[dict[str, Any], bytes]]) -> None:
     """Pointers to stderr, bytes to stdout; on a terminal control characters are written out."""
     for pointer, data in records:
         place = f"{pointer['source_file']}:{pointer['line']} byte {pointer['offset']}"
-        print(f"step {pointer['step_id']} {pointer['part']}: {safe(place)}", file=sys.stderr, flush=True)
+        print(f"step {pointer['step_id']} {pointer['part']}: {one_line(place)}", file=sys.stderr, flush=True)
         if sys.stdout.isatty():
             print(safe(data.decode("utf-8", "backslashreplace")))
         else:

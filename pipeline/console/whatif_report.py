@@ -9,7 +9,7 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.console.terminal import safe, table
+from pipeline.console.terminal import one_line, safe, table
 from pipeline.console.whatif_changes import ORDER
 from pipeline.records.base import TRAJECTORY_KEY
 
@@ -105,7 +105,7 @@ def print_value(one: dict[str, Any], console: Console) -> None:
 def print_example(row: dict[str, Any], console: Console) -> None:
     """Where, from what to what, under which rules."""
     step = "" if row["step_id"] is None else f" step {row['step_id']}"
-    console.print(Text(f"    {safe(row['source_model'])}/{safe(row['trajectory_id'])}{step}", style="cyan"))
+    console.print(Text(f"    {one_line(row['source_model'])}/{one_line(row['trajectory_id'])}{step}", style="cyan"))
     console.print(f"      {shown(row['before'])} → {shown(row['after'])}")
     before, after = listed(row["rules_before"]), listed(row["rules_after"])
     if before or after:

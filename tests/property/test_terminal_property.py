@@ -2,10 +2,12 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.console.terminal import cell, safe
+from pipeline.console.report import say
+from pipeline.console.terminal import cell, errors, one_line, safe
 
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = "\u061c\u200e\u200f"
@@ -33,6 +35,19 @@ def test_every_dangerous_character_is_written_out() -> None:
     for code in range(0x110000):
         if dangerous(chr(code)):
             assert f"{code:02x}" in safe(chr(code))
+
+
+@given(EVERYTHING | HARMFUL)
+@example("m/s.jsonl\nnot_json: m/other.jsonl: forged")
+def test_a_name_is_one_line(text: str) -> None:
+    for shown in (one_line(text), cell(text)):
+        assert len(shown.splitlines()) <= 1
+        assert not any(map(dangerous, shown))
+
+
+def test_a_file_name_cannot_forge_a_message(capsys: pytest.CaptureFixture[str]) -> None:
+    say(errors(), ["not_json: m/a\nnot_json: m/forged.jsonl: line 1", "plain"])
+    assert capsys.readouterr().err.splitlines() == ["not_json: m/a\\nnot_json: m/forged.jsonl: line 1", "plain"]
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs"), include_characters="\n\t")))
