@@ -31,13 +31,13 @@ from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
-from pipeline.console.terminal import errors, one_line, output, safe
+from pipeline.console.terminal import errors, output, safe, sentence
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
 from pipeline.console.whatif_cli import whatif
 from pipeline.console.where import HERE, Where, with_where
 from pipeline.console.work import Done, bring, current
-from pipeline.errors import BrokenRules, OpenClawBenchError, Stopped, WrongUse
+from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
 from pipeline.flow import VERBS
 from pipeline.records.release import SummaryCount
 from pipeline.store import DataFolder
@@ -381,8 +381,7 @@ def main() -> None:
     except OpenClawBenchError as error:
         if pipeline.run.DEBUG:
             traceback.print_exc()
-        words = safe if isinstance(error, BrokenRules) else one_line  # a pattern's fault may be drawn on several lines
-        errors().print(f"error: {words(str(error))}")
+        errors().print(f"error: {sentence(error)}")
         sys.exit(error.exit_status)
     except Stopped as stopped:
         errors().print(str(stopped))
@@ -393,7 +392,7 @@ def main() -> None:
     except OSError as error:
         if pipeline.run.DEBUG:
             raise
-        errors().print(f"error: {one_line(str(error))}. Make room or give access, and run again.")
+        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.")
         sys.exit(WRONG_USE)
 
 

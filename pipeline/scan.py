@@ -184,7 +184,7 @@ class Looker:
             yield self.entry(name, 0, error=why_unreadable(local_file(self.raw, name)))
             return
         if not is_encodable(name):
-            yield self.entry(name, stamp[0], error="its name is not UTF-8")
+            yield self.entry(name, stamp[0], error="its name is not UTF-8. Rename it and run again.")
             return
         try:
             if (long := self.long(name, stamp[0])) is not None:

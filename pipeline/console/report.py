@@ -54,10 +54,15 @@ def warnings(files: pl.DataFrame) -> list[str]:
     """A sentence for each fault that did not stop a file."""
     rows = files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True)
     return [
-        f"{row['warnings']['name']}: {row['path']}: {row['warnings']['count']} times, first in line"
+        f"{row['warnings']['name']}: {place_of(row)}: {row['warnings']['count']} times, first in line"
         f" {row['first_warning_line']}; the session is kept"
         for row in rows
     ]
+
+
+def place_of(row: dict[str, Any]) -> str:
+    """Which file, and which session in it."""
+    return f"{row['path']}#{row['member']}" if row["member"] else str(row["path"])
 
 
 def notes(done: Done) -> list[str]:

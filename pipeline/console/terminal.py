@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.errors import BrokenRules
+
 # C0 (but tab and newline), DEL, C1, line and paragraph separators, bidirectional controls, zero-width, lone surrogates
 UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
@@ -22,6 +24,11 @@ def safe(text: str) -> str:
 def one_line(text: str) -> str:
     """safe() on one line: a file name with a newline in it must not look like a message of its own."""
     return safe(text).replace("\n", "\\n")
+
+
+def sentence(error: Exception) -> str:
+    """What an error says, on one line; what is wrong with a pattern may be drawn on several."""
+    return (safe if isinstance(error, BrokenRules) else one_line)(str(error))
 
 
 def output() -> Console:

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.construct import sentences
 from pipeline.construct.divergent import divergent_ids
 from pipeline.construct.input_file import ReadFile, digests, key_of, order, refuse, session_name
 from pipeline.construct.seeming import what_it_seems
@@ -26,19 +27,13 @@ from pipeline.records.session import (
     UserTurns,
 )
 from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.jsonl import TOO_DEEP, Fault, is_too_deep
+from pipeline.sources.jsonl import Fault
 from pipeline.sources.names import NATIVE_NAME, identity_digits
-from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_line, read_first, read_first_of_long
+from pipeline.sources.registry import HEAD_BYTES, FirstRecord, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
-
-HINTS = {
-    "broken_json": "Repair or remove the line; a step may be lost with it.",
-    "unexpected_shape": "Repair or remove the line; a step may be lost with it.",
-    "nested_too_deeply": "Repair or remove the line; a step may be lost with it.",
-}
 
 
 @stage(scope="shard")
@@ -106,11 +101,12 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
             return one
         content = bytes(content)
     if row["error"] is not None or content is None:
-        return refuse(one, "unreadable_file", None, f"{one.path}: {row['error']}. Make it readable and run again.")
+        return refuse(one, "unreadable_file", None, sentences.unreadable(one, row["error"]))
     named_session = ".jsonl" in one.path.rpartition("/")[2]
     if named_session and (not content or content.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     first = read_first(content)
+    context = json.loads(row["context"]) if row["context"] else {}
     sidecar = rules.sidecar(first.value)
     if sidecar is None and first.source is None and (why := what_it_seems(one.path, content, first.value)):
         return refuse(one, *why, content)
@@ -122,8 +118,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if first.source is None:
-        return refuse(one, *why_no_session(one, content, first.value), content)
-    context = json.loads(row["context"]) if row["context"] else {}
+        return refuse(one, *sentences.no_session(one, content, first.value, bool(context.get("store"))), content)
     return parse(one, content, first, context, rules, row.get("sound", False))
 
 
@@ -146,19 +141,16 @@ def parse(
 ) -> ReadFile:
     """Run the adapter over a file that is a session."""
     assert first.source is not None
+    stored = bool(context.get("store"))
     read = getattr(first.source, "parse_sound", None) if sound else None
     try:
         session = (read or first.source.parse)(content, context, rules)
     except MalformedSession as error:
-        fault = error.fault
-        line = None if fault.line is None else one.base_line + fault.line - 1
-        if fault.reason in rules.beside_reasons:
+        if error.fault.reason in rules.beside_reasons:
             one.disposition = "sidecar"
-        sentence = f"{one.path}: {fault.message}. {HINTS.get(fault.reason, '')}".rstrip()
-        return refuse(one, fault.reason, line, sentence, content)
+        return refuse(one, error.fault.reason, *sentences.refused(one, error.fault, stored), content)
     except RecursionError:
-        sentence = f"{one.path}: {TOO_DEEP}. {HINTS['nested_too_deeply']}"
-        return refuse(one, "nested_too_deeply", None, sentence, content)
+        return refuse(one, "nested_too_deeply", None, sentences.too_deep(one, stored), content)
     keep(one, session, first, context)
     return one
 
@@ -172,20 +164,6 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
         one.aliases.add(context[NATIVE_NAME])
     one.records_in = session.records_in
     one.disposition = "trajectory"
-
-
-def why_no_session(one: ReadFile, content: bytes, first: Any) -> tuple[str, int, str]:
-    """Reason, line and sentence for a file whose first record no source claims."""
-    path, line = one.path, one.base_line
-    if first is None and is_too_deep(first_line(content)):
-        return "nested_too_deeply", line, f"{path}: line {line}: {TOO_DEEP}. {HINTS['nested_too_deeply']}"
-    if first is None:
-        return "not_json", 1, f"{path}: line 1: not JSON. Is this a session file? Remove it or repair the line."
-    return (
-        "not_a_session",
-        1,
-        f"{path}: line 1: the first record is of no known session format. Remove the file, or name its format.",
-    )
 
 
 def name_trajectories(sessions: list[ReadFile]) -> None:
@@ -240,7 +218,7 @@ def note_divergence(one: ReadFile, originals: list[ReadFile]) -> None:
     if one.divergent and one.session is not None:
         names = ", ".join(other.path for other in originals if other is not one)
         sentence = f"the same session as {names} by its header, with other records; each is a trajectory of its own"
-        one.session.warnings.append(Fault("divergent", one.base_line, sentence))
+        one.session.warnings.append(Fault("divergent", 1, sentence))
 
 
 def take_over(of: ReadFile, one: ReadFile) -> None:

@@ -119,7 +119,7 @@ def outcome_row(one: ReadFile) -> dict[str, Any]:
         "line": one.line,
         "message": one.message,
         "warnings": named_counts(Counter(fault.reason for fault in warnings)),
-        "first_warning_line": warnings[0].line if warnings else None,
+        "first_warning_line": one.base_line + warnings[0].line - 1 if warnings else None,
         "records_in": one.records_in,
         "record_counts": named_counts(counts),
     }

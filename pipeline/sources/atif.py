@@ -12,6 +12,7 @@ from pipeline.sources.atif_steps import AtifBuilder
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, readable
+from pipeline.sources.not_json import why_not_json
 from pipeline.sources.plain_steps import StepList
 from pipeline.sources.session import MalformedSession, ParsedSession
 
@@ -115,7 +116,8 @@ def read_document(content: bytes) -> Document:
     except UnexpectedShape as error:
         raise MalformedSession(Fault("unexpected_shape", 1, f"line 1: {error}")) from error
     except (ValueError, RecursionError) as error:
-        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {error}")) from error
+        why = why_not_json(content.removeprefix(BOM).decode("utf-8", "replace"), error)
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {why}")) from error
 
 
 def step_rows(content: bytes, expected: int) -> list[RawLine]:

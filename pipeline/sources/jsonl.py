@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pipeline.sources.mapped import Behind
+from pipeline.sources.not_json import TOO_DEEP, why_not_json
 
 BOM = b"\xef\xbb\xbf"
 # \uD8xx-\uDFxx escapes, with the backslashes before them: an even number means that the escape is real.
@@ -23,7 +24,6 @@ DECODER = json.JSONDecoder()
 BLANKS = " \t\r\n"
 OPENING, CLOSING = b"{}"
 STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
-TOO_DEEP = "a value is nested too deeply to be read"
 FATAL = ("broken_json", "unexpected_shape", "nested_too_deeply")
 
 
@@ -258,7 +258,8 @@ def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], fau
             if isinstance(error, RecursionError) and is_closed(text[start:]):
                 faults.append(Fault("nested_too_deeply", row.line, f"line {row.line}: {TOO_DEEP}"))
                 return []
-            faults.append(Fault("broken_json", row.line, f"line {row.line}: not JSON: {error}"))
+            why = why_not_json(text, error, start)
+            faults.append(Fault("broken_json", row.line, f"line {row.line}: not JSON: {why}"))
             return []
         offset += start - position  # blanks are one byte each
         found.append(RawLine(row.line, offset, len(part), clean is not part, value))

@@ -46,6 +46,14 @@ class LlmBenchmark:
             return "event" in first and "tag" in first
         return first.get("record_type") == RESULT and all(key in first for key in KEYS)
 
+    def why_not(self, first: Any) -> str | None:
+        """What a line lacks to be one of a results file, if it has a record type."""
+        kind = first.get("record_type") if isinstance(first, dict) else None
+        if kind not in (RESULT, EVENT):
+            return None if kind is None else f"a row of record_type {str(kind)!r}, which is neither result nor event"
+        missing = [key for key in (KEYS if kind == RESULT else ("event", "tag")) if key not in first]
+        return f"a row of record_type {kind} without {', '.join(missing)}" if missing else None
+
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """The session id says provider, model, thinking level, prompt and run; the identity is the line's own bytes.
 

@@ -47,6 +47,11 @@ class OpenClaw:
     def detect(self, first: Any) -> bool:
         return isinstance(first, dict) and first.get("type") == "session" and "timestamp" in first
 
+    def why_not(self, first: Any) -> str | None:
+        """What a record lacks to be a session header, if it says that it is one."""
+        is_header = isinstance(first, dict) and first.get("type") == "session"
+        return "a session header without `timestamp`" if is_header and not self.detect(first) else None
+
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """Header id, and header id with timestamp; the header line's digest where it has no id."""
         if isinstance(first, dict) and isinstance(first.get("id"), str):

@@ -47,6 +47,12 @@ def source_named(name: str) -> Source | None:
     return next((one for one in FORMATS if one.name == name), None)
 
 
+def why_unclaimed(first: Any) -> str | None:
+    """What a first record lacks that is nearly one of a format; null where it is of none."""
+    told = (getattr(one, "why_not", lambda first: None)(first) for one in FORMATS)
+    return next((why for why in told if why), None)
+
+
 def first_line(content: bytes) -> bytes:
     """The first non-blank line, without a byte-order mark; empty where there is none."""
     if content.startswith(b"{") and (end := content.find(b"\n")) > 0:

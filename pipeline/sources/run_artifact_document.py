@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.sources.json_ranges import array_ranges, object_ranges
 from pipeline.sources.jsonl import BOM, Fault, RawLine, is_utf8, readable
+from pipeline.sources.not_json import TOO_DEEP
 from pipeline.sources.session import MalformedSession
 
 # A trace event's kind as it is spelled -> as it is named here; any other kind keeps its own name.
@@ -85,7 +86,8 @@ def read_document(content: bytes) -> Document:
         message = f"line {error.lineno}: not JSON: {error.msg}"
         raise MalformedSession(Fault("broken_json", error.lineno, message)) from error
     except (ValueError, RecursionError) as error:
-        raise MalformedSession(Fault("broken_json", 1, f"not JSON that can be read: {error}")) from error
+        why = TOO_DEEP if isinstance(error, RecursionError) else error
+        raise MalformedSession(Fault("broken_json", 1, f"not JSON that can be read: {why}")) from error
     events = events_of(trace, content)
     return Document(value, events, digests, warnings + sequence_faults(events))
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pipeline.sources.compressed import decompressed
+from pipeline.sources.compressed import decompressed, is_packed
 from pipeline.sources.json_values import text_of
 from pipeline.sources.openclaw_context import run_context
 
@@ -21,6 +21,7 @@ FILE_NAME = "openclaw-agent.sqlite"
 MAGIC = b"SQLite format 3\x00"
 BESIDE = ("-wal",)  # the write-ahead log holds what is not in the database yet
 ATTEMPTS = 3
+STORE_HINT = "Take the store from a backup, or the session out of it; its other sessions are read."
 Stamp = tuple[int, int] | None  # size and time of a file; null where there is none
 
 
@@ -116,7 +117,7 @@ def stored(connection: sqlite3.Connection, session_id: Any, context: dict[str, A
     try:
         return StoredSession(session_id, lines(connection, session_id), context)
     except (sqlite3.Error, ValueError) as error:
-        return StoredSession(session_id, b"", context, f"a session of the store that cannot be read: {error}")
+        return StoredSession(session_id, b"", context, f"session {session_id}: {error}. {STORE_HINT}")
 
 
 def session_ids(connection: sqlite3.Connection) -> list[Any]:
@@ -129,18 +130,23 @@ def session_ids(connection: sqlite3.Connection) -> list[Any]:
 def lines(connection: sqlite3.Connection, session_id: str) -> bytes:
     """The session's records as JSONL; a row that is stored compressed is undone."""
     rows = connection.execute(
-        "SELECT event_json, event_zstd FROM transcript_events WHERE session_id = ? ORDER BY seq", (session_id,)
+        "SELECT seq, event_json, event_zstd FROM transcript_events WHERE session_id = ? ORDER BY seq", (session_id,)
     )
-    return b"".join(event(text, blob) + b"\n" for text, blob in rows)
+    return b"".join(event(seq, text, blob) + b"\n" for seq, text, blob in rows)
 
 
-def event(text: Any, blob: Any) -> bytes:
-    """One record's bytes. ValueError where the row has none."""
+def event(seq: Any, text: Any, blob: Any) -> bytes:
+    """One record's bytes. ValueError, with the row's seq, where it has none."""
     if isinstance(text, str):
         return text.encode()
-    if isinstance(blob, bytes):
+    if not isinstance(blob, bytes):
+        raise ValueError(f"row {seq} (seq) is neither text nor compressed")
+    if not is_packed(blob):
+        raise ValueError(f"row {seq} (seq): its compressed data cannot be read: it does not begin as such data does")
+    try:
         return decompressed(blob)
-    raise ValueError("a row that is neither text nor compressed")
+    except ValueError as error:
+        raise ValueError(f"row {seq} (seq): its compressed data cannot be read: {error}") from error
 
 
 def nodes(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:

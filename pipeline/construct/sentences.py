@@ -1,0 +1,60 @@
+"""The sentences about files that cannot be used: which file and which session in it, which line, what is wrong, what to
+do."""
+
+from typing import Any
+
+from pipeline.construct.input_file import ReadFile
+from pipeline.sources.jsonl import Fault, is_too_deep, pieces
+from pipeline.sources.not_json import TOO_DEEP, why_not_json
+from pipeline.sources.registry import FORMATS, why_unclaimed
+from pipeline.sources.sqlite_store import STORE_HINT
+
+LINE_HINT = "Repair or remove the line; a step may be lost with it."
+ROW_HINT = "Repair or remove the line; the other lines are read."
+LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
+NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
+FORMATS_READ = ", ".join(one.name for one in FORMATS)
+CONVERT = f"Take the file out of the raw folder, or convert it to a format that is read: {FORMATS_READ}."
+COMPLETE = "Add what is missing, or take the file out of the raw folder."
+
+
+def unreadable(one: ReadFile, error: str) -> str:
+    """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
+    return f"{one.path}: {error}" if error.endswith(".") else f"{one.path}: {error}. Make it readable and run again."
+
+
+def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
+    """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
+    line = None if fault.line is None else one.base_line + fault.line - 1
+    message = fault.message.removeprefix(f"line {fault.line}: ")
+    where = "" if message == fault.message else f"{'record' if stored else 'line'} {line}: "
+    hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in LINE_REASONS else ""
+    return line, f"{place(one, stored)}: {where}{message}. {hint}".rstrip()
+
+
+def too_deep(one: ReadFile, stored: bool) -> str:
+    """Sentence for a session that an adapter gives up for the depth of a value, it does not know where."""
+    return f"{place(one, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
+
+
+def place(one: ReadFile, stored: bool) -> str:
+    """Which file, and which session of a store."""
+    return f"{one.path}: session {one.member}" if stored else one.path
+
+
+def no_session(one: ReadFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
+    """Reason, line and sentence for a file, or a line of one that holds several sessions, whose first record no source
+    claims."""
+    number, _, data = next(pieces(content), (1, 0, b""))
+    line = one.base_line + number - 1
+    where = f"{place(one, stored)}: {'record' if stored else 'line'} {line}"
+    inside = STORE_HINT if stored else ROW_HINT if one.member is not None else None
+    if first is None and is_too_deep(data):
+        return "nested_too_deeply", line, f"{where}: {TOO_DEEP}. {inside or LINE_HINT}"
+    if first is None:
+        why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
+        return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"
+    if known := why_unclaimed(first):
+        return "not_a_session", line, f"{where}: {known}. {inside or COMPLETE}"
+    what = "a record" if inside else "the first record is"
+    return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"

@@ -1,0 +1,119 @@
+"""The sentences about what cannot be used name the right place, what is wrong and what can be done."""
+
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from normalizing import SAMPLES, Row, normalized_folder, read
+
+RESULT = {"record_type": "result", "provider": "p", "model": "m", "prompt_id": "P", "raw_output": "hi", "success": True}
+HEADER = '{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00.000Z"}\n'
+SAY = '{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"do"}}\n'
+
+
+def files(tmp_path: Path, **contents: Any) -> dict[tuple[str, str | None], Row]:
+    """What becomes of files of one source model, by name and member."""
+    for name, content in contents.items():
+        path = tmp_path / "raw" / "m" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    return {(row["path"].removeprefix("m/"), row["member"]): row for row in found.files}
+
+
+def test_a_wrong_line_of_a_results_file_is_named_by_its_own_number(tmp_path: Path) -> None:
+    good = [json.dumps(RESULT | {"run_id": str(number)}).encode() for number in range(4)]
+    odd = json.dumps({"record_type": "note"}).encode()
+    bad = json.dumps(RESULT).encode().replace(b"hi", b"\xff")
+    content = b"\n".join([*good, odd, b'{"record_type": "res', bad, b'{"record_type": "result", "model": NaN}'])
+    found = files(tmp_path, **{"results.jsonl": content})
+    note, cut, bytes_ = (found["results.jsonl", f"line{number}"] for number in (5, 6, 7))
+    assert (note["line"], cut["line"], bytes_["first_warning_line"]) == (5, 6, 7)
+    assert note["message"].startswith("m/results.jsonl: line 5: a row of record_type 'note', which is neither result")
+    assert cut["message"].startswith("m/results.jsonl: line 6: not JSON: Unterminated string starting at (column 17).")
+    assert "the other lines are read" in note["message"] and "the other lines are read" in cut["message"]
+    assert (
+        "line 8: a row of record_type result without provider, prompt_id" in found["results.jsonl", "line8"]["message"]
+    )
+
+
+def test_a_fault_inside_a_later_line_has_that_line_too(tmp_path: Path) -> None:
+    content = b"\n" + json.dumps(RESULT).encode() + b'\n\n{"type": '
+    assert files(tmp_path, **{"r.jsonl": content})["r.jsonl", "line4"]["line"] == 4
+
+
+def damaged(tmp_path: Path, statement: str) -> Row:
+    """The outcome of a session of a store after an SQL statement."""
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    path = tmp_path / "raw" / "m" / "openclaw-agent.sqlite"
+    shutil.copy(SAMPLES / "2026.9.6" / "openclaw-agent.sqlite", path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as store:
+        store.execute(statement)
+    found = files(tmp_path)
+    bad = [row for row in found.values() if row["disposition"] == "quarantined"]
+    assert len(bad) == 1 and len(found) > 30
+    return bad[0]
+
+
+@pytest.mark.parametrize("blob", ["00112233", "28b52ffd00112233"])
+def test_a_damaged_row_of_a_store_is_named_with_its_session(tmp_path: Path, blob: str) -> None:
+    row = damaged(
+        tmp_path, f"update transcript_events set event_zstd=x'{blob}' where session_id='tool-errors' and seq=12"
+    )
+    assert (row["member"], row["reason"]) == ("tool-errors", "unreadable_file")
+    assert "session tool-errors: row 12 (seq): its compressed data cannot be read" in row["message"]
+    assert row["message"].endswith("its other sessions are read.") and "line" not in row["message"]
+
+
+def test_a_row_of_a_store_that_is_no_json_is_named_with_its_session(tmp_path: Path) -> None:
+    row = damaged(tmp_path, "update transcript_events set event_json='{\"a' where session_id='tool-errors' and seq=4")
+    assert (row["member"], row["reason"], row["line"]) == ("tool-errors", "broken_json", 5)
+    assert "session tool-errors: record 5: not JSON" in row["message"]
+    assert row["message"].endswith("its other sessions are read.")
+
+
+def test_a_header_without_a_time_is_told_what_it_lacks() -> None:
+    one = read(b'\n{"type":"session","version":3,"id":"x"}\n' + SAY.encode())
+    assert (one.reason, one.line) == ("not_a_session", 2)
+    assert one.message == (
+        "m/s.jsonl: line 2: a session header without `timestamp`. "
+        "Add what is missing, or take the file out of the raw folder."
+    )
+
+
+def test_a_file_of_no_format_is_told_the_formats() -> None:
+    one = read(b'{"hello": 1}\n')
+    assert one.message is not None
+    assert "convert it to a format that is read: openclaw, " in one.message
+    assert "name its format" not in one.message
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity"])
+def test_what_is_no_json_value_is_called_so(value: str) -> None:
+    record = SAY.replace('"content":"do"', f'"content":"do","usage":{{"input":{value}}}')
+    one = read((HEADER + record + SAY).encode())
+    assert (one.reason, one.line) == ("broken_json", 2)
+    assert one.message is not None
+    assert f"line 2: not JSON: {value} is no JSON value." in one.message
+
+
+@pytest.mark.parametrize("before", [0, 1, 2])
+def test_what_opens_for_ever_is_nested_too_deeply(before: int) -> None:
+    deep = ('{"type":"custom","data":' if before else "") + "[" * 100_000 + "\n"
+    one = read("".join([*[HEADER, SAY][:before], deep, SAY]).encode())
+    assert one.line == before + 1
+    assert one.message is not None
+    assert "a value is nested too deeply to be read" in one.message
+    assert "recursion" not in one.message
+
+
+def test_a_name_that_is_no_text_is_to_be_changed(tmp_path: Path) -> None:
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    with open(bytes(tmp_path / "raw" / "m") + b"/caf\xe9.jsonl", "wb") as file:  # noqa: PTH123 (a name that is no text)
+        file.write(HEADER.encode())
+    (row,) = files(tmp_path).values()
+    assert row["message"] == "m/caf\\xe9.jsonl: its name is not UTF-8. Rename it and run again."
