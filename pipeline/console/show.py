@@ -71,6 +71,8 @@ def heading(
         del rows["risk"]
     if marks:
         rows["marks"] = ", ".join(marks)
+    if unknown := trajectory["unknown_blocks"]:
+        rows["unknown"] = "content blocks: " + ", ".join(f"{one['count']} {one['name']}" for one in unknown)
     for name, value in rows.items():
         console.print(f"  {name:8}{one_line(value)}")
 

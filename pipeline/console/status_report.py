@@ -11,7 +11,7 @@ from pipeline.console.report import accounting, print_accounting
 from pipeline.console.terminal import table
 from pipeline.flow import whole
 from pipeline.records.evidence import AlignedDescriptor
-from pipeline.records.session import FileOutcome, TraceSummaryRow
+from pipeline.records.session import FileOutcome, TraceSummaryRow, Trajectory
 from pipeline.release.provenance import made_from
 from pipeline.release.publish import release_key, stands
 from pipeline.run import Run
@@ -81,12 +81,16 @@ def failures(run: Run) -> list[dict[str, Any]]:
 
 
 def unknown(run: Run) -> list[dict[str, Any]]:
-    """Record types, roles and tools that no rule knows, counted; kept in the data, fatal to nothing."""
+    """Record types, roles, content blocks and tools that no rule knows, counted; kept in the data, fatal to nothing."""
     found: list[dict[str, Any]] = []
     if has(run, FileOutcome):
         counts = rows_of(run, FileOutcome).select("record_counts").explode("record_counts").unnest("record_counts")
         strange = counts.filter(pl.col("name").str.starts_with("unknown_")).group_by("name").agg(pl.col("count").sum())
         found += [{"what": row["name"], "count": row["count"]} for row in strange.sort("name").collect().to_dicts()]
+    if has(run, Trajectory):
+        blocks = rows_of(run, Trajectory).select("unknown_blocks").explode("unknown_blocks").unnest("unknown_blocks")
+        counted = blocks.drop_nulls("name").group_by("name").agg(pl.col("count").sum()).sort("name").collect()
+        found += [{"what": f"unknown_block:{row['name']}", "count": row["count"]} for row in counted.to_dicts()]
     if has(run, AlignedDescriptor):
         other = rows_of(run, AlignedDescriptor).filter(pl.col("event_type") == "other")
         tools = other.group_by("tool_name_raw").agg(count=pl.len()).sort("tool_name_raw", nulls_last=True).collect()

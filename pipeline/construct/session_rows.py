@@ -77,6 +77,7 @@ def add_rows(
             "head_drop": session.head_drop,
             "completeness": session.completeness,
             "escaped_fields": session.escaped_fields,
+            "unknown_blocks": named_counts(session.unknown_blocks),
             "abandoned_steps": session.abandoned_steps,
             "run": BLANK_RUN | session.run,
             "context": BLANK_CONTEXT | session.context,

@@ -133,6 +133,7 @@ class Trajectory(Keyed):
     head_drop: bool  # messages at the head of the session are missing from the file
     completeness: str | None  # partial | complete, of a trial record
     escaped_fields: list[str]
+    unknown_blocks: list[Count]  # content blocks of types that no rule knows, by type; they say nothing in any step
     abandoned_steps: list[AbandonedStep]
     run: RunSummary
     context: RunContext

@@ -70,6 +70,15 @@ class BackgroundRules(Record):
     short_name: int
 
 
+class UnknownBlocksRules(Record):
+    """How many types of content blocks never seen before are counted by name."""
+
+    names: int
+    characters: int
+    others: str
+    untyped: str
+
+
 class NoticeStatusRule(Record):
     """What a notice says about how a command ended."""
 
@@ -101,6 +110,7 @@ class NormalizeRules(Rules):
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
     silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
     background: BackgroundRules
+    unknown_blocks: UnknownBlocksRules
     notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
     @cached_property

@@ -260,6 +260,7 @@ def build(
     session.packed_steps = None if packed is None else packed.finish(builder.steps)
     session.user_turns = builder.user_turns
     session.models = list(builder.models)
+    session.unknown_blocks = builder.unknown_blocks
     session.escaped_fields += builder.escaped_fields
     if builder.escaped:
         session.escaped_fields += written_out(texts_of_run(session))

@@ -21,6 +21,16 @@ class Block(msgspec.Struct, gc=False):
     arguments: msgspec.Raw = msgspec.Raw(b"")
     data: str | None = None
     mimeType: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next three: sources/openclaw_dialect.py
+    content: msgspec.Raw = msgspec.Raw(b"")
+    tool_use_id: msgspec.Raw = msgspec.Raw(b"")
+    is_error: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Kind(msgspec.Struct, gc=False):
+    """A content block of which no more than its type is looked at."""
+
+    type: str | None = None
 
 
 class Message(msgspec.Struct, gc=False):
@@ -36,6 +46,7 @@ class Message(msgspec.Struct, gc=False):
     errorMessage: Any = None
     timestamp: Any = None
     toolCallId: str | None = None
+    tool_call_id: msgspec.Raw = msgspec.Raw(b"")
     toolName: str | None = None
     isError: bool | None = None
     details: msgspec.Raw = msgspec.Raw(b"")
@@ -72,6 +83,7 @@ NULL = msgspec.Raw(b"null")
 class LooseMessage(Message, gc=False):
     """A message whose values of any kind are left as they are written."""
 
+    content: msgspec.Raw = NULL  # type: ignore[assignment]
     usage: msgspec.Raw = NULL  # type: ignore[assignment]
     errorMessage: msgspec.Raw = NULL
     timestamp: msgspec.Raw = NULL
@@ -93,7 +105,11 @@ WRITTEN = re.compile(
     r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
 )
 is_written = WRITTEN.fullmatch
+TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their fields must be as they should
 LINE = msgspec.json.Decoder(Line)
+BLOCK = msgspec.json.Decoder(Block)
+CONTENT = msgspec.json.Decoder(list[msgspec.Raw] | str | None)
+KIND = msgspec.json.Decoder(Kind)
 LOOSE = msgspec.json.Decoder(LooseLine)
 OUTLINE = msgspec.json.Decoder(Outline)
 
@@ -107,24 +123,43 @@ def decode_line(data: bytes) -> Line:
 
 
 def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
-    """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses.
-    UnexpectedShape where that was not why it was refused."""
+    """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses, or
+    with a content block of an unknown type, whose fields may be anything. UnexpectedShape where it was refused for
+    something else."""
     try:
         line = LOOSE.decode(data)
         read_values(line)
         if line.message is not None:
             read_values(line.message)
+            line.message.content = content_of(line.message.content)  # type: ignore[assignment]
             msgspec.convert(line.message.usage, dict[str, Any] | None)
     except (msgspec.ValidationError, RecursionError):
         raise UnexpectedShape(f"a record of unexpected shape: {refused}") from refused
     return line
 
 
+def content_of(raw: msgspec.Raw) -> list[Block] | str | None:
+    """The content of a message; of a block of an unknown type that has a field of another kind only its type."""
+    content = CONTENT.decode(raw)
+    return [loose_block(one) for one in content] if isinstance(content, list) else content
+
+
+def loose_block(raw: msgspec.Raw) -> Block:
+    """A block. ValidationError where it is of a type that is read and has a field that is not as it should be."""
+    try:
+        return BLOCK.decode(raw)
+    except msgspec.ValidationError:
+        kind = KIND.decode(raw).type
+        if kind is None or kind in TYPED:
+            raise
+        return Block(type=kind)
+
+
 def read_values(loose: msgspec.Struct) -> None:
     """Read what was left as it is written; what is handed on as it is written stays."""
     for name in loose.__struct_fields__:
         value = getattr(loose, name)
-        if isinstance(value, msgspec.Raw) and name != "details":
+        if isinstance(value, msgspec.Raw) and name not in ("details", "content", "tool_call_id"):
             setattr(loose, name, json.loads(bytes(value)))
 
 

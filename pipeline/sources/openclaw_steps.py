@@ -7,6 +7,7 @@ import msgspec
 
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import RawLine
+from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_of
 from pipeline.sources.openclaw_records import Block, Message, iso_time
 from pipeline.sources.openclaw_texts import as_text, narration_position, parts_of, result_text, slim_details
 from pipeline.sources.pairing import Called, Pairing, clean_name, pair
@@ -46,6 +47,7 @@ class Stretch(msgspec.Struct):
     time: str | None = None
     results: list[Result] = []
     followed: bool = False  # something other than its results came after it
+    unknown: bool = False  # it has content blocks of unknown types
 
 
 class StepBuilder(StepRows):
@@ -75,9 +77,13 @@ class StepBuilder(StepRows):
         elif message.role == "user":
             self.stretch.followed = True
             self.counts["user_turn"] += 1
-            self.new_turn(result_text(message) or "", row)
+            self.new_turn(result_text(message, self.unknown_block) or "", row)
         elif message.role == "bashExecution":
             self.counts["user_shell"] += 1
+        elif message.role == RESULT_ROLE:
+            results = results_of(message)
+            self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
+            self.counts["step_result"] -= len(results) - 1  # they are one record
         elif message.role in ADDED_ROLES:
             self.counts[f"metadata:role:{message.role}"] += 1
         else:
@@ -87,7 +93,7 @@ class StepBuilder(StepRows):
         if message.model in self.injected:
             self.counts[f"injected:{self.injected[message.model]}"] += 1
             return
-        calls, thinking, text = parts_of(message)
+        calls, thinking, text, unknown = parts_of(message)
         if message.api == "cli" and self.repeats_reply(message, text):
             self.counts["injected:cli_repeat"] += 1
             return
@@ -98,6 +104,10 @@ class StepBuilder(StepRows):
         if message.stopReason not in FAILED and (calls or text):
             self.run_error = None
         self.stretch = Stretch(row, message, calls, thinking, text, self.current_turn(), time)
+        if unknown:
+            self.stretch.unknown = True
+            for kind in unknown:
+                self.unknown_block(kind)
 
     def repeats_reply(self, message: Message, text: str | None) -> bool:
         """True for the line that a failed run leaves behind: api cli, no usage, the text of the previous reply."""
@@ -154,7 +164,8 @@ class StepBuilder(StepRows):
         if not executed:
             self.reply_or_noise(open_one, failed)
         made_step = len(self.steps) > before
-        self.counts["step_call" if executed else "step_reply" if made_step else "runner:no_step"] += 1
+        left = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
+        self.counts["step_call" if executed else "step_reply" if made_step else left] += 1
 
     def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
         name = clean_name(call.name)
@@ -182,7 +193,7 @@ class StepBuilder(StepRows):
             self.first_error = self.first_error or as_text(open_one.message.errorMessage)
             self.noise["aborted" if open_one.message.stopReason == "aborted" else "provider_errors"] += 1
         if open_one.text is None:
-            if not failed:
+            if not failed and not open_one.unknown:
                 self.noise["empty_replies"] += 1
             return
         step = self.step("reply", open_one.text, None)
@@ -211,7 +222,9 @@ class StepBuilder(StepRows):
     def give(self, step: dict[str, Any], result: Result) -> None:
         """Give a call its result."""
         message = result.message
-        self.add_result(step, result_text(message), message.isError, slim_details(bytes(message.details)))
+        self.add_result(
+            step, result_text(message, self.unknown_block), message.isError, slim_details(bytes(message.details))
+        )
         step["raw"].append(pointer("result", result.row))
 
     def note(self, step: dict[str, Any]) -> None:

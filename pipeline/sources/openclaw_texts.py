@@ -3,18 +3,22 @@
 import hashlib
 import json
 from base64 import b64decode
+from collections.abc import Callable
 from typing import Any
 
 from pipeline.sources.json_values import loaded
+from pipeline.sources.openclaw_dialect import CALL_BLOCKS, as_call
 from pipeline.sources.openclaw_records import Block, Message, blocks_of
 
+RESULT_BLOCKS = ("text", "image")
 QUOTED = json.encoder.encode_basestring_ascii
 DETAIL_STRING = 300  # characters: longer strings of a result's details repeat its text
 
 
-def parts_of(message: Message) -> tuple[list[Block], str | None, str | None]:
-    """(calls, thinking, text) of an agent message, each in the order of its blocks."""
+def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, list[str | None]]:
+    """(calls, thinking, text, types of blocks that are none of these) of an agent message, in its blocks' order."""
     calls: list[Block] = []
+    unknown: list[str | None] = []
     thinking: list[str] = []
     texts: list[str] = []
     for block in blocks_of(message):
@@ -24,7 +28,11 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None]:
             texts.append(block.text or "")
         elif block.type == "thinking":
             thinking.append(block.thinking or "")
-    return calls, joined_lines(thinking), joined_lines(texts)
+        elif block.type in CALL_BLOCKS:
+            calls.append(as_call(block))
+        else:
+            unknown.append(block.type)
+    return calls, joined_lines(thinking), joined_lines(texts), unknown
 
 
 def joined_lines(texts: list[str]) -> str | None:
@@ -47,12 +55,17 @@ def narration_position(message: Message, call: Block) -> str:
     return "both" if before and after else "before" if before else "after"
 
 
-def result_text(message: Message) -> str | None:
-    """Text of a tool result or user message; an image becomes a typed placeholder with its size and digest."""
+def result_text(message: Message, unknown: Callable[[str | None], None] | None = None) -> str | None:
+    """Text of a tool result or user message; an image becomes a typed placeholder with its size and digest. `unknown`
+    takes the type of each block that is neither."""
     blocks = blocks_of(message)
     if len(blocks) == 1 and blocks[0].type == "text":
         text = blocks[0].text
         return text if text and not text.isspace() else None
+    if unknown is not None:
+        for block in blocks:
+            if block.type not in RESULT_BLOCKS:
+                unknown(block.type)
     return joined_lines([image_placeholder(block) if block.type == "image" else block.text or "" for block in blocks])
 
 

@@ -62,6 +62,7 @@ class ParsedSession:
     several_sessions: bool = False
     head_drop: bool = False
     escaped_fields: list[str] = field(default_factory=list)
+    unknown_blocks: Counter[str] = field(default_factory=Counter)
     steps: list[dict[str, Any]] = field(default_factory=list)
     packed_steps: PackedSteps | None = None  # all steps of a very long session; `steps` is empty then
     user_turns: list[dict[str, Any]] = field(default_factory=list)

@@ -35,12 +35,20 @@ class StepRows:
         self.user_turns: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
         self.noise: Counter[str] = Counter()
+        self.unknown_blocks: Counter[str] = Counter()  # by type: content blocks that are none that is read
         self.escaped_fields: list[str] = []
         self.message_index = 0
 
     def current_turn(self) -> int | None:
         """Number of the latest user turn; null before the first."""
         return len(self.user_turns) or None
+
+    def unknown_block(self, kind: str | None) -> None:
+        """Count a content block of an unknown type. Types are no trusted text: so many names, so long, are kept."""
+        limits = self.rules.unknown_blocks
+        name = limits.untyped if kind is None else kind[: limits.characters]
+        full = name not in self.unknown_blocks and len(self.unknown_blocks) >= limits.names
+        self.unknown_blocks[limits.others if full else name] += 1
 
     def new_turn(self, raw_text: str, row: RawLine) -> None:
         """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""

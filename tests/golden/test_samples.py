@@ -36,6 +36,7 @@ TRAJECTORY_LEFT_OUT = {
     "subset",
     "task_id",
     "attempt",
+    "unknown_blocks",
     "source_file",
     "source_base_line",
     "source_base_offset",

@@ -35,6 +35,7 @@ def normalized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, lis
     for name in ("gz", "zst"):
         content = HELLO.read_bytes().replace(b'"hello"', f'"packed-{name}"'.encode())
         unknown = b'{"type":"hologram","id":"h","parentId":"00000002"}\n'
+        unknown += b'{"type":"message","id":"i","parentId":"h","message":{"role":"user","content":[{"type":"wink"}]}}\n'
         packed = gzip.compress(content + unknown) if name == "gz" else pa.compress(content, codec="zstd", asbytes=True)
         (raw / "model-native" / f"packed-{name}.jsonl.{name}").write_bytes(packed)
     data = DataFolder(folder / "data")
@@ -76,5 +77,6 @@ def test_what_no_rule_knows_is_shown(normalized: tuple[Run, Path, list[str]]) ->
     run, _, _ = normalized
     found = {one["what"]: one["count"] for one in as_data(run, [])["unknown"]}
     assert found["unknown_type:hologram"] == 1
+    assert found["unknown_block:wink"] == 1
     lost = as_data(run, [])["quarantined"]
     assert [one["reason"] for one in lost] == ["no_native_session"]

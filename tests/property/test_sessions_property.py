@@ -129,7 +129,7 @@ def test_the_order_of_files_changes_nothing(paths: list[Path], shuffler: random.
     for number, path in enumerate(paths):
         content = path.read_bytes()
         cut = data.draw(st.sampled_from([len(content), len(content) * 2 // 3, content.rindex(b"\n", 0, -1) + 1]))
-        rows.append(raw_row(content[:cut], f"m/{number}/{path.name}", sha256=f"{number:064x}"))
+        rows.append(raw_row([content[:cut]], f"m/{number}/{path.name}", sha256=f"{number:064x}"))
     shuffled = shuffler.sample(rows, len(rows))
     one, other = normalized_rows(rows), normalized_rows(shuffled)
     for name, order in (
@@ -225,5 +225,5 @@ def numbers(value: Any) -> Row:
 def test_numbers_that_fit_no_column_are_no_numbers(value: str) -> None:
     header = json.dumps({"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00Z"})
     record = json.dumps(numbers("HERE")).replace('"HERE"', value)
-    found = normalized_rows([raw_row("\n".join([header, record, record, ""]).encode())])
+    found = normalized_rows([raw_row(["\n".join([header, record, record, ""]).encode()])])
     assert [row["disposition"] for row in found.files] in (["trajectory"], ["quarantined"])
