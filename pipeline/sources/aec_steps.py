@@ -2,6 +2,7 @@
 k-th result, by tool name and count."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipeline.sources.aec_records import Entry, arguments_of, result_details, result_text, text_of
@@ -41,10 +42,13 @@ class Turn:
 
 
 class TrajectoryBuilder:
-    """Takes the lines in order; `list` is complete after finish()."""
+    """Takes the lines in order; `list` is complete after finish(). `torn`: the file breaks off in the line after them.
+    Then what was last said may be narration of a lost call, and a result that fits no call may be one of several of
+    which the others are lost: these lines are counted, and no step is made of what nobody can know."""
 
-    def __init__(self, steps: StepList) -> None:
+    def __init__(self, steps: StepList, torn: bool = False) -> None:
         self.list = steps
+        self.torn = torn
         self.turns: dict[int, Turn] = {}
         self.spoken = -1  # index of the last line that a user or the agent wrote
         self.line = -1
@@ -90,31 +94,37 @@ class TrajectoryBuilder:
 
     def finish(self) -> None:
         """Close what is open."""
-        self.close()
+        last = list(self.turns)[-1:] if self.torn else []
+        self.close(last)
         self.list.finish()
 
-    def close(self) -> None:
-        """Steps of the open turns, in the order in which they began."""
-        for turn in self.turns.values():
-            self.turn_steps(turn)
+    def close(self, unfinished: Sequence[int] = ()) -> None:
+        """Steps of the open turns, in the order in which they began. `unfinished`: numbers of those that may go on in
+        what is lost."""
+        for number, turn in self.turns.items():
+            self.turn_steps(turn, number in unfinished)
         self.turns = {}
 
-    def turn_steps(self, turn: Turn) -> None:
+    def turn_steps(self, turn: Turn, unfinished: bool) -> None:
         """Steps of one turn: its messages, calls paired with results, then orphan results."""
         calls = [row for message in turn.messages for row in message.calls]
         pairing = pair_by_order(calls, turn.results)
         index = 0
         for message in turn.messages:
             message.moment.followed = self.spoken > message.last
-            if not message.calls:
+            if unfinished and not message.calls and not turn.answered and self.spoken == message.last:
+                self.list.counts["unfinished_message"] += len(message.texts)
+            elif not message.calls:
                 self.reply_or_noise(message)
             for place, row in enumerate(message.calls):
                 result = pairing.result_of.get(index)
                 feedback = None if result is None else feedback_of(turn.results[result])
                 self.call_step(row, message, place == 0, feedback, index in pairing.ambiguous)
                 index += 1
-        self.list.counts["step_result"] += len(turn.results)
-        for orphan in pairing.orphans:
+        left = pairing.orphans if unfinished else []
+        self.list.counts["unfinished_result"] += len(left)
+        self.list.counts["step_result"] += len(turn.results) - len(left)
+        for orphan in pairing.orphans if not left else []:
             row = turn.results[orphan]
             self.list.orphan(name_of(row), feedback_of(row), turn.result_moments[orphan])
 

@@ -49,7 +49,7 @@ class AecTrajectory:
         session.several_sessions = len(headers) > 1
         if headers:
             session.record_counts["metadata:header"] = len(headers)
-        builder = TrajectoryBuilder(StepList(rules))
+        builder = TrajectoryBuilder(StepList(rules), raw.torn)
         for row in raw.lines:
             if not is_header(row.value):
                 builder.take(row)

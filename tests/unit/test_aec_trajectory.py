@@ -333,21 +333,77 @@ def test_lone_surrogates_and_invalid_bytes_are_written_out_and_named() -> None:
     assert [fault.reason for fault in session.warnings] == ["invalid_utf8"]
 
 
-@pytest.mark.parametrize("cut", range(0, 400, 7))
-def test_a_cut_file_has_a_prefix_of_the_steps(cut: int) -> None:
-    records = [
-        line(0, "user", content="u"),
-        call(1, "a"),
-        result(1, "a"),
-        line(2, "assistant", content="x"),
-        call(2, "b"),
-    ]
-    content = jsonl(HEADER, *records)
+WHOLE = [
+    line(0, "system", content="s"),
+    line(0, "user", content="u"),
+    line(1, "assistant", content="both of them"),
+    call(1, "a", command="first"),
+    call(1, "a", command="second"),
+    result(1, "a", "1st"),
+    result(1, "a", "2nd"),
+    line(2, "assistant", content="then this"),
+    line(2, "assistant", content="in two lines"),
+    call(2, "b", arguments={"x": 1}),
+    result(2, "b", "B"),
+    line(3, "assistant", content="done, \u00e9 \u4f60"),
+    line(4, "user", content="and again"),
+    call(5, "b"),
+    result(5, "b", "last"),
+    line(6, "assistant", content="the end"),
+]
+OF_THE_ACTION = (
+    "action_kind",
+    "action_text",
+    "narration",
+    "narration_position",
+    "tool_name_raw",
+    "arguments",
+    "orphan",
+)
+
+
+def is_prefix(kept: ParsedSession, whole: ParsedSession) -> bool:
+    """The steps of a cut file are the first of the whole's; those of the last message may lack their feedback."""
+    last = kept.steps[-1]["message_index"] if kept.steps else None
+    return len(kept.steps) <= len(whole.steps) and all(
+        [ours[name] for name in OF_THE_ACTION] == [theirs[name] for name in OF_THE_ACTION]
+        and (
+            ours["reflection_text"] == theirs["reflection_text"]
+            or (ours["reflection_text"] is None and ours["message_index"] == last)
+        )
+        for ours, theirs in zip(kept.steps, whole.steps, strict=False)
+    )
+
+
+def test_a_file_cut_at_any_byte_has_a_prefix_of_the_steps() -> None:
+    """A cut between two whole lines cannot be seen: there text may stand for a reply whose call is gone, and a result
+    whose fellows are gone is an orphan, as in a file that was written so. Everywhere else the tear is seen."""
+    content = jsonl(HEADER, *WHOLE)
     whole = parse(content)
-    kept = parse(content[: len(jsonl(HEADER)) + cut])
-    for ours, theirs in zip(kept.steps, whole.steps, strict=False):
-        assert ours["action_kind"] == "reply" or ours["action_text"] == theirs["action_text"]
-        assert ours["reflection_text"] in (None, theirs["reflection_text"])
+    hidden = []
+    for size in range(content.index(b"\n"), len(content) + 1):
+        kept = parse(content[:size])
+        at_end_of_line = content[size - 1 : size + 1].count(b"\n") > 0 or size == len(content)
+        assert kept.truncated != at_end_of_line
+        if not is_prefix(kept, whole):
+            assert at_end_of_line, content[:size][-40:]
+            hidden.append(content[:size].count(b"\n") + (content[size - 1 : size] != b"\n") - 1)
+    assert {WHOLE[number - 1]["role"] for number in hidden} == {"assistant", "tool_result"}
+    assert len(set(hidden)) == 4
+
+
+def test_what_is_left_before_a_tear_is_counted() -> None:
+    content = jsonl(HEADER, *WHOLE)
+    text = parse(content[: content.index(b'{"step": 2, "role": "tool_call"') + 9])
+    assert (len(text.steps), text.record_counts["unfinished_message"]) == (2, 2)
+    result_left = parse(content[: content.index(b'"2nd"')])
+    assert shape(result_left, "action_text", "has_result") == [
+        ('a {"command": "first"}', False),
+        ('a {"command": "second"}', False),
+    ]
+    assert result_left.record_counts["unfinished_result"] == 1
+    asked = parse(content[: content.index(b'{"step": 5') + 9])
+    assert asked.steps[-1]["action_text"] == "done, \u00e9 \u4f60"
 
 
 @pytest.mark.parametrize("seed", range(200))
