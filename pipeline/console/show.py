@@ -7,6 +7,7 @@ from rich.text import Text
 
 from pipeline.console.find import Key, has_for, rows_for
 from pipeline.console.terminal import one_line, safe
+from pipeline.console.trace_summary import summary_lines
 from pipeline.records.fulltax import Annotation
 from pipeline.records.oracle import Fused
 from pipeline.records.packet import Evidence
@@ -59,13 +60,11 @@ def heading(
     models = ", ".join(trajectory["models"]) or "none"
     outcome = f", oracle: {fused['oracle_outcome'] or 'no outcome'}" if labelled else ""
     slice_label = risk["slice_label"] or "no slice"
-    noise = f"{summary['tool_errors']} tool errors, {summary['provider_errors']} provider errors"
-    behaviour = f"{summary['behaviour']} (rule {summary['behaviour_rule']})"
     rows = {
         "source": f"{trajectory['source_file']} ({trajectory['source_format']}), models: {models}",
         "task": f"{fused['task_id'] or 'unknown'}, subset {fused['subset'] or 'unknown'}{outcome}",
         "risk": f"{risk['risk_score']:.2f} {risk['risk_bucket']}, {slice_label} (priors, no labels)",
-        "trace": f"{trajectory['num_steps']} steps, {noise}, behaviour: {behaviour}",
+        **summary_lines(summary, trajectory["num_steps"]),
     }
     if not labelled:
         del rows["risk"]

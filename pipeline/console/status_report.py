@@ -9,6 +9,7 @@ from pipeline.chain import Shard
 from pipeline.console.find import has, rows_of
 from pipeline.console.report import accounting, print_accounting
 from pipeline.console.terminal import table
+from pipeline.console.trace_summary import totals, written
 from pipeline.flow import whole
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow, Trajectory
@@ -128,6 +129,7 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
         "failed": failures(run),
         "unknown": unknown(run),
         "behaviours": behaviours(run),
+        "totals": totals(run),
         "input_faults": run.intake.faults,
         "input_warnings": run.intake.warnings,
         "oracle_files": run.intake.counts,
@@ -168,6 +170,9 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     if went := behaviours(run):
         console.print()
         console.print(table("How runs went", list(went[0]), (row.values() for row in went)))
+    if added := totals(run):
+        console.print()
+        console.print(table("Traces added up", list(added[0]), (written(row).values() for row in added)))
     strange = unknown(run)
     if strange:
         console.print()

@@ -177,6 +177,18 @@ def test_status_says_what_is_up_to_date(calls: dict[str, Ended]) -> None:
         assert re.search(rf"^{stage['stage']} ", calls["status"].text, re.MULTILINE)
 
 
+def test_status_adds_the_traces_up(calls: dict[str, Ended], small: Ran) -> None:
+    summaries = [row["trace_summary"] for row in table(small.data, "trace_summary_row")]
+    totals = {row["what"]: row for row in calls["status_json"].json["totals"]}
+    assert {"user_turns", "tool_calls", "tool_errors", "total_tokens", "cost_usd", "wall_time_s"} <= set(totals)
+    for name in ("tool_calls", "tool_errors", "total_tokens"):
+        said = [one[name] for one in summaries if one[name] is not None]
+        assert totals[name] == {"what": name, "total": sum(said) if said else None, "trajectories": len(said)}
+    calls_made = totals["tool_calls"]
+    line = rf"^tool_calls +{calls_made['total']} +{calls_made['trajectories']}\s*$"
+    assert re.search(line, calls["status"].text, re.MULTILINE)
+
+
 def test_trace_gives_the_raw_bytes_at_the_pointer(calls: dict[str, Ended], small: Ran) -> None:
     wanted = full_id(small, UNICODE_SESSION)
     raw = (small.raw / "scripted-a" / f"{UNICODE_SESSION}.jsonl").read_bytes()
@@ -211,6 +223,8 @@ def test_show_prints_steps_label_and_marked_evidence(calls: dict[str, Ended]) ->
     assert "»I ran the tests: all 12 passed.«" in shown
     assert "anomalous weak_evidence_commitment" in shown
     assert re.search(r"^ +judge +rules", shown, re.MULTILINE)
+    for line in (r"trace +\d+ steps?, \d+ turns?, \d+ tool calls?, ", r"ended +\w+, stop reason: ", "used +tokens: "):
+        assert re.search(rf"^  {line}", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,91 @@
+"""Trace summaries on a terminal: of one trajectory, and added up over all."""
+
+from typing import Any
+
+import polars as pl
+
+from pipeline.console.find import has, rows_of
+from pipeline.console.terminal import number_of
+from pipeline.records.session import TraceSummaryRow
+from pipeline.run import Run
+
+COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "provider_errors")
+MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record says it
+DIGITS = 6  # of the sums of USD and seconds, whose last ones depend on the order of adding
+ERROR_CHARACTERS = 300
+UNKNOWN = "not said"
+
+
+def totals(run: Run) -> list[dict[str, Any]]:
+    """One row a figure over all trajectories: {what, total, trajectories}; empty before there are summaries."""
+    return [] if not has(run, TraceSummaryRow) else added_up(rows_of(run, TraceSummaryRow))
+
+
+def added_up(summaries: pl.LazyFrame) -> list[dict[str, Any]]:
+    """Sums of COUNTS and MEASURES (tokens, USD, seconds); `trajectories` is how many say the figure; the total of one
+    that none says is null. `summaries`: TraceSummaryRow."""
+    rows = summaries.select(pl.col("trace_summary").struct.unnest()).select(*COUNTS, *MEASURES)
+    said = rows.select(pl.all().count()).collect().row(0, named=True)
+    sums = rows.select(pl.all().sum()).collect().row(0, named=True)
+    return [
+        {"what": name, "total": rounded(sums[name]) if said[name] else None, "trajectories": said[name]}
+        for name in (*COUNTS, *MEASURES)
+    ]
+
+
+def rounded(value: float) -> float:
+    """A sum without the digits that the order of adding decides; whole numbers as they are."""
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def written(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of totals() for a table: a long sum in full, not as a power of ten."""
+    total = row["total"]
+    return row | {"total": f"{total:.{DIGITS}f}".rstrip("0").rstrip(".") if isinstance(total, float) else total}
+
+
+def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
+    """A TraceSummary in words, by title. Texts of the trajectory are in it: not yet safe for a terminal."""
+    counts = [
+        number_of(num_steps, "step"),
+        number_of(summary["user_turns"], "turn"),
+        number_of(summary["tool_calls"], "tool call"),
+        number_of(summary["tool_errors"], "tool error"),
+        number_of(summary["provider_errors"], "provider error"),
+    ]
+    behaviour = f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})"
+    return {
+        "trace": f"{', '.join(counts)}, {behaviour}",
+        "ended": f"{summary['end']}, stop reason: {summary['stop_reason'] or UNKNOWN}",
+        "error": first_error(summary),
+        "used": f"{tokens(summary)}, {money(summary)}, wall time: {seconds(summary)}",
+    }
+
+
+def first_error(summary: dict[str, Any]) -> str:
+    """The first error seen, shortened, and the step of the first tool error."""
+    text, step = summary["first_error"], summary["first_error_step"]
+    if text is None:
+        return "none" if step is None else f"step {step}, without a text"
+    short = text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]} [… {len(text)} characters]"
+    return short if step is None else f"step {step}: {short}"
+
+
+def tokens(summary: dict[str, Any]) -> str:
+    """Tokens of the whole run."""
+    into, out, total = (summary[f"{kind}_tokens"] for kind in ("input", "output", "total"))
+    parts = [f"{number} {kind}" for number, kind in ((into, "in"), (out, "out")) if number is not None]
+    inside = f" ({', '.join(parts)})" if parts else ""
+    return f"tokens: {UNKNOWN if total is None else total}{inside}"
+
+
+def money(summary: dict[str, Any]) -> str:
+    """Cost as the records say it."""
+    cost = summary["cost_usd"]
+    return f"cost: {UNKNOWN if cost is None else f'{cost:.6g} USD'}"
+
+
+def seconds(summary: dict[str, Any]) -> str:
+    """Wall time."""
+    time = summary["wall_time_s"]
+    return UNKNOWN if time is None else f"{round(time, 3)} s"
