@@ -185,7 +185,7 @@ def test_status_adds_the_traces_up(calls: dict[str, Ended], small: Ran) -> None:
         said = [one[name] for one in summaries if one[name] is not None]
         assert totals[name] == {"what": name, "total": sum(said) if said else None, "trajectories": len(said)}
     calls_made = totals["tool_calls"]
-    line = rf"^tool_calls +{calls_made['total']} +{calls_made['trajectories']}\s*$"
+    line = rf"^tool_calls +│ {calls_made['total']} +│ +{calls_made['trajectories']}\s*$"
     assert re.search(line, calls["status"].text, re.MULTILINE)
 
 
