@@ -14,6 +14,7 @@ from pipeline.records.release import SummaryCount
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.publish import summary
 from pipeline.reports.counting import percent
+from pipeline.sources.session_index import REASON as BROKEN_CONTEXT
 
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
 
@@ -51,9 +52,10 @@ def complaints(done: Done) -> list[str]:
 
 
 def warnings(files: pl.DataFrame) -> list[str]:
-    """A sentence for each fault that did not stop a file."""
+    """A sentence for each fault that did not stop a file, and for each file beside sessions that is of no use."""
+    beside = files.filter(pl.col("reason") == BROKEN_CONTEXT).sort("path").iter_rows(named=True)
     rows = files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True)
-    return [
+    return [f"{row['reason']}: {row['message']}" for row in beside] + [
         f"{row['warnings']['name']}: {place_of(row)}: {row['warnings']['count']} times, first in line"
         f" {row['first_warning_line']}; the session is kept"
         for row in rows

@@ -31,6 +31,7 @@ from pipeline.sources.jsonl import Fault
 from pipeline.sources.names import NATIVE_NAME, identity_digits
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, read_first, read_first_of_long
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
+from pipeline.sources.session_index import index_fault
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
@@ -108,6 +109,9 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     first = read_first(content)
     context = json.loads(row["context"]) if row["context"] else {}
     sidecar = rules.sidecar(first.value)
+    if first.source is None and (fault := index_fault(one.path, content)):
+        one.disposition = "sidecar"
+        return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
     if sidecar is None and first.source is None and (why := what_it_seems(one.path, content, first.value)):
         return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):

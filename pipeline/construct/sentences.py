@@ -11,6 +11,10 @@ from pipeline.sources.sqlite_store import STORE_HINT
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
 ROW_HINT = "Repair or remove the line; the other lines are read."
+INDEX_HINT = (
+    "What it says there of the runs beside it (aborted, cost, parent) is not used; the sessions are read. "
+    "Repair the file, or remove it."
+)
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 FORMATS_READ = ", ".join(one.name for one in FORMATS)
@@ -21,6 +25,11 @@ COMPLETE = "Add what is missing, or take the file out of the raw folder."
 def unreadable(one: ReadFile, error: str) -> str:
     """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
     return f"{one.path}: {error}" if error.endswith(".") else f"{one.path}: {error}. Make it readable and run again."
+
+
+def broken_index(one: ReadFile, fault: Fault) -> str:
+    """Sentence for a session index of which something cannot be used."""
+    return f"{one.path}: {fault.message}. {INDEX_HINT}"
 
 
 def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:

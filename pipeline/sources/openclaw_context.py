@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from pipeline.records.session import RunContext
+from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.names import basename
 from pipeline.sources.run_artifact_context import report_in
 
@@ -34,11 +35,16 @@ def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any
     found: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
     for name, (key, kind) in ENTRY_KEYS.items():
         value = entry.get(key)
-        if kind is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
-        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-            found[name] = value
+        if fits(value, kind):
+            found[name] = number_of(value) if kind is float else value
     return found | {"session_key": session_key}
+
+
+def fits(value: Any, kind: type) -> bool:
+    """True for a value of this type that a column can hold; a whole number is a number too, true and false are none."""
+    if kind is float:
+        return number_of(value) is not None
+    return count_of(value) is not None if kind is int else isinstance(value, kind)
 
 
 def first_prompt(sidecar: Any) -> dict[str, Any]:

@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 from normalizing import SAMPLES, Row, normalized_folder, read
 
+from pipeline.console.report import warnings
+from pipeline.records.session import FileOutcome
+from pipeline.tables import from_records
+
 RESULT = {"record_type": "result", "provider": "p", "model": "m", "prompt_id": "P", "raw_output": "hi", "success": True}
 HEADER = '{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00.000Z"}\n'
 SAY = '{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"do"}}\n'
@@ -109,6 +113,35 @@ def test_what_opens_for_ever_is_nested_too_deeply(before: int) -> None:
     assert one.message is not None
     assert "a value is nested too deeply to be read" in one.message
     assert "recursion" not in one.message
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "what"),
+    [
+        ('{"agent:main', 1, "not JSON: Unterminated string starting at (column 2)"),
+        ("[1,2]", 1, "no object of entries by session key"),
+        ('{\n "a": {"sessionId": "x"},\n "b": 7,\n "c": 8}', 3, "the entry 'b': it is no object (and 1 more"),
+        ('{"a": {"sessionId": ["x"]}}', 1, "the entry 'a': `sessionId` is not text"),
+        ('{\n"a": {"sessionId": "x", "abortedLastRun": "yes"}}', 2, "`abortedLastRun` is not true or false"),
+        ('{"a": {"sessionId": "x", "estimatedCostUsd": true}}', 1, "`estimatedCostUsd` is not a number"),
+    ],
+)
+def test_a_session_index_of_no_use_is_told(tmp_path: Path, content: str, line: int, what: str) -> None:
+    index = {"sessions.json": content.encode(), "x.jsonl": (HEADER + SAY).encode()}
+    found = files(tmp_path, **index)
+    row = found["sessions.json", None]
+    assert (row["disposition"], row["reason"], row["line"]) == ("sidecar", "broken_context", line)
+    assert row["message"].startswith(f"m/sessions.json: line {line}: ") and what in row["message"]
+    assert "Repair the file, or remove it." in row["message"]
+    assert found["x.jsonl", None]["disposition"] == "trajectory"
+    told = warnings(from_records(list(found.values()), FileOutcome))
+    assert told == [f"broken_context: {row['message']}"]
+
+
+def test_a_sound_session_index_is_not_told(tmp_path: Path) -> None:
+    sound = {"a": {"sessionId": "x", "estimatedCostUsd": 1, "abortedLastRun": False, "status": None}, "b": {}}
+    row = files(tmp_path, **{"sessions.json": json.dumps(sound).encode()})["sessions.json", None]
+    assert (row["disposition"], row["reason"]) == ("sidecar", "no_session")
 
 
 def test_a_name_that_is_no_text_is_to_be_changed(tmp_path: Path) -> None:
