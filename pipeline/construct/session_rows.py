@@ -15,6 +15,7 @@ from pipeline.sources.jsonl import Fault
 
 BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
     "provider_errors": 0,
+    "run_errors": 0,
     "unexecuted_calls": 0,
     "empty_replies": 0,
     "silent_replies": 0,

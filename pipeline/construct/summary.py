@@ -25,7 +25,13 @@ def summary(
         .join(counts(steps, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(user_turns.group_by(TRAJECTORY_KEY).agg(user_turns=pl.len()), on=TRAJECTORY_KEY, how="left")
         .with_columns(pl.col("tool_calls", "replies", "tool_errors", "user_turns", "longest_repeat").fill_null(0))
-        .with_columns(first_error=pl.coalesce("first_tool_error", "first_provider_error"))
+        .with_columns(provider_first=pl.col("first_provider_error_after") < pl.col("first_error_step"))
+        .with_columns(
+            first_error=pl.when("provider_first")
+            .then("first_provider_error")
+            .otherwise(pl.coalesce("first_tool_error", "first_provider_error")),
+            first_error_step=pl.when(~pl.col("provider_first").fill_null(False)).then("first_error_step"),
+        )
         .with_columns(behaviour=rules.decided("behaviour"), behaviour_rule=rules.decided("id"))
         .sort(TRAJECTORY_KEY)
     )

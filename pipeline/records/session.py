@@ -56,12 +56,14 @@ class RunSummary(Record):
     """What happened to the run as a whole, as its records say; runner noise is counted, it is no agent step."""
 
     provider_errors: int
+    run_errors: int  # user turns whose run was aborted, timed out or failed, as a run error or an aborted message says
     unexecuted_calls: int
     empty_replies: int
     silent_replies: int  # replies that nobody was shown: nothing but a silent token
     end: str  # completed | error | aborted | timeout | dangling_call | no_reply
     stop_reason: str | None
-    first_provider_error: str | None
+    first_provider_error: str | None  # first error of a provider or a run, as text
+    first_provider_error_after: int | None  # steps before it; null where the format does not say
     input_tokens: int | None
     output_tokens: int | None
     total_tokens: int | None
@@ -93,9 +95,10 @@ class TraceSummary(Record):
     tool_calls: int
     replies: int
     tool_errors: int  # calls whose tool_status, or what a notice says of their end, is a failure
-    first_error: str | None  # first tool failure or provider error, as text
-    first_error_step: int | None
+    first_error: str | None  # first failure of a tool, a provider or a run, as text
+    first_error_step: int | None  # the step that failed; null where it was a provider or a run
     provider_errors: int
+    run_errors: int  # user turns whose run was aborted, timed out or failed
     unexecuted_calls: int
     empty_replies: int
     silent_replies: int

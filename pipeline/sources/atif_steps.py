@@ -190,7 +190,10 @@ class AtifBuilder:
         """A reply where there is text; else the message is runner noise, counted."""
         step: AtifStep = stretch.row.value
         if failed:
-            self.list.noise["aborted" if stretch.extra.stop_reason == "aborted" else "provider_errors"] += 1
+            aborted = stretch.extra.stop_reason == "aborted"
+            self.list.noise["aborted" if aborted else "provider_errors"] += 1
+            if aborted:
+                self.list.run_errors.add(stretch.moment.user_turn)
         text = content_text(step.message)
         if text is not None:
             made = self.list.reply(text, stretch.moment, [stretch.row], content_text(step.reasoning_content))

@@ -280,7 +280,7 @@ def note_record(builder: StepBuilder, row: RawLine) -> None:
     if line.type in METADATA:
         name = f"{line.type}:{line.customType}" if line.customType else line.type
         if line.customType == "openclaw:prompt-error" and isinstance(line.data, dict):
-            builder.run_error = str(line.data.get("error"))
+            builder.failed_run(str(line.data.get("error")))
         builder.counts[f"metadata:{name}"] += 1
     else:
         builder.counts[f"unknown_type:{line.type}"] += 1

@@ -59,6 +59,7 @@ class StepBuilder(StepRows):
         self.models: dict[str, None] = {}
         self.usage: dict[str, int] = {}
         self.first_error: str | None = None
+        self.first_error_after: int | None = None  # steps before it
         self.last_stop: str | None = None
         self.last_error: str | None = None  # errorMessage of the last message
         self.last_reply: str | None = None
@@ -109,6 +110,18 @@ class StepBuilder(StepRows):
             for kind in unknown:
                 self.unknown_block(kind)
 
+    def failed_run(self, error: str) -> None:
+        """A record says that a run was aborted, timed out or failed."""
+        self.run_error = error
+        self.run_errors.add(self.current_turn())
+        self.note_error(error, len(self.stretch.calls) or self.stretch.text is not None)
+
+    def note_error(self, error: str | None, open_steps: int = 0) -> None:
+        """The first error in the file, and how many steps were before it, `open_steps` not made yet among them."""
+        if error is not None and self.first_error is None:
+            self.first_error = error
+            self.first_error_after = (self.steps[-1]["step_id"] if self.steps else 0) + open_steps
+
     def repeats_reply(self, message: Message, text: str | None) -> bool:
         """True for the line that a failed run leaves behind: api cli, no usage, the text of the previous reply."""
         used = sum(v for v in (message.usage or {}).values() if isinstance(v, int | float))
@@ -120,6 +133,10 @@ class StepBuilder(StepRows):
             self.models[f"{message.provider}/{message.model}" if message.provider else message.model] = None
         self.last_stop = message.stopReason
         self.last_error = as_text(message.errorMessage)
+        if message.stopReason in FAILED:
+            self.note_error(self.last_error)
+            if message.stopReason == "aborted":
+                self.run_errors.add(self.current_turn())
         used, total = message.usage, self.usage
         if not used:
             return
@@ -190,7 +207,6 @@ class StepBuilder(StepRows):
     def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
         """A reply step where there is text; else the message is runner noise, counted."""
         if failed and open_one.message is not None:
-            self.first_error = self.first_error or as_text(open_one.message.errorMessage)
             self.noise["aborted" if open_one.message.stopReason == "aborted" else "provider_errors"] += 1
         if open_one.text is None:
             if not failed and not open_one.unknown:

@@ -102,9 +102,11 @@ class StepList(StepRows):
         """The RunSummary: what was counted here, the records' times, and what `known` says (its nulls included)."""
         return {
             **{name: self.noise.get(name, 0) for name in NOISE},
+            "run_errors": len(self.run_errors),
             "end": how_it_ended(self.steps),
             "stop_reason": None,
             "first_provider_error": None,
+            "first_provider_error_after": None,
             "input_tokens": None,
             "output_tokens": None,
             "total_tokens": None,

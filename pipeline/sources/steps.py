@@ -35,6 +35,7 @@ class StepRows:
         self.user_turns: list[dict[str, Any]] = []
         self.counts: Counter[str] = Counter()
         self.noise: Counter[str] = Counter()
+        self.run_errors: set[int | None] = set()  # user turns whose run was aborted, timed out or failed
         self.unknown_blocks: Counter[str] = Counter()  # by type: content blocks that are none that is read
         self.escaped_fields: list[str] = []
         self.message_index = 0

@@ -13,9 +13,11 @@ def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
     """The RunSummary of a session, given its records' times: counts, tokens, USD, seconds; null where not said."""
     return {
         **{name: builder.noise.get(name, 0) for name in NOISE},
+        "run_errors": len(builder.run_errors),
         "end": how_it_ended(builder),
         "stop_reason": builder.last_stop,
-        "first_provider_error": builder.first_error or builder.run_error,
+        "first_provider_error": builder.first_error,
+        "first_provider_error_after": builder.first_error_after,
         "input_tokens": builder.usage.get("input"),
         "output_tokens": builder.usage.get("output"),
         "total_tokens": builder.usage.get("total"),

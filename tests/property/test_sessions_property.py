@@ -227,3 +227,12 @@ def test_numbers_that_fit_no_column_are_no_numbers(value: str) -> None:
     record = json.dumps(numbers("HERE")).replace('"HERE"', value)
     found = normalized_rows([raw_row(["\n".join([header, record, record, ""]).encode()])])
     assert [row["disposition"] for row in found.files] in (["trajectory"], ["quarantined"])
+
+
+def test_a_turn_that_was_timed_out_in_mid_session_is_counted_once() -> None:
+    """Its run error and its aborted message are of one turn; the session went on and completed."""
+    session = read((SAMPLES / "2026.4.15" / "agent-timeout.jsonl").read_bytes()).session
+    assert session is not None
+    assert (session.run["run_errors"], session.run["provider_errors"], session.run["end"]) == (1, 0, "completed")
+    assert session.run["first_provider_error"] == "request timed out | request timed out"
+    assert session.run["first_provider_error_after"] == 1

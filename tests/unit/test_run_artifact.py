@@ -74,6 +74,7 @@ def test_stored_spelling() -> None:
     assert (session.session_id, session.session_version, session.models) == ("run_7", "1", ["lab/answered"])
     assert session.run == dict.fromkeys(RunSummary.model_fields) | {
         "provider_errors": 0,
+        "run_errors": 0,
         "unexecuted_calls": 0,
         "empty_replies": 0,
         "silent_replies": 0,
