@@ -9,7 +9,7 @@ from pipeline.console.terminal import number_of
 from pipeline.records.session import TraceSummaryRow
 from pipeline.run import Run
 
-COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "provider_errors")
+COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "provider_errors", "run_errors")
 MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record says it
 DIGITS = 6  # of the sums of USD and seconds, whose last ones depend on the order of adding
 ERROR_CHARACTERS = 300
@@ -52,6 +52,7 @@ def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
         number_of(summary["tool_calls"], "tool call"),
         number_of(summary["tool_errors"], "tool error"),
         number_of(summary["provider_errors"], "provider error"),
+        number_of(summary["run_errors"], "run error"),
     ]
     behaviour = f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})"
     return {
@@ -63,7 +64,7 @@ def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
 
 
 def first_error(summary: dict[str, Any]) -> str:
-    """The first error seen, shortened, and the step of the first tool error."""
+    """The first error seen, shortened, and the step that failed, if it was one."""
     text, step = summary["first_error"], summary["first_error_step"]
     if text is None:
         return "none" if step is None else f"step {step}, without a text"

@@ -13,7 +13,16 @@ from pipeline.sources.background import link_background
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from pipeline.sources.names import NATIVE_NAME, basename
 from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
-from pipeline.sources.openclaw_records import LINE, Line, Message, Outline, decode_line, decode_outline, iso_time
+from pipeline.sources.openclaw_records import (
+    LINE,
+    METADATA,
+    Line,
+    Message,
+    Outline,
+    decode_line,
+    decode_outline,
+    iso_time,
+)
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.openclaw_texts import QUOTED
 from pipeline.sources.packed import Packed
@@ -23,20 +32,6 @@ from pipeline.sources.spans import Spans, Unread
 from pipeline.sources.steps import written_out
 from pipeline.sources.summary import run_summary
 from pipeline.sources.tree import Branch, Node, active_branch, is_chain
-
-# Records that describe the session; any other type is counted under unknown_type.
-METADATA = (
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "custom_message",
-    "compaction",
-    "branch_summary",
-    "label",
-    "session_info",
-    "reset",
-    "leaf",
-)
 
 
 class OpenClaw:

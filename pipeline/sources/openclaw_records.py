@@ -9,6 +9,21 @@ import msgspec
 
 from pipeline.sources.jsonl import UnexpectedShape
 
+# Records that describe the session; any other type is counted under unknown_type.
+METADATA = (
+    "model_change",
+    "thinking_level_change",
+    "custom",
+    "custom_message",
+    "compaction",
+    "branch_summary",
+    "label",
+    "session_info",
+    "reset",
+    "leaf",
+)
+RECORDS = (*METADATA, "session", "message")
+
 
 class Block(msgspec.Struct, gc=False):
     """A content block of a message."""
@@ -66,6 +81,15 @@ class Line(msgspec.Struct, gc=False):
     modelId: str | None = None
 
 
+class Bare(msgspec.Struct, gc=False):
+    """A record of which no more is looked at than its type, its time and its place in the tree."""
+
+    type: str | None = None
+    id: Any = None
+    parentId: Any = msgspec.UNSET
+    timestamp: Any = None
+
+
 class Outline(msgspec.Struct, gc=False):
     """A record without its message: what says whether a session is a plain chain of records."""
 
@@ -109,6 +133,7 @@ TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their
 LINE = msgspec.json.Decoder(Line)
 BLOCK = msgspec.json.Decoder(Block)
 CONTENT = msgspec.json.Decoder(list[msgspec.Raw] | str | None)
+BARE = msgspec.json.Decoder(Bare)
 KIND = msgspec.json.Decoder(Kind)
 LOOSE = msgspec.json.Decoder(LooseLine)
 OUTLINE = msgspec.json.Decoder(Outline)
@@ -124,8 +149,8 @@ def decode_line(data: bytes) -> Line:
 
 def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
     """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses, or
-    with a content block of an unknown type, whose fields may be anything. UnexpectedShape where it was refused for
-    something else."""
+    of an unknown type, or with a content block of one, whose fields may be anything. UnexpectedShape where it was
+    refused for something else."""
     try:
         line = LOOSE.decode(data)
         read_values(line)
@@ -134,8 +159,21 @@ def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
             line.message.content = content_of(line.message.content)  # type: ignore[assignment]
             msgspec.convert(line.message.usage, dict[str, Any] | None)
     except (msgspec.ValidationError, RecursionError):
+        if (bare := of_unknown_type(data)) is not None:
+            return bare
         raise UnexpectedShape(f"a record of unexpected shape: {refused}") from refused
     return line
+
+
+def of_unknown_type(data: bytes) -> Line | None:
+    """A record of an unknown type, of which nothing is read; null for any other."""
+    try:
+        bare = BARE.decode(data)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    if bare.type is None or bare.type in RECORDS:
+        return None
+    return Line(type=bare.type, id=bare.id, parentId=bare.parentId, timestamp=bare.timestamp)
 
 
 def content_of(raw: msgspec.Raw) -> list[Block] | str | None:

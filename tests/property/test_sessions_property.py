@@ -80,7 +80,12 @@ def without_places(rows: list[Row]) -> list[Row]:
 data = st.dictionaries(st.text(max_size=3), st.integers(), max_size=2)
 unknown = st.fixed_dictionaries(
     {"type": st.sampled_from(["hologram", "metrics", "message.draft"])},
-    optional={"data": data, "timestamp": st.just("2026-01-01T00:00:00.000Z")},
+    optional={
+        "data": data,
+        "timestamp": st.just("2026-01-01T00:00:00.000Z"),
+        "message": st.sampled_from(["a text", 7, {"content": 7}]),
+        "customType": st.just(["no", "text"]),
+    },
 )
 
 
