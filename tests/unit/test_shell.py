@@ -171,7 +171,6 @@ CATEGORIES = [
     ("cat <<EOF | ssh host bash\nrm x\nEOF", "external_write"),
     ("psql <<SQL\nDELETE FROM a;\nSQL", "external_write"),
     ("apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.py\n*** End Patch\nEOF", "external_write"),
-    ("history | tail", "inspect"),
     # nothing else
     ("", "code_execution"),
     ("   \n", "code_execution"),
