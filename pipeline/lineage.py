@@ -63,7 +63,9 @@ def trajectory_names(entries: Iterable[RawEntry]) -> dict[tuple[str, str], str]:
             groups[entry.source_model, entry.identity].append(entry)
     found = {}
     for key, group in groups.items():
-        first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
+        first = group[0]
+        if len(group) > 1:  # as seldom: the order is not worked out for every session there is
+            first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
         packed = any(one.path.endswith(PACKED) for one in group)
         if not packed or len({entry_name(one) for one in group}) == 1:
             found[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"

@@ -85,18 +85,22 @@ def unknown(run: Run) -> list[dict[str, Any]]:
     """Record types, roles, content blocks and tools that no rule knows, counted; kept in the data, fatal to nothing."""
     found: list[dict[str, Any]] = []
     if has(run, FileOutcome):
-        counts = rows_of(run, FileOutcome).select("record_counts").explode("record_counts").unnest("record_counts")
-        strange = counts.filter(pl.col("name").str.starts_with("unknown_")).group_by("name").agg(pl.col("count").sum())
-        found += [{"what": row["name"], "count": row["count"]} for row in strange.sort("name").collect().to_dicts()]
+        counts = summed(rows_of(run, FileOutcome), "record_counts")
+        found += [{"what": name, "count": count} for name, count in counts if name.startswith("unknown_")]
     if has(run, Trajectory):
-        blocks = rows_of(run, Trajectory).select("unknown_blocks").explode("unknown_blocks").unnest("unknown_blocks")
-        counted = blocks.drop_nulls("name").group_by("name").agg(pl.col("count").sum()).sort("name").collect()
-        found += [{"what": f"unknown_block:{row['name']}", "count": row["count"]} for row in counted.to_dicts()]
+        blocks = summed(rows_of(run, Trajectory), "unknown_blocks")
+        found += [{"what": f"unknown_block:{name}", "count": count} for name, count in blocks]
     if has(run, AlignedDescriptor):
         other = rows_of(run, AlignedDescriptor).filter(pl.col("event_type") == "other")
         tools = other.group_by("tool_name_raw").agg(count=pl.len()).sort("tool_name_raw", nulls_last=True).collect()
         found += [{"what": f"tool:{row['tool_name_raw']}", "count": row["count"]} for row in tools.to_dicts()]
     return found
+
+
+def summed(rows: pl.LazyFrame, column: str) -> list[tuple[str, int]]:
+    """Sums over all rows of a column of lists of {name, count}, in the order of names."""
+    counts = rows.select(column).explode(column).unnest(column).drop_nulls("name")
+    return counts.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
 
 
 def behaviours(run: Run) -> list[dict[str, Any]]:

@@ -25,11 +25,10 @@ def added_up(summaries: pl.LazyFrame) -> list[dict[str, Any]]:
     """Sums of COUNTS and MEASURES (tokens, USD, seconds); `trajectories` is how many say the figure; the total of one
     that none says is null. `summaries`: TraceSummaryRow."""
     rows = summaries.select(pl.col("trace_summary").struct.unnest()).select(*COUNTS, *MEASURES)
-    said = rows.select(pl.all().count()).collect().row(0, named=True)
-    sums = rows.select(pl.all().sum()).collect().row(0, named=True)
+    found = rows.select(pl.all().sum(), pl.all().count().name.prefix("said_")).collect().row(0, named=True)
+    figures = ((name, found[name], found[f"said_{name}"]) for name in (*COUNTS, *MEASURES))
     return [
-        {"what": name, "total": rounded(sums[name]) if said[name] else None, "trajectories": said[name]}
-        for name in (*COUNTS, *MEASURES)
+        {"what": name, "total": rounded(total) if said else None, "trajectories": said} for name, total, said in figures
     ]
 
 

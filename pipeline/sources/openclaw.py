@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -129,12 +129,13 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
     """A session with what its header and the kinds of its records say, and the records that are no header."""
     lines = raw.lines
     header = lines[0].value
+    body = [row for row in lines[1:] if row.value.type != "session"]
     session = ParsedSession(
         source_format="openclaw_sqlite" if context.get("store") else OpenClaw.name,
         session_id=header.id if isinstance(header.id, str) else None,
         session_version=None if header.version is None else str(header.version),
         truncated=raw.torn,
-        several_sessions=seems_several(lines, content),
+        several_sessions=seems_several(lines, len(lines) - len(body), content),
         warnings=list(raw.warnings),
         context=context.get("index", {}),
         outcome=context.get("outcome"),
@@ -146,7 +147,6 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         session.escaped_fields += written_out(
             {"session_id": session.session_id, "session_version": session.session_version}
         )
-    body = [row for row in lines[1:] if row.value.type != "session"]
     session.record_counts["metadata:session"] = len(lines) - len(body)
     if raw.torn:
         session.record_counts["torn_last_line"] = 1
@@ -186,14 +186,14 @@ def joined(session: ParsedSession, lines: list[RawLine]) -> set[int]:
     return found
 
 
-def branch_of(body: list[RawLine], joined: set[int], contents: Iterable[Any] | None = None) -> Branch:
-    """The active branch of a session's records. `joined` hang on the record before them though they name no parent;
+def branch_of(body: list[RawLine], later: set[int], contents: Iterable[Any] | None = None) -> Branch:
+    """The active branch of a session's records. `later` ones hang on the record before them though they name no parent;
     `contents`: what they say, if that is not to be read off."""
     if is_chain([row.value.id for row in body], [row.value.parentId for row in body]):
         return Branch(active=list(range(len(body))))
     contents = contents or (content_of(row.value) for row in body)
     rows = zip(body, contents, strict=True)
-    return active_branch([node_of(row.value, said, at in joined) for at, (row, said) in enumerate(rows)])
+    return active_branch([node_of(row.value, said, at in later) for at, (row, said) in enumerate(rows)])
 
 
 def node_of(line: Line | Outline, content: Any, is_joined: bool) -> Node:
@@ -302,18 +302,18 @@ def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict
     ]
 
 
-def seems_several(lines: list[RawLine], content: bytes | memoryview) -> bool:
+def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryview) -> bool:
     """True where a file has headers of several sessions (an id alone is no identity: the time belongs to it), or runs
-    of several session ids wrote into it."""
-    records: list[Line | Outline] = [row.value for row in lines]
-    starts = [row for row in lines if row.value.type == "session"]
-    headers = {identity_of(row, content) for row in starts} if len(starts) > 1 else starts
+    of several session ids wrote into it. `headers`: how many there are."""
+    if headers > 1 and len({identity_of(row, content) for row in lines if row.value.type == "session"}) > 1:
+        return True
+    records: Iterator[Line | Outline] = (row.value for row in lines)
     runs = {
         hashable(one.data.get("sessionId"))
         for one in records
         if one.customType == "openclaw:bootstrap-context:full" and isinstance(one.data, dict)
     }
-    return len(headers) > 1 or len(runs) > 1
+    return len(runs) > 1
 
 
 def identity_of(row: RawLine, content: bytes | memoryview) -> tuple[str | None, str | None]:
