@@ -17,7 +17,7 @@ INDEX_HINT = (
 )
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
-FORMATS_READ = ", ".join(one.name for one in FORMATS)
+FORMATS_READ = ", ".join(dict.fromkeys(one.name for one in FORMATS))  # two modules read aec_trajectory
 CONVERT = f"Take the file out of the raw folder, or convert it to a format that is read: {FORMATS_READ}."
 COMPLETE = "Add what is missing, or take the file out of the raw folder."
 
