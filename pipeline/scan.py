@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import stat
-from collections import OrderedDict
 from collections.abc import Iterator
 from mmap import mmap
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from pipeline.companions import Companions
 from pipeline.raw import Fetched, Raw, content_of, listed, local_file
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
@@ -20,9 +20,9 @@ from pipeline.sources.mapped import chunks, mapped, sha256_of
 from pipeline.sources.registry import (
     HEAD_BYTES,
     FirstRecord,
+    first_of_long,
     members,
     read_first,
-    read_first_of_long,
     source_named,
 )
 from pipeline.sources.sqlite_store import MAGIC, BrokenStore, member_content, read_store
@@ -31,8 +31,6 @@ from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import LARGE_BYTES
 
 RUN_MANIFEST = "run_manifest.jsonl"
-COMPANION_BYTES = 16 << 20  # a larger file beside a session is not read for context
-COMPANIONS_KEPT = 16
 WHOLE_FILE: dict[str, Any] = {"member": None, "base_line": 1, "base_offset": 0, "length": None}
 Stamp = list[int]
 
@@ -159,7 +157,7 @@ class Looker:
         self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, Remote) else None
         self.stamps = stamps
         self.names = frozenset(stamps)
-        self.loaded: OrderedDict[str, Any] = OrderedDict()  # companions, the latest few
+        self.companions = Companions(self.companion_bytes)
         self.reader: str | None = None  # adapter of the file that was opened last
 
     def file(self, name: str, known: ScannedFile | None) -> ScannedFile:
@@ -216,15 +214,17 @@ class Looker:
         return read_content(f"{self.raw}/{name}")
 
     def long(self, name: str, size: int) -> tuple[FirstRecord, str] | None:
-        """The first record and the digest of a very long session; null for any other file. OSError as read_long."""
-        return read_long(f"{self.raw}/{name}") if size >= LARGE_BYTES and self.fetched is None else None
+        """The first record and the digest of a very large file whose beginning says enough; null for any other. OSError
+        as read_long."""
+        return read_long(f"{self.raw}/{name}", size) if size >= LARGE_BYTES and self.fetched is None else None
 
     def store_entries(self, name: str, size: int) -> Iterator[RawEntry]:
         """The sessions of an SQLite store."""
         try:
             for session in read_store(local_file(self.raw, name)):
                 if session.error is not None:
-                    yield self.entry(name, 0, error=session.error, place={"member": session.session_id})
+                    what = {"broken_nodes": session.error} if session.is_context else None
+                    yield self.entry(name, 0, error=session.error, context=what, place={"member": session.session_id})
                     continue
                 yield self.entry(
                     name,
@@ -272,30 +272,16 @@ class Looker:
         self.reader = first.source.name
         wanted = first.source.companions(name, self.names)
         used.update({path: self.stamps.get(path) for path in wanted.values()})
-        return first.source.context(first.value, name, {key: self.companion(path) for key, path in wanted.items()})
+        found = {key: self.companions.value(path) for key, path in wanted.items()}
+        return first.source.context(first.value, name, found)
 
-    def companion(self, name: str) -> Any:
-        """A companion's JSON value, its text where it is no JSON, null where it can't be read."""
-        if name not in self.loaded:
-            self.loaded[name] = self.load(name)
-            if len(self.loaded) > COMPANIONS_KEPT:
-                self.loaded.popitem(last=False)
-        return self.loaded[name]
-
-    def load(self, name: str) -> Any:
-        """Read one companion."""
-        stamp = self.stamps.get(name)
-        if stamp is None or stamp[0] > COMPANION_BYTES:
-            return None
-        try:
-            content = self.content(name)
-        except (OSError, ValueError):
-            return None
-        text = (content or b"").decode("utf-8", "replace")
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
+    def companion_bytes(self, name: str) -> bytes | mmap:
+        """The bytes of a file beside a session. OSError or ValueError where they can't be had."""
+        if self.stamps.get(name) is None:
+            raise OSError(f"{name}: no file")
+        if self.fetched is not None:
+            return decompressed(self.fetched.read(name))
+        return whole_content(f"{self.raw}/{name}")[0]
 
 
 def is_encodable(name: str) -> bool:
@@ -313,12 +299,12 @@ def read_content(path: str) -> bytes | None:
         os.close(handle)
 
 
-def read_long(path: str) -> tuple[FirstRecord, str] | None:
-    """The first record and the digest of a very long session, which is never wholly in memory; null for what has to be
+def read_long(path: str, size: int) -> tuple[FirstRecord, str] | None:
+    """The first record and the digest of a very large file, which is never wholly in memory; null for what has to be
     looked at as a whole. OSError where it can't be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        first = read_first_of_long(os.pread(handle, HEAD_BYTES, 0))
+        first = first_of_long(path, os.pread(handle, HEAD_BYTES, 0), size)
         if first is None:
             return None
         digest = hashlib.sha256()

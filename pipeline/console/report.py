@@ -53,13 +53,20 @@ def complaints(done: Done) -> list[str]:
 
 def warnings(files: pl.DataFrame) -> list[str]:
     """A sentence for each fault that did not stop a file, and for each file beside sessions that is of no use."""
-    beside = files.filter(pl.col("reason") == BROKEN_CONTEXT).sort("path").iter_rows(named=True)
+    beside = unusable_context(files)
     rows = files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True)
     return [f"{row['reason']}: {row['message']}" for row in beside] + [
         f"{row['warnings']['name']}: {place_of(row)}: {row['warnings']['count']} times, first in line"
         f" {row['first_warning_line']}; the session is kept"
         for row in rows
     ]
+
+
+def unusable_context(files: pl.DataFrame) -> list[dict[str, Any]]:
+    """What lies beside sessions, or in a store of them, and is of no use for something in it is broken: path, member,
+    reason, line, message."""
+    columns = ["path", "member", "reason", "line", "message"]
+    return files.filter(pl.col("reason") == BROKEN_CONTEXT).sort("path").select(columns).to_dicts()
 
 
 def place_of(row: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from pipeline.chain import Shard
 from pipeline.console.find import has, rows_of
-from pipeline.console.report import accounting, print_accounting
+from pipeline.console.report import accounting, print_accounting, unusable_context
 from pipeline.console.terminal import table
 from pipeline.console.trace_summary import totals, written
 from pipeline.flow import whole
@@ -144,6 +144,7 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
         found["quarantined"] = (
             files.filter(pl.col("disposition") == "quarantined").select("path", "reason", "line", "message").to_dicts()
         )
+        found["unusable_context"] = unusable_context(files)
     return found
 
 
@@ -163,6 +164,10 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
             console.print()
             columns = ["reason", "line", "message"]
             console.print(table("Quarantined", columns, bad.select(columns).iter_rows()))
+        if lost := unusable_context(files):
+            console.print()
+            rows_of_it = ([one["reason"], one["line"], one["message"]] for one in lost)
+            console.print(table("Context that cannot be used", ["reason", "line", "message"], rows_of_it))
     for title, found in (("Faults of the inputs", run.intake.faults), ("Of the oracle", run.intake.warnings)):
         if found:
             console.print()

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipeline.sources.jsonl import pieces
+from pipeline.sources.jsonl import number_of_lines
 from pipeline.sources.names import basename, copy_order, safe_name
 from pipeline.sources.packed import PackedSteps
 from pipeline.sources.session import ParsedSession
@@ -32,10 +32,12 @@ class ReadFile:
     steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 
-def refuse(one: ReadFile, reason: str, line: int | None, message: str, content: bytes | None = None) -> ReadFile:
+def refuse(
+    one: ReadFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
+) -> ReadFile:
     """Note why a file gives no trajectory; its lines are counted all the same."""
     if content is not None:
-        one.records_in = sum(1 for _ in pieces(content))
+        one.records_in = number_of_lines(content)
     one.reason, one.line, one.message = reason, line, message
     return one
 

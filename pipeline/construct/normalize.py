@@ -29,9 +29,10 @@ from pipeline.records.session import (
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault
 from pipeline.sources.names import NATIVE_NAME, identity_digits
-from pipeline.sources.registry import HEAD_BYTES, FirstRecord, read_first, read_first_of_long
+from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
-from pipeline.sources.session_index import index_fault
+from pipeline.sources.session_index import REASON as BROKEN_CONTEXT
+from pipeline.sources.session_index import index_fault, is_index
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
 from pipeline.tables import bytes_of, from_records
@@ -97,47 +98,72 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
     one = ReadFile(*place)
     content: bytes | memoryview | None = row["content"]
-    if isinstance(content, memoryview):
-        if read_long(one, content, row, rules):
-            return one
-        content = bytes(content)
+    context = json.loads(row["context"]) if row["context"] else {}
+    if (broken := context.get("broken_nodes")) is not None:
+        one.disposition = "sidecar"
+        return refuse(one, BROKEN_CONTEXT, None, sentences.broken_nodes(one, broken))
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, sentences.unreadable(one, row["error"]))
+    if not isinstance(content, memoryview):
+        return read_content(one, content, context, rules, row.get("sound", False))
+    looked_at = read_long(one, content, context, rules)
+    return one if looked_at is None else read_content(one, looked_at, context, rules, False, content)
+
+
+def read_content(
+    one: ReadFile,
+    looked_at: bytes,
+    context: dict[str, Any],
+    rules: NormalizeRules,
+    sound: bool,
+    whole: memoryview | None = None,
+) -> ReadFile:
+    """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
+    content = looked_at if whole is None else whole
+    size = len(content)
     named_session = ".jsonl" in one.path.rpartition("/")[2]
-    if named_session and (not content or content.isspace()):
+    if named_session and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
-    first = read_first(content)
-    context = json.loads(row["context"]) if row["context"] else {}
+    first = read_first(looked_at)
     sidecar = rules.sidecar(first.value)
-    if first.source is None and (fault := index_fault(one.path, content)):
-        one.disposition = "sidecar"
-        return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
-    if sidecar is None and first.source is None and (why := what_it_seems(one.path, content, first.value)):
+    if first.source is None and is_index(one.path):
+        return read_index(one, content)
+    if sidecar is None and first.source is None and (why := what_it_seems(one.path, looked_at, first.value, size)):
         return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):
         one.disposition = "sidecar"
-        return refuse(one, sidecar or "no_session", None, f"{one.path}: lies beside sessions and is none.", content)
+        return refuse(one, sidecar or "no_session", None, sentences.beside(one), content)
     if one.source_model == "":
         return refuse(
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if first.source is None:
-        return refuse(one, *sentences.no_session(one, content, first.value, bool(context.get("store"))), content)
-    return parse(one, content, first, context, rules, row.get("sound", False))
+        return refuse(one, *sentences.no_session(one, looked_at, first.value, bool(context.get("store"))), content)
+    return parse(one, looked_at, first, context, rules, sound)
 
 
-def read_long(one: ReadFile, content: memoryview, row: dict[str, Any], rules: NormalizeRules) -> bool:
-    """Read a very long session where its source has a way that takes little memory; false where it is to be read as
-    any other."""
-    first = read_first_of_long(bytes(content[:HEAD_BYTES]))
-    if first is None or one.source_model == "" or rules.sidecar(first.value):
-        return False
-    context = json.loads(row["context"]) if row["context"] else {}
-    session = first.source.parse_long(content, context, rules)  # type: ignore[union-attr]
+def read_index(one: ReadFile, content: bytes | memoryview) -> ReadFile:
+    """A session index, which lies beside sessions: told where something in it cannot be used."""
+    one.disposition = "sidecar"
+    if fault := index_fault(one.path, content):
+        return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
+    return refuse(one, "no_session", None, sentences.beside(one), content)
+
+
+def read_long(one: ReadFile, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> bytes | None:
+    """Read a very long session where its source has a way that takes little memory: then nothing is left to be looked
+    at. Else what is: the file's beginning where that says enough, or the whole of it."""
+    head = bytes(content[:HEAD_BYTES])
+    first = first_of_long(one.path, head, len(content))
+    if first is None:
+        return bytes(content)
+    if first.source is None or one.source_model == "" or rules.sidecar(first.value):
+        return head
+    session = first.source.parse_long(content, context, rules)  # type: ignore[attr-defined]
     if session is None:
-        return False
+        return bytes(content)
     keep(one, session, first, context)
-    return True
+    return None
 
 
 def parse(

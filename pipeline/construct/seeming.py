@@ -12,9 +12,9 @@ from pipeline.sources.sqlite_store import FILE_NAME
 Why = tuple[str, int | None, str]
 
 
-def what_it_seems(path: str, content: bytes, first: Any) -> Why | None:
+def what_it_seems(path: str, content: bytes, first: Any, size: int) -> Why | None:
     """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
-    is no JSON."""
+    is no JSON. `size`: its bytes, of which `content` may be the beginning only."""
     name = path.rpartition("/")[2]
     for packed in PACKED:
         name = name.removesuffix(packed)
@@ -27,8 +27,14 @@ def what_it_seems(path: str, content: bytes, first: Any) -> Why | None:
         return None
     if RUN_FILE.match(name) and (not content or content.isspace()):
         return "empty_file", None, f"{path}: the file is empty. Remove it, or put the run back."
-    looked_at = len(content) <= WHOLE_JSON
-    if first is None and looked_at and content.removeprefix(BOM).lstrip().startswith(b"{"):
+    seems_document = first is None and content.removeprefix(BOM).lstrip().startswith(b"{")
+    if seems_document and size > WHOLE_JSON:
+        sentence = (
+            f"{path}: a JSON document of more than {WHOLE_JSON >> 20} MB, which is not looked into. Is it a run? Split "
+            "it, or take it out of the raw folder."
+        )
+        return "too_large", None, sentence
+    if seems_document:
         sentence = (
             f"{path}: begins as a JSON document and is none: cut off or damaged. Put it back whole, or remove it."
         )

@@ -7,6 +7,7 @@ from pipeline.construct.input_file import ReadFile
 from pipeline.sources.jsonl import Fault, is_too_deep, pieces
 from pipeline.sources.not_json import TOO_DEEP, why_not_json
 from pipeline.sources.registry import FORMATS, why_unclaimed
+from pipeline.sources.session_nodes import NODES
 from pipeline.sources.sqlite_store import STORE_HINT
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
@@ -14,6 +15,10 @@ ROW_HINT = "Repair or remove the line; the other lines are read."
 INDEX_HINT = (
     "What it says there of the runs beside it (aborted, cost, parent) is not used; the sessions are read. "
     "Repair the file, or remove it."
+)
+NODES_HINT = (
+    "What it says there of runs (aborted, cost, parent) is not used; the sessions are read. Take the store from a "
+    "backup, or mend the row."
 )
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
@@ -30,6 +35,16 @@ def unreadable(one: ReadFile, error: str) -> str:
 def broken_index(one: ReadFile, fault: Fault) -> str:
     """Sentence for a session index of which something cannot be used."""
     return f"{one.path}: {fault.message}. {INDEX_HINT}"
+
+
+def broken_nodes(one: ReadFile, fault: str) -> str:
+    """Sentence for a store whose table of run contexts has something that cannot be used."""
+    return f"{one.path}: {NODES}: {fault}. {NODES_HINT}"
+
+
+def beside(one: ReadFile) -> str:
+    """Sentence for a file that lies beside sessions."""
+    return f"{one.path}: lies beside sessions and is none."
 
 
 def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:

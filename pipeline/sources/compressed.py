@@ -1,8 +1,15 @@
 """Files as they lie on disk -> bytes: .gz and .zst inputs are read through, known by their magic, not their name."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 
 MAGIC_BYTES = max(map(len, MAGIC))
+MOST_BYTES = 512 << 20  # that a file is unpacked to: a few bytes can be made to stand for more than any memory holds
+CHUNK = 16 << 20
 
 
 def is_packed(head: bytes) -> bool:
@@ -11,7 +18,8 @@ def is_packed(head: bytes) -> bool:
 
 
 def decompressed(data: bytes) -> bytes:
-    """The bytes themselves, or what they were compressed from. ValueError where the compressed data is broken."""
+    """The bytes themselves, or what they were compressed from. ValueError where the compressed data is broken, or
+    stands for more than MOST_BYTES."""
     if not is_packed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
@@ -19,6 +27,21 @@ def decompressed(data: bytes) -> bytes:
 
     try:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:
-            return bytes(stream.read())
+            return limited(stream, data)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"broken {kind} data: {error}") from error
+
+
+def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
+    """All that a stream gives. ValueError where it is too much."""
+    parts: list[bytes] = []
+    size = 0
+    while part := stream.read(CHUNK):
+        parts.append(part)
+        size += len(part)
+        if size > MOST_BYTES:
+            raise ValueError(
+                f"{len(data)} compressed bytes that stand for more than {MOST_BYTES >> 20} MB. Unpack the file if that "
+                "is a session, or remove it."
+            )
+    return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pipeline.sources.mapped import Behind
+from pipeline.sources.mapped import CHUNK, Behind
 from pipeline.sources.not_json import TOO_DEEP, why_not_json
 
 BOM = b"\xef\xbb\xbf"
@@ -70,6 +70,19 @@ def pieces(content: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:
         if data and not data.isspace():
             yield number, offset, data
         offset = end + 1
+
+
+def number_of_lines(content: bytes | memoryview) -> int:
+    """How many lines are not blank, in little memory whatever their length."""
+    behind, number, has_text = Behind(content), 0, False
+    for at in range(len(BOM) if content[: len(BOM)] == BOM else 0, len(content), CHUNK):
+        behind.passed(at)
+        first, *others = bytes(content[at : at + CHUNK]).split(b"\n")
+        has_text = has_text or bool(first.strip())
+        for part in others:
+            number += has_text
+            has_text = bool(part.strip())
+    return number + has_text
 
 
 def escape_surrogates(data: bytes) -> bytes:

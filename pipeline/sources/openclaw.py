@@ -12,7 +12,7 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from pipeline.sources.names import NATIVE_NAME, basename
-from pipeline.sources.openclaw_context import first_prompt, index_entry, native_name
+from pipeline.sources.openclaw_context import first_prompt, native_name
 from pipeline.sources.openclaw_records import (
     LINE,
     METADATA,
@@ -70,7 +70,7 @@ class OpenClaw:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
         RunArtifact says of its run."""
         session_id = first.get("id") if isinstance(first, dict) else None
-        index = index_entry(found.get("index"), session_id)
+        index = dict((found.get("index") or {}).get(session_id, {}))
         parent = first.get("parentSession") if isinstance(first, dict) else None
         if isinstance(parent, str) and parent:
             index = (index or dict.fromkeys(RunContext.model_fields)) | {"parent_session": basename(parent)}

@@ -21,15 +21,6 @@ ENTRY_KEYS = {
 }
 
 
-def index_entry(index: Any, session_id: str | None) -> dict[str, Any]:
-    """RunContext fields of the entry whose sessionId this is; empty where the index has none."""
-    entries = index.items() if isinstance(index, dict) else []
-    for key, entry in entries:
-        if isinstance(entry, dict) and session_id is not None and entry.get("sessionId") == session_id:
-            return run_context(key, entry)
-    return {}
-
-
 def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any]:
     """RunContext of one index entry; a value of an unexpected type is null."""
     found: dict[str, Any] = dict.fromkeys(RunContext.model_fields)

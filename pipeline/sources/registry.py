@@ -11,12 +11,15 @@ import msgspec
 from pipeline.sources.aec_conversation import AecConversation
 from pipeline.sources.aec_trajectory import AecTrajectory
 from pipeline.sources.atif import Atif
+from pipeline.sources.compressed import is_packed
 from pipeline.sources.jsonl import BOM, escape_invalid_bytes, escape_surrogates, is_utf8, pieces
 from pipeline.sources.llm_benchmark import LlmBenchmark
 from pipeline.sources.members import Member
 from pipeline.sources.openclaw import OpenClaw
 from pipeline.sources.run_artifact import RunArtifact
 from pipeline.sources.session import Source
+from pipeline.sources.session_index import is_index
+from pipeline.sources.sqlite_store import MAGIC
 
 FORMATS: tuple[Source, ...] = (OpenClaw(), RunArtifact(), LlmBenchmark(), AecTrajectory(), AecConversation(), Atif())
 DECODER = json.JSONDecoder()
@@ -78,12 +81,20 @@ def read_first(content: bytes) -> FirstRecord:
     return FirstRecord(value, source, *source.identity(value, head))
 
 
-def read_first_of_long(head: bytes) -> FirstRecord | None:
-    """The first record of a file that begins so, where its source has a way to read it that takes little memory."""
-    if b"\n" not in head:
+def first_of_long(path: str, head: bytes, size: int) -> FirstRecord | None:
+    """The first record of a very large file that begins so, where that says enough: its source has a way to read it
+    that takes little memory, or no source claims it whatever follows. Null where it has to be looked at as a whole."""
+    begins = head.removeprefix(BOM).lstrip()[:1]
+    if is_packed(head) or head.startswith(MAGIC) or not begins:
+        return None
+    ends, may_be_json = b"\n" in head, begins in (b"{", b"[")
+    if not ends and may_be_json and not is_index(path):
         return None
     first = read_first(head)
-    return first if hasattr(first.source, "parse_long") else None
+    if first.source is not None:
+        return first if hasattr(first.source, "parse_long") else None
+    is_record = ends and (first.value is not None or size > WHOLE_JSON)
+    return first if is_record or is_index(path) or not may_be_json else None
 
 
 def decode(data: bytes) -> Any:

@@ -1,6 +1,5 @@
 """OpenClaw's SQLite store (2026.8 on): each session as the JSONL it would have been. Never locks a live agent."""
 
-import json
 import os
 import shutil
 import sqlite3
@@ -14,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.sources.compressed import decompressed, is_packed
-from pipeline.sources.json_values import text_of
-from pipeline.sources.openclaw_context import run_context
+from pipeline.sources.session_nodes import NODES, read_nodes
 
 FILE_NAME = "openclaw-agent.sqlite"
 MAGIC = b"SQLite format 3\x00"
@@ -33,6 +31,7 @@ class StoredSession:
     content: bytes
     context: dict[str, Any]
     error: str | None = None  # why its rows can't be read; then there is no content
+    is_context: bool = False  # no session: the table of run contexts, of which `error` says what is broken
 
 
 class BrokenStore(Exception):
@@ -91,12 +90,15 @@ def stamps(path: Path) -> list[Stamp]:
 
 
 def read_store(path: Path) -> Iterator[StoredSession]:
-    """Every session of the store in the order of ids. Raises BrokenStore with the reason."""
+    """Every session of the store in the order of ids, before them its table of run contexts if that is broken. Raises
+    BrokenStore with the reason."""
     try:
         with copied(path) as connection:
-            index = nodes(connection)
-            for session_id in session_ids(connection):
-                yield stored(connection, session_id, index.get(session_id, {}))
+            ids, nodes = session_ids(connection), read_nodes(connection)
+            if nodes.fault is not None:
+                yield StoredSession(NODES, b"", {}, nodes.fault, is_context=True)
+            for session_id in ids:
+                yield stored(connection, session_id, nodes.contexts.get(session_id, {}))
     except (sqlite3.Error, ValueError) as error:
         raise BrokenStore(str(error)) from error
 
@@ -147,23 +149,3 @@ def event(seq: Any, text: Any, blob: Any) -> bytes:
         return decompressed(blob)
     except ValueError as error:
         raise ValueError(f"row {seq} (seq): its compressed data cannot be read: {error}") from error
-
-
-def nodes(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """Run context by session id, from session_nodes; empty where the store has no such table."""
-    try:
-        rows = connection.execute("SELECT session_key, entry_json, status, spawned_by FROM session_nodes").fetchall()
-    except sqlite3.Error:
-        return {}
-    found = {}
-    for key, text, status, spawned_by in rows:
-        try:
-            entry = json.loads(text)
-        except (ValueError, TypeError, RecursionError):
-            continue
-        if isinstance(entry, dict) and isinstance(entry.get("sessionId"), str):
-            context = run_context(text_of(key), entry)
-            context["status"] = context["status"] or text_of(status)
-            context["spawned_by"] = context["spawned_by"] or text_of(spawned_by)
-            found[entry["sessionId"]] = context
-    return found
