@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from pipeline.console.explain_places import command_place, target_place
 from pipeline.console.explain_rules import rule, settings
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
@@ -34,8 +35,8 @@ def event(known: "Known", step: Row) -> Row:
     """event_type: the description's, and where alignment gave another, both."""
     naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
     of_state = step["event_rule"] in {one.id for one in describe_rules().state_files}
-    words = step["state_write_target"] if of_state else naming
-    found = given(step["event_type"], step["event_rule"], marked(step, "action_text", words))
+    marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
+    found = given(step["event_type"], step["event_rule"], marks)
     if step["event_type"] != step["previous_event_type"]:
         found |= {
             "before_alignment": step["previous_event_type"],
@@ -85,7 +86,7 @@ def side_effect(known: "Known", step: Row) -> Row:
 def targets(known: "Known", step: Row) -> list[Row]:
     """What was changed, as the call names it."""
     return [
-        {"field": name, **given(step[name], step["event_rule"], marked(step, "action_text", step[name]))}
+        {"field": name, **given(step[name], step["event_rule"], target_marks(step, step[name]))}
         for name in ("artifact_target", "state_write_target")
         if step[name] is not None
     ]
@@ -135,6 +136,19 @@ def marked(step: Row, field: str, words: str | None) -> list[Row]:
     text = step[field]
     start = text.find(words) if words and text else -1
     return texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
+
+
+def command_marks(step: Row, shown: str | None) -> list[Row]:
+    """Where the command stands that names a step."""
+    span = command_place(step["action_text"], shown) if shown and step["action_text"] else None
+    return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
+
+
+def target_marks(step: Row, target: str | None) -> list[Row]:
+    """Where the argument stands that is a target."""
+    known = target and step["action_text"]
+    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
+    return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
 
 
 def texts(step: Row, spots: list[Row]) -> list[Row]:
