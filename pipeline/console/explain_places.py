@@ -10,7 +10,7 @@ from tree_sitter import Node
 from pipeline.console.explain_texts import Placed, arguments, from_quotes, whole
 from pipeline.construct.arguments import plain_name
 from pipeline.construct.shell import FOLDER, VERSION
-from pipeline.construct.shell_parse import COMMANDS, PARSER, WORDS, plain
+from pipeline.construct.shell_parse import COMMANDS, WORDS, plain, tree
 from pipeline.construct.shell_wrappers import FED
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.shell import ShellRules
@@ -155,11 +155,10 @@ def first(spans: Iterator[Span]) -> Span | None:
 
 def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
     """Every simple command and redirection of a text in order, then those of quoted and fed text in it."""
-    data = text.text.encode("utf-8", "replace")
     places = code_points(text.text)
     deeper: list[Placed] = []
-    for node in nodes(PARSER.parse(data).root_node):
-        span = places[node.start_byte], places[node.end_byte]
+    for node in nodes(tree(text.text)[0]):
+        span = span_of(node, places)
         if node.type in COMMANDS:
             words = [one for one in node.children if one.type in WORDS or one.type == "command_name"]
             if words:
@@ -169,9 +168,9 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
             if named:
                 yield Command([word(text, named[0], places)], redirection=True)
         elif node.type == "string":
-            deeper.append(from_quotes(text.part(span[0] + 1, span[1] - 1)))
+            deeper.append(from_quotes(between(text, span, '"')))
         elif node.type == "raw_string":
-            deeper.append(text.part(span[0] + 1, span[1] - 1))
+            deeper.append(between(text, span, "'"))
         elif node.type == "heredoc_body":
             deeper.append(text.part(*span))
     if depth < DEEPEST:
@@ -185,15 +184,27 @@ def inner(texts: list[Placed]) -> Iterator[Placed]:
     for text in texts:
         yield text
         places = code_points(text.text)
-        for node in nodes(PARSER.parse(text.text.encode("utf-8", "replace")).root_node):
+        for node in nodes(tree(text.text)[0]):
             if node.type == "string":
-                yield from_quotes(text.part(places[node.start_byte] + 1, places[node.end_byte] - 1))
+                yield from_quotes(between(text, span_of(node, places), '"'))
 
 
 def word(text: Placed, node: Node, places: list[int]) -> Word:
     """A word without its quotes."""
     inside = node.named_children[0] if node.type == "command_name" and node.named_children else node
-    return Word(plain(inside), text.span(places[node.start_byte], places[node.end_byte]))
+    return Word(plain(inside), text.span(*span_of(node, places)))
+
+
+def span_of(node: Node, places: list[int]) -> Span:
+    """Code points of a node; what was added at the end of a text does not count."""
+    last = len(places) - 1
+    return places[min(node.start_byte, last)], places[min(node.end_byte, last)]
+
+
+def between(text: Placed, span: Span, quote: str) -> Placed:
+    """What stands between quotes; nothing may end them."""
+    start, end = span
+    return text.part(start + 1, end - 1 if end > start + 1 and text.text[end - 1] == quote else end)
 
 
 def nodes(node: Node) -> Iterator[Node]:

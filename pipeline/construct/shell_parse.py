@@ -8,6 +8,8 @@ from tree_sitter import Language, Node, Parser
 
 PARSER = Parser(Language(tree_sitter_bash.language()))
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+HEREDOC = re.compile(r"<<-?[ \t]*[\"'\\]?(\w+)")
+QUOTES = ('"', "'")
 DRIVE = re.compile(r"[A-Za-z]:\\|\\\\|\.{1,2}\\")
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
 WORDS = frozenset(
@@ -57,13 +59,33 @@ class Reading(NamedTuple):
 def read_shell(text: str) -> Reading:
     """Every simple command of the text in order; those in substitutions, loops, groups and subshells too.
 
-    Bodies of heredocs, comments and quoted text are data. Broken text gives
-    what the grammar could recover, in the worst case nothing.
+    Bodies of heredocs, comments and quoted text are data. A quote or heredoc that nothing ends goes to the end of the
+    text. Other broken text gives what the grammar could recover, in the worst case nothing.
     """
-    root = PARSER.parse(text.encode("utf-8", "replace")).root_node
+    root, broken = tree(text)
     found: list[Simple] = []
     walk(root, False, True, found)
-    return Reading(found, root.has_error)
+    return Reading(found, broken)
+
+
+def tree(text: str) -> tuple[Node, bool]:
+    """The grammar's tree of a text, and whether some of it is no shell text; with what may be missing at its end, where
+    that makes it one."""
+    root = parsed(text)
+    if not root.has_error:
+        return root, False
+    return next((whole for end in ends(text) if not (whole := parsed(text + end)).has_error), root), True
+
+
+def parsed(text: str) -> Node:
+    """The grammar's tree of a text as it is."""
+    return PARSER.parse(text.encode("utf-8", "replace")).root_node
+
+
+def ends(text: str) -> list[str]:
+    """What may be missing at the end of a text: a quote, or the line that ends its last heredoc."""
+    heredocs = HEREDOC.findall(text)
+    return [*QUOTES, *(f"\n{name}\n" for name in heredocs[-1:])]
 
 
 def walk(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
@@ -214,7 +236,7 @@ def plain(node: Node, kind: str | None = None) -> str:
     if kind == "raw_string":
         return text[1:-1]
     if kind == "string":
-        return re.sub(r'\\([$`"\\\n])', r"\1", text[1:-1])
+        return re.sub(r'\\([$`"\\\n])', r"\1", text[1:].removesuffix('"'))
     if kind == "ansi_c_string":
         return text[2:-1]
     if kind == "concatenation":

@@ -26,6 +26,7 @@ TARGETS: list[tuple[str, Any, str]] = [
     ("exec", {"command": "日本 ü; rm ü"}, '; rm »ü«"'),
     ("exec", {"command": "rm é\n"}, "rm »é«"),
     ("exec", {"command": "git commit -m MEMORY.md && echo x >> MEMORY.md"}, '>> »MEMORY.md«"'),
+    ("exec", {"command": 'rm -rf "build'}, r'rm -rf »\"build«"'),
     ("write", {"content": "a", "path": "a"}, '"path": "»a«"'),
     ("write", {"path": "a\\b", "content": "x"}, '"path": "»a\\\\b«"'),
     ("apply_patch", {"input": "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch"}, "Add File: »a«\\n"),

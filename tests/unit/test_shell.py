@@ -229,6 +229,14 @@ TARGETS = [
     ("python3 <<'EOF'\nfrom pathlib import Path\nPath('x.txt').write_text('a')\nEOF", ("x.txt",)),
     ("cp a b; curl https://hooks.slack.com/services/x -d '{}'", ("https://hooks.slack.com/services/x", "b")),
     ("cat a", ()),
+    # a quote or a heredoc that nothing ends
+    ('rm -rf "build', ("build",)),
+    ("rm -rf 'build", ("build",)),
+    ('rm "a" "my build', ("a", "my build")),
+    ("rm $'build", ("build",)),
+    ("cat <<EOF > f\nrm x", ("f",)),
+    ("cat > f <<'EOF'\nit's", ("f",)),
+    ('echo "x > f', ()),
 ]
 
 
