@@ -28,7 +28,7 @@ def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
     if wrapper.sub and skip == wrapper.skip:
         return
     syntax = Syntax(values=[*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
-    read = options(arguments, syntax, skip)
+    read = options(arguments, syntax, None if wrapper.anywhere else skip)
     code = next((read.flags[one] for one in wrapper.code_flags if one in read.flags), None)
     code = code if code is not None else text_behind_flag(wrapper, arguments)
     if code is not None:
@@ -36,8 +36,10 @@ def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
         return
     if any(one in read.flags for one in wrapper.unless_flags):
         return
+    if wrapper.needs_flags and not any(one in read.flags for one in wrapper.needs_flags):
+        return
     if wrapper.code_flags and not wrapper.code_optional:
-        if simple.stdin and not [one for one in read.positionals if one != "-"]:
+        if simple.stdin and len([one for one in read.positionals if one != "-"]) <= skip:
             yield Text(simple.stdin)
         return
     rest = command_behind(arguments, read, skip)

@@ -37,6 +37,8 @@ class Wrapper(Syntax):
     feeds_arguments: bool = False
     place_flags: list[str] = Field(default=[])
     unless_flags: list[str] = Field(default=[])
+    needs_flags: list[str] = Field(default=[])
+    anywhere: bool = False  # options may stand behind positional arguments
     after_flags: list[str] = Field(default=[])
     also_itself: bool = False
     external: bool = False

@@ -188,6 +188,43 @@ def test_category(command: str, category: str) -> None:
     assert SHELL.meaning(command).category == category
 
 
+# Each runs `rm a`: who runs it, how urgently and in which container changes nothing of what is done.
+LOOKED_THROUGH = [
+    *(
+        "su - bob -c 'rm a'",
+        "su bob -c 'rm a'",
+        "su -c 'rm a' bob",
+        "su -l bob -s /bin/sh -c 'rm a'",
+        "su - b <<E\nrm a\nE",
+    ),
+    *("runuser -u x -- rm a", "runuser -u x rm a", "runuser - x -c 'rm a'", "sudo su - bob -c 'rm a'", "gosu bob rm a"),
+    *("nohup rm a", "setsid -f rm a", "stdbuf -oL rm a", "nice -n 5 rm a", "nice -5 rm a", "ionice -c 2 -n 7 rm a"),
+    *(
+        "chrt -f 99 rm a",
+        "taskset -c 0,1 rm a",
+        "taskset 0x3 rm a",
+        "env -S 'rm a'",
+        "nsenter -t 1 -m rm a",
+        "xvfb-run -a rm a",
+    ),
+    *("chroot /mnt rm a", "chroot --userspec=u:g /mnt bash -c 'rm a'", "docker exec -it -u root c rm a"),
+    *("docker compose exec -T web sh -c 'rm a'", "lxc exec c -- rm a", "vagrant ssh web -c 'rm a'"),
+]
+ELSEWHERE = ["ssh host 'rm a'", "ssh -p 22 u@host rm a", "kubectl -n ns exec pod -c main -- sh -c 'rm a'"]
+
+
+@pytest.mark.parametrize("command", [*LOOKED_THROUGH, *ELSEWHERE])
+def test_what_runs_a_command_is_looked_through(command: str) -> None:
+    found = SHELL.meaning(command)
+    assert (found.rule, found.targets, found.external) == ("shell.remove_create", ("a",), command in ELSEWHERE)
+
+
+@pytest.mark.parametrize("command", ["su", "su - bob", "runuser x", "ionice -p 123", "docker run --rm image rm a"])
+def test_nothing_is_seen_behind_what_runs_no_command_that_is_written_there(command: str) -> None:
+    found = SHELL.meaning(command)
+    assert (found.category, found.targets) == ("code_execution", ())
+
+
 TARGETS = [
     ("echo x >> ~/ws/MEMORY.md", ("~/ws/MEMORY.md",)),
     ("日本 > ü.txt", ("ü.txt",)),
