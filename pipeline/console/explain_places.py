@@ -71,7 +71,7 @@ def target_patterns() -> list[re.Pattern[str]]:
     """Patterns of the rules whose groups are targets: in patches, programs and statements."""
     rules = ShellRules.load()
     named = [*rules.program_writes, *(rule for rule in rules.sql if "?P<target>" in rule.pattern)]
-    return [re.compile(DescribeRules.load().arguments.patch_file), *(re.compile(one.pattern) for one in named)]
+    return [re.compile(rules.patched_file), *(re.compile(one.pattern) for one in named)]
 
 
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
+from pipeline.construct.patches import patched_files
 from pipeline.rules.describe import DescribeRules
+from pipeline.rules.shell import ShellRules
 from pipeline.tables import column
 
 DECODE = msgspec.json.Decoder().decode
@@ -28,10 +30,10 @@ class Fields(NamedTuple):
     patch: bool  # there may be a patch text
 
 
-def read_calls(distinct: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
+def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """Real tool name, the arguments that rules look at and the number of the tool rule that holds (null: the name is
     unknown), beside the columns of CALL; the only loop over distinct calls."""
-    reader = CallReader(rules)
+    reader = CallReader(rules, shell_rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
     read = [column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True)]
@@ -41,9 +43,9 @@ def read_calls(distinct: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
 class CallReader:
     """Reads one call's JSON arguments."""
 
-    def __init__(self, rules: DescribeRules) -> None:
+    def __init__(self, rules: DescribeRules, shell_rules: ShellRules) -> None:
         self.prefix = re.compile(rules.name_prefix)
-        self.patch_file = re.compile(rules.arguments.patch_file)
+        self.patch_file = re.compile(shell_rules.patched_file)
         self.patch_fields = rules.arguments.patch
         self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
@@ -121,7 +123,7 @@ class CallReader:
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""
         text = first_text(found, self.patch_fields) or ""
-        return [next(group for group in hit.groups() if group) for hit in self.patch_file.finditer(text)]
+        return patched_files(text, self.patch_file)
 
 
 def plain_name(name: str) -> str:

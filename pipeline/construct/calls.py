@@ -48,7 +48,7 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     changed, as written), state_target, memory, leaves (the machine), exit_one_ok. Whether it succeeded is not asked.
     """
     distinct = steps.filter(action_kind="tool_call").select(CALL).unique(maintain_order=True).collect()
-    done = by_name(read_calls(distinct, rules), rules)
+    done = by_name(read_calls(distinct, rules, shell_rules), rules)
     said = meanings(done, shell_rules)
     joined = done.join(said, on=["kind", "said"], how="left", nulls_equal=True, maintain_order="left")
     changed = joined.with_columns(targets(), effect=effect()).with_row_index("row")

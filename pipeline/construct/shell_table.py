@@ -4,6 +4,7 @@ import re
 from typing import NamedTuple
 
 from pipeline.construct.options import Options, options
+from pipeline.construct.patches import patched_files
 from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import CommandRule, ShellRules, Syntax
 
@@ -61,6 +62,7 @@ class CommandTable:
         self.help_flags = frozenset(rules.help_flags)
         self.effect_categories = frozenset(rules.effect_categories)
         self.local = re.compile(rules.local_url)
+        self.patched = re.compile(rules.patched_file)
         self.url = re.compile(rules.url)
 
     def is_file(self, name: str) -> bool:
@@ -133,6 +135,9 @@ class CommandTable:
         if target.startswith("-"):
             value = next((read.flags[one] for one in (*target.split(), *rule.flags) if read.flags.get(one)), "")
             return (value,) if value else words[condition.sub_words(read) :][:1]
+        if target.startswith("patched"):
+            text = "\n".join([*words, simple.stdin or ""])
+            return tuple(patched_files(text, self.patched)) or (words[:1] if target == "patched_first" else ())
         if target == "dir":
             return (read.flags["-C"],) if "-C" in read.flags else ()
         if target == "url":

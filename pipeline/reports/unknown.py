@@ -112,7 +112,8 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 def named(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
     """The unknown commands in each call, in the order of names."""
-    reader, shell, table, done = CallReader(DescribeRules.load()), Shell(shell_rules), Unknown(shell_rules), []
+    reader = CallReader(DescribeRules.load(), shell_rules)
+    shell, table, done = Shell(shell_rules), Unknown(shell_rules), []
     shell.table = table
     for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():
         table.names.clear()

@@ -1,6 +1,5 @@
 """Loader of describe.toml: what tools do, which files are the agent's state, how a result says that it failed."""
 
-import re
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -35,7 +34,6 @@ class ArgumentFields(Record):
     recipient: list[str]
     subject: list[str]
     patch: list[str]
-    patch_file: str
 
 
 class Doing(Record):
@@ -222,9 +220,3 @@ class DescribeRules(Rules):
     failures: list[FailureRule] = Field(alias="failure")
 
     _compiles = field_validator("remote_tools")(rust_pattern)
-
-    @field_validator("arguments")
-    @classmethod
-    def patch_compiles(cls, fields: ArgumentFields) -> ArgumentFields:
-        re.compile(fields.patch_file)
-        return fields

@@ -148,6 +148,7 @@ class ShellRules(Rules):
     help_rule: str
     null_files: list[str]
     local_url: str
+    patched_file: str
     url_flags: list[str]
     url: str
     rank: list[str]
@@ -163,3 +164,5 @@ class ShellRules(Rules):
     sql_clients: list[SqlClient] = Field(alias="sql_client")
     sql: list[SqlRule]
     commands: list[CommandRule] = Field(alias="command")
+
+    _checked = field_validator("patched_file")(checked)

@@ -266,6 +266,20 @@ TARGETS = [
     ("python3 <<'EOF'\nfrom pathlib import Path\nPath('x.txt').write_text('a')\nEOF", ("x.txt",)),
     ("cp a b; curl https://hooks.slack.com/services/x -d '{}'", ("https://hooks.slack.com/services/x", "b")),
     ("cat a", ()),
+    # what a patch text names; a file that holds a patch is not what is changed
+    (
+        "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n-x\n*** Add File: b c\n+x\n*** End Patch\nE",
+        ("a.py", "b c"),
+    ),
+    ("apply_patch '*** Begin Patch\n*** Delete File: a.py\n*** End Patch'", ("a.py",)),
+    ("git apply <<'E'\n--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n--- a/y.py\n+++ /dev/null\nE", ("x.py", "y.py")),
+    ("patch -p1 <<E\n--- a/x.py\t2026-01-01\n+++ b/x.py\t2026-01-01\nE", ("x.py",)),
+    ("cat <<'E' | git apply -\n--- a/x.py\n+++ b/x.py\nE", ("x.py",)),
+    ("patch main.c fix.patch", ("main.c",)),
+    ("patch -p1 -i fix.patch", ()),
+    ("git apply fix.patch", ()),
+    ("cd /r && git am fix.patch", ("/r",)),
+    ("git apply --check fix.patch", ()),
     # a quote or a heredoc that nothing ends
     ('rm -rf "build', ("build",)),
     ("rm -rf 'build", ("build",)),
