@@ -37,6 +37,7 @@ class Condition:
         self.values = [(flag, re.compile(pattern)) for flag, pattern in rule.values.items()]
         self.flags = frozenset(rule.flags)
         self.no_flags = frozenset(rule.no_flags)
+        self.verbs = frozenset(rule.verbs)
 
     def sub_words(self, read: Options) -> int:
         """How many words of a sub-command of the rule the positionals begin with."""
@@ -95,7 +96,7 @@ class CommandTable:
             return Part(self.rules.nothing, rule.id, False, exit_one_ok=rule.exit_one_ok)
         effect = rule.category in self.effect_categories if rule.effect is None else rule.effect
         named = self.targets(condition, read, simple) if effect else ()
-        targets = tuple(one for one in named if self.is_file(one))
+        targets = tuple(one for one in named if self.is_file(one) and one not in condition.verbs)
         if rule.only_files and not targets:
             return Part(self.rules.nothing, rule.id, False)
         external = rule.external and not self.stays_here(read)

@@ -167,6 +167,8 @@ CATEGORIES = [
     ("python3 -c \"print(open('a.txt').read())\"", "code_execution"),
     ("cat f | python3 -c 'import sys; print(sys.stdin.read())'", "code_execution"),
     ("node -e \"require('fs').writeFileSync('a', '')\"", "external_write"),
+    ("nginx -s reload", "system_control"),
+    ("nginx -t", "inspect"),
     ("bash <<'EOF'\nrm x\nEOF", "external_write"),
     ("cat <<EOF | ssh host bash\nrm x\nEOF", "external_write"),
     ("psql <<SQL\nDELETE FROM a;\nSQL", "external_write"),
@@ -210,7 +212,13 @@ LOOKED_THROUGH = [
     *("chroot /mnt rm a", "chroot --userspec=u:g /mnt bash -c 'rm a'", "docker exec -it -u root c rm a"),
     *("docker compose exec -T web sh -c 'rm a'", "lxc exec c -- rm a", "vagrant ssh web -c 'rm a'"),
 ]
-ELSEWHERE = ["ssh host 'rm a'", "ssh -p 22 u@host rm a", "kubectl -n ns exec pod -c main -- sh -c 'rm a'"]
+ELSEWHERE = [
+    "fly ssh console -a x -C 'rm a'",
+    "heroku run -a x rm a",
+    "ssh host 'rm a'",
+    "ssh -p 22 u@host rm a",
+    "kubectl -n ns exec pod -c main -- sh -c 'rm a'",
+]
 
 
 @pytest.mark.parametrize("command", [*LOOKED_THROUGH, *ELSEWHERE])
@@ -266,6 +274,27 @@ TARGETS = [
     ("python3 <<'EOF'\nfrom pathlib import Path\nPath('x.txt').write_text('a')\nEOF", ("x.txt",)),
     ("cp a b; curl https://hooks.slack.com/services/x -d '{}'", ("https://hooks.slack.com/services/x", "b")),
     ("cat a", ()),
+    # a sub-command is nothing that is changed
+    ('himalaya message send "From: a@x.io\nTo: B <b@x.io>\n\nhi"', ("b@x.io",)),
+    ("himalaya message send < m.eml", ()),
+    ("gog gmail send --to b@x.io --body y", ("b@x.io",)),
+    ("notify-send hi", ()),
+    ("terraform apply -auto-approve", ()),
+    ("terraform -chdir=a apply plan.out", ("plan.out",)),
+    ("terraform destroy -target=x.y", ("x.y",)),
+    ("gcloud compute instances delete vm1 --zone z", ("vm1",)),
+    ("aws s3 cp a s3://b/c", ("s3://b/c",)),
+    ("az vm start -g rg -n vm1", ("vm1",)),
+    ("supabase db push", ()),
+    ("service postgresql restart", ("postgresql",)),
+    ("systemctl daemon-reload", ()),
+    ("brew services restart redis", ("redis",)),
+    ("docker rm -f x", ("x",)),
+    ("npm publish --access public", ()),
+    ("npm version patch", ("package.json",)),
+    ("redis-cli config set maxmemory 1", ("maxmemory",)),
+    ("openclaw config set a.b c", ("a.b", "c")),
+    ("shutdown -h now", ()),
     # what a patch text names; a file that holds a patch is not what is changed
     (
         "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n-x\n*** Add File: b c\n+x\n*** End Patch\nE",
