@@ -20,6 +20,7 @@ from pipeline.running import runs
 from pipeline.stage import Stage
 from pipeline.store import read_json
 
+SHOWN, NAME_SHOWN = 200, 120  # names that no rule knows, and characters of each
 RELEASE = {
     "none": "There is no release here.",
     "current": "The release is of what stands here: nothing has changed since it was made.",
@@ -182,10 +183,18 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     if added := totals(run):
         console.print()
         console.print(table("Traces added up", list(added[0]), (written(row).values() for row in added)))
-    strange = unknown(run)
-    if strange:
+    if strange := unknown(run):
         console.print()
-        console.print(table("Known to no rule", ["what", "count"], ([row["what"], row["count"]] for row in strange)))
+        console.print(table("Known to no rule", ["what", "count"], most_of(strange)))
+
+
+def most_of(counted: list[dict[str, Any]]) -> list[list[Any]]:
+    """(what, count) in the order of names, each cut to a length that can be read; of very many the most frequent, and
+    how many the others are together."""
+    most = {row["what"] for row in sorted(counted, key=lambda row: -row["count"])[:SHOWN]}
+    rows = [[row["what"][:NAME_SHOWN], row["count"]] for row in counted if row["what"] in most]
+    left = [row["count"] for row in counted if row["what"] not in most]
+    return rows + ([[f"({len(left)} more names: --json)", sum(left)]] if left else [])
 
 
 def print_runs(run: Run, console: Console) -> None:

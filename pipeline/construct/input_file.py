@@ -8,6 +8,8 @@ from pipeline.sources.names import basename, copy_order, safe_name
 from pipeline.sources.packed import PackedSteps
 from pipeline.sources.session import ParsedSession
 
+SAID = 2000  # characters of a sentence, which may quote a file
+
 
 @dataclass
 class ReadFile:
@@ -38,7 +40,8 @@ def refuse(
     """Note why a file gives no trajectory; its lines are counted all the same."""
     if content is not None:
         one.records_in = number_of_lines(content)
-    one.reason, one.line, one.message = reason, line, message
+    cut = len(message) > SAID
+    one.reason, one.line, one.message = reason, line, f"{message[:SAID]}…" if cut else message
     return one
 
 

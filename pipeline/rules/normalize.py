@@ -70,8 +70,8 @@ class BackgroundRules(Record):
     short_name: int
 
 
-class UnknownBlocksRules(Record):
-    """How many types of content blocks never seen before are counted by name."""
+class CountedNamesRules(Record):
+    """How many of the names that a file chooses (types of records and blocks never seen before) are counted apart."""
 
     names: int
     characters: int
@@ -110,7 +110,7 @@ class NormalizeRules(Rules):
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
     silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
     background: BackgroundRules
-    unknown_blocks: UnknownBlocksRules
+    counted_names: CountedNamesRules
     notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
     @cached_property

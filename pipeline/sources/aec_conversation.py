@@ -87,4 +87,4 @@ def take(steps: StepList, row: RawLine, followed: bool) -> None:
     elif role in ("system", "tool"):
         steps.counts["system" if role == "system" else "tool_message"] += 1
     else:
-        steps.counts["unknown_record" if role is None else f"unknown_role:{role}"] += 1
+        steps.note_role(role)

@@ -73,7 +73,7 @@ class TrajectoryBuilder:
             turn.result_moments.append(Moment(self.list.message_index, len(self.list.user_turns) or None, time))
             turn.answered = True
         else:
-            self.list.counts["unknown_record" if entry.role is None else f"unknown_role:{entry.role}"] += 1
+            self.list.note_role(entry.role)
 
     def agent_line(self, row: RawLine) -> None:
         """Text or a call. Step numbers that go back begin anew: what was open is closed."""

@@ -90,7 +90,7 @@ class AtifBuilder:
         elif step.source == "agent":
             self.agent(row, time)
         else:
-            self.list.counts["unknown_record" if step.source is None else f"unknown_role:{step.source}"] += 1
+            self.list.note_role(step.source)
 
     def follow(self) -> None:
         """Something other than a result comes after the open message."""

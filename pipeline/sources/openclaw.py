@@ -11,6 +11,7 @@ from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
+from pipeline.sources.named_counts import NamedCounts
 from pipeline.sources.names import NATIVE_NAME, basename
 from pipeline.sources.openclaw_context import first_prompt, native_name
 from pipeline.sources.openclaw_records import (
@@ -95,8 +96,9 @@ class OpenClaw:
             raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context)
         branch = branch_of(body, joined(session, raw.lines))
-        note_branch(session, body, branch)
-        build(session, [body[index] for index in branch.active], rules)
+        builder = StepBuilder(rules)
+        note_branch(session, builder.counts, body, branch)
+        build(session, builder, [body[index] for index in branch.active])
         session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
         session.head_drop = dropped_head(session, context)
         return session
@@ -115,9 +117,10 @@ class OpenClaw:
             spans = Spans(content, body, decode_line)
             contents = (Unread(spans, index, content_of) for index in range(len(body)))
             branch = branch_of(body, joined(session, raw.lines), contents)
-            note_branch(session, body, branch)
+            builder = StepBuilder(rules)
+            note_branch(session, builder.counts, body, branch)
             del raw, body
-            build(session, spans.rows(branch.active), rules, Packed())
+            build(session, builder, spans.rows(branch.active), Packed())
             session.abandoned_steps = abandoned_steps(spans.rows(branch.abandoned), rules)
         except (ValueError, RecursionError):
             return None
@@ -218,25 +221,27 @@ def hashable(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def note_branch(session: ParsedSession, body: list[RawLine], branch: Branch) -> None:
+def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine], branch: Branch) -> None:
     """Count what is off the branch and warn of missing parents."""
     if branch.duplicates:
-        session.record_counts["duplicate_record"] = len(branch.duplicates)
+        counts["duplicate_record"] = len(branch.duplicates)
     for index in branch.abandoned:
         kind = body[index].value.type
         known = kind == "message" or kind in METADATA
-        session.record_counts["off_branch" if known else f"unknown_type:{kind}"] += 1
+        if known:
+            counts["off_branch"] += 1
+        else:
+            counts.note("unknown_type:", kind)
     for index in branch.missing_parents:
         line = body[index].line
         session.warnings.append(Fault("missing_parent", line, f"line {line}: its parent is not in the file"))
 
 
 def build(
-    session: ParsedSession, active: Iterable[RawLine], rules: NormalizeRules, packed: Packed | None = None
+    session: ParsedSession, builder: StepBuilder, active: Iterable[RawLine], packed: Packed | None = None
 ) -> None:
     """Fill steps, user turns, counts and the run summary from the records of the active branch."""
-    builder = StepBuilder(rules)
-    times = []
+    rules, times = builder.rules, []
     for row in active:
         line = row.value
         if time := iso_time(line.timestamp):
@@ -272,13 +277,14 @@ def note_record(builder: StepBuilder, row: RawLine) -> None:
     """A record of the active branch that is no message, into a named count."""
     line: Line = row.value
     builder.escaped |= row.escaped
-    if line.type in METADATA:
-        name = f"{line.type}:{line.customType}" if line.customType else line.type
+    if line.type not in METADATA:
+        builder.counts.note("unknown_type:", line.type)
+    elif line.customType:
         if line.customType == "openclaw:prompt-error" and isinstance(line.data, dict):
             builder.failed_run(str(line.data.get("error")))
-        builder.counts[f"metadata:{name}"] += 1
+        builder.counts.note(f"metadata:{line.type}:", line.customType)
     else:
-        builder.counts[f"unknown_type:{line.type}"] += 1
+        builder.counts[f"metadata:{line.type}"] += 1
 
 
 def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict[str, Any]]:

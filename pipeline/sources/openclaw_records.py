@@ -36,10 +36,11 @@ class Block(msgspec.Struct, gc=False):
     arguments: msgspec.Raw = msgspec.Raw(b"")
     data: str | None = None
     mimeType: str | None = None
-    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next three: sources/openclaw_dialect.py
+    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next four: sources/openclaw_dialect.py
     content: msgspec.Raw = msgspec.Raw(b"")
     tool_use_id: msgspec.Raw = msgspec.Raw(b"")
     is_error: msgspec.Raw = msgspec.Raw(b"")
+    source: msgspec.Raw = msgspec.Raw(b"")
 
 
 class Kind(msgspec.Struct, gc=False):

@@ -7,7 +7,7 @@ import msgspec
 
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import RawLine
-from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_of
+from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_beside, results_of
 from pipeline.sources.openclaw_records import Block, Message, iso_time
 from pipeline.sources.openclaw_texts import as_text, narration_position, parts_of, result_text, slim_details
 from pipeline.sources.pairing import Called, Pairing, clean_name, pair
@@ -76,19 +76,33 @@ class StepBuilder(StepRows):
         elif message.role == "toolResult":
             self.stretch.results.append(Result(row, message, self.current_turn(), time))
         elif message.role == "user":
-            self.stretch.followed = True
-            self.counts["user_turn"] += 1
-            self.new_turn(result_text(message, self.unknown_block) or "", row)
+            self.user(row, message, time)
         elif message.role == "bashExecution":
             self.counts["user_shell"] += 1
         elif message.role == RESULT_ROLE:
-            results = results_of(message)
-            self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
-            self.counts["step_result"] -= len(results) - 1  # they are one record
+            self.results(row, results_of(message), time)
+            self.counts["step_result"] += 1
         elif message.role in ADDED_ROLES:
             self.counts[f"metadata:role:{message.role}"] += 1
         else:
-            self.counts[f"unknown_role:{message.role}"] += 1
+            self.counts.note("unknown_role:", message.role)
+
+    def user(self, row: RawLine, message: Message, time: str | None) -> None:
+        """What a user said, or a runner in a user's name; the results that another program puts into such a message."""
+        results, message = results_beside(message)
+        if results:
+            self.results(row, results, time)
+        if results and not message.content:
+            self.counts["step_result"] += 1
+            return
+        self.stretch.followed = True
+        self.counts["user_turn_with_results" if results else "user_turn"] += 1
+        self.new_turn(result_text(message, self.unknown_block) or "", row)
+
+    def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
+        """Several results in one record, which the caller counts: each of them will be counted as one."""
+        self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
+        self.counts["step_result"] -= len(results)
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
         if message.model in self.injected:

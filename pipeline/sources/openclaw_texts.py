@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipeline.sources.json_values import loaded
-from pipeline.sources.openclaw_dialect import CALL_BLOCKS, as_call
+from pipeline.sources.openclaw_dialect import CALL_BLOCKS, as_call, image_source
 from pipeline.sources.openclaw_records import Block, Message, blocks_of
 
 RESULT_BLOCKS = ("text", "image")
@@ -70,12 +70,18 @@ def result_text(message: Message, unknown: Callable[[str | None], None] | None =
 
 
 def image_placeholder(block: Block) -> str:
-    """`[image <type> <bytes> bytes sha256:<digest>]`."""
+    """`[image <type> <bytes> bytes sha256:<digest>]`; `[image <address>]` for one that is elsewhere."""
+    written, kind = block.data, block.mimeType
+    if written is None and bytes(block.source):
+        source = image_source(block.source)
+        if source.data is None and source.url is not None:
+            return f"[image {source.url}]"
+        written, kind = source.data, source.media_type
     try:
-        data = b64decode(block.data or "", validate=True)
+        data = b64decode(written or "", validate=True)
     except ValueError:
-        data = (block.data or "").encode()
-    return f"[image {block.mimeType or 'unknown'} {len(data)} bytes sha256:{hashlib.sha256(data).hexdigest()[:16]}]"
+        data = (written or "").encode()
+    return f"[image {kind or 'unknown'} {len(data)} bytes sha256:{hashlib.sha256(data).hexdigest()[:16]}]"
 
 
 def as_text(value: Any) -> str | None:

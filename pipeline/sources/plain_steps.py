@@ -50,6 +50,13 @@ class StepList(StepRows):
         """What a user said, or a runner in a user's name."""
         self.new_turn(text or "", row)
 
+    def note_role(self, role: object) -> None:
+        """Count a record of a role never seen before, or of none."""
+        if role is None:
+            self.counts["unknown_record"] += 1
+        else:
+            self.counts.note("unknown_role:", role)
+
     def reply(self, text: str, moment: Moment, rows: list[RawLine], thinking: str | None = None) -> dict[str, Any]:
         """A text reply; it has no feedback."""
         step = self.step("reply", text, None, moment)

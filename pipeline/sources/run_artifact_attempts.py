@@ -40,7 +40,7 @@ def build(document: Document, rules: NormalizeRules) -> Built:
     trace.finish()
     runner = [event for event in document.events if event.kind == "runner"]
     for event in runner:
-        trace.counts[f"runner:{event.value.get('name')}"] += 1
+        trace.counts.note("runner:", event.value.get("name"))
     errors = [text_of(one.value.get("detail")) for one in runner if one.value.get("name") == PROVIDER_ERROR]
     return Built(trace, abandoned, errors)
 

@@ -53,14 +53,14 @@ class TraceBuilder:
         elif event.kind == "final_output":
             self.final_output(event)
         else:
-            self.counts[f"unknown_type:{event.kind}"] += 1
+            self.counts.note("unknown_type:", event.kind)
 
     def take_input(self, event: Event) -> None:
         """One event from before the first provider attempt: what the run was given, whoever it is said to be by."""
         if event.role in ("user", "system"):
             self.message(event)
         else:
-            self.counts[f"input:{event.role or event.kind}"] += 1
+            self.counts.note("input:", event.role or event.kind)
 
     def message(self, event: Event) -> None:
         """A message event, by role."""
@@ -76,7 +76,7 @@ class TraceBuilder:
         elif event.role == "system":
             self.counts["metadata:system"] += 1
         else:
-            self.counts[f"unknown_role:{event.role}"] += 1
+            self.counts.note("unknown_role:", event.role)
 
     def result(self, event: Event) -> None:
         """A result; before any agent message it belongs to one that the trace does not have."""

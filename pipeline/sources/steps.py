@@ -9,6 +9,7 @@ from pipeline.records.base import Keyed
 from pipeline.records.session import Step
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import RawLine
+from pipeline.sources.named_counts import NamedCounts
 
 ESCAPED_TEXT = re.compile(r"\\ud[89a-f][0-9a-f]{2}|\\x[89a-f][0-9a-f]", re.IGNORECASE)
 TEXT_FIELDS = (
@@ -33,10 +34,10 @@ class StepRows:
         self.rules = rules
         self.steps: list[dict[str, Any]] = []
         self.user_turns: list[dict[str, Any]] = []
-        self.counts: Counter[str] = Counter()
+        self.counts = NamedCounts(rules.counted_names)
         self.noise: Counter[str] = Counter()
         self.run_errors: set[int | None] = set()  # user turns whose run was aborted, timed out or failed
-        self.unknown_blocks: Counter[str] = Counter()  # by type: content blocks that are none that is read
+        self.unknown_blocks = NamedCounts(rules.counted_names)  # by type: content blocks that are none that is read
         self.escaped_fields: list[str] = []
         self.message_index = 0
 
@@ -45,11 +46,8 @@ class StepRows:
         return len(self.user_turns) or None
 
     def unknown_block(self, kind: str | None) -> None:
-        """Count a content block of an unknown type. Types are no trusted text: so many names, so long, are kept."""
-        limits = self.rules.unknown_blocks
-        name = limits.untyped if kind is None else kind[: limits.characters]
-        full = name not in self.unknown_blocks and len(self.unknown_blocks) >= limits.names
-        self.unknown_blocks[limits.others if full else name] += 1
+        """Count a content block of an unknown type."""
+        self.unknown_blocks.note("", self.rules.counted_names.untyped if kind is None else kind)
 
     def new_turn(self, raw_text: str, row: RawLine) -> None:
         """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""

@@ -13,7 +13,8 @@ import pytest
 from pipeline.console.find import find
 from pipeline.console.progress import Progress
 from pipeline.console.settings import settings
-from pipeline.console.status_report import as_data
+from pipeline.console.status_report import NAME_SHOWN, SHOWN, as_data, most_of, print_status
+from pipeline.console.terminal import output
 from pipeline.console.trace import raw_records
 from pipeline.console.work import bring, current
 from pipeline.records.session import Trajectory
@@ -38,6 +39,9 @@ def normalized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, lis
         unknown += b'{"type":"message","id":"i","parentId":"h","message":{"role":"user","content":[{"type":"wink"}]}}\n'
         packed = gzip.compress(content + unknown) if name == "gz" else pa.compress(content, codec="zstd", asbytes=True)
         (raw / "model-native" / f"packed-{name}.jsonl.{name}").write_bytes(packed)
+    with closing(sqlite3.connect(next(raw.rglob("*.sqlite")), isolation_level=None)) as store:
+        store.execute("update session_nodes set entry_json='[]'")
+    (raw / "model-native" / "sessions.json").write_text("{")
     data = DataFolder(folder / "data")
     chosen = settings(data, raw=str(raw), oracle=None, judge="rules")
     done = bring(data, chosen, "enrich", Progress(quiet=True))
@@ -80,3 +84,26 @@ def test_what_no_rule_knows_is_shown(normalized: tuple[Run, Path, list[str]]) ->
     assert found["unknown_block:wink"] == 1
     lost = as_data(run, [])["quarantined"]
     assert [one["reason"] for one in lost] == ["no_native_session"]
+
+
+def test_context_that_cannot_be_used_is_shown(
+    normalized: tuple[Run, Path, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, _, _ = normalized
+    lost = as_data(run, [])["unusable_context"]
+    assert {one["reason"] for one in lost} == {"broken_context"}
+    assert ["sqlite: session_nodes: " in one["message"] for one in lost] == [False, True]
+    assert "model-native/sessions.json: line 1: not JSON" in lost[0]["message"]
+    print_status(run, [], output())
+    shown = capsys.readouterr().out
+    assert "Context that cannot be used" in shown
+    assert all(one["message"] in shown.replace("\n", "") for one in lost)
+
+
+def test_very_many_names_are_cut_and_add_up() -> None:
+    counted = [{"what": f"tool:{number:04}" + "x" * 500, "count": 1 + (number == 700)} for number in range(1000)]
+    rows = most_of(counted)
+    assert len(rows) == SHOWN + 1
+    assert sum(count for _, count in rows) == 1001
+    assert ["tool:0700" + "x" * (NAME_SHOWN - 9), 2] in rows and max(len(name) for name, _ in rows) == NAME_SHOWN
+    assert most_of(counted[:3]) == [[one["what"][:NAME_SHOWN], 1] for one in counted[:3]]

@@ -96,6 +96,14 @@ def test_a_file_of_no_format_is_told_the_formats() -> None:
     assert "name its format" not in one.message
 
 
+def test_a_sentence_that_quotes_a_file_stays_one_that_can_be_read(tmp_path: Path) -> None:
+    row = json.dumps({"record_type": "x" * 100_000}).encode()
+    found = files(tmp_path, **{"results.jsonl": json.dumps(RESULT).encode() + b"\n" + row})
+    message = found["results.jsonl", "line2"]["message"]
+    assert message.startswith("m/results.jsonl: line 2: a row of record_type 'xxx") and message.endswith("x…")
+    assert len(message) < 2100
+
+
 @pytest.mark.parametrize("value", ["NaN", "-Infinity"])
 def test_what_is_no_json_value_is_called_so(value: str) -> None:
     record = SAY.replace('"content":"do"', f'"content":"do","usage":{{"input":{value}}}')

@@ -44,7 +44,7 @@ def test_what_is_read_is_not() -> None:
 
 
 def test_names_are_bounded_in_length_and_number() -> None:
-    limits = RULES.unknown_blocks
+    limits = RULES.counted_names
     kinds = [f"{number:03d}" + "x" * 1000 for number in range(limits.names + 5)]
     session = session_of(said(*({"type": kind} for kind in kinds)), said({"type": kinds[0]}))
     assert set(session.unknown_blocks) == {
