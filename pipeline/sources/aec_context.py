@@ -115,7 +115,8 @@ def part(record: dict[str, Any], key: str) -> dict[str, Any]:
 
 def slim_result(result: dict[str, Any]) -> dict[str, Any]:
     """The fields of agent-result.json that are used."""
-    keys = ("status", "failure_kind", "provider_error", "input_tokens", "output_tokens", "resolved_model")
+    ended = ("status", "failure_kind", "provider_error", "turns_used", "provider_calls")
+    keys = (*ended, "input_tokens", "output_tokens", "resolved_model")
     return {key: result[key] for key in keys if result.get(key) is not None}
 
 

@@ -50,6 +50,7 @@ class TrajectoryBuilder:
         self.list = steps
         self.torn = torn
         self.turns: dict[int, Turn] = {}
+        self.begun = 0  # turns that there have been
         self.spoken = -1  # index of the last line that a user or the agent wrote
         self.line = -1
 
@@ -67,7 +68,7 @@ class TrajectoryBuilder:
             self.spoken = self.line
             self.agent_line(row)
         elif entry.role == "tool_result":
-            turn = self.turns.setdefault(step_number(row), Turn())
+            turn = self.turn(step_number(row))
             turn.results.append(row)
             time = iso_time(entry.timestamp)
             turn.result_moments.append(Moment(self.list.message_index, len(self.list.user_turns) or None, time))
@@ -80,7 +81,7 @@ class TrajectoryBuilder:
         number = step_number(row)
         if self.turns and number < max(self.turns):
             self.close()
-        turn = self.turns.setdefault(number, Turn())
+        turn = self.turn(number)
         if not turn.messages or turn.answered:
             turn.messages.append(Message(self.list.moment(iso_time(row.value.timestamp))))
             turn.answered = False
@@ -91,6 +92,13 @@ class TrajectoryBuilder:
         else:
             message.texts.append(row)
             message.texts_before += not message.calls
+
+    def turn(self, number: int) -> Turn:
+        """The turn of a step number; a new one where none is open."""
+        if number not in self.turns:
+            self.turns[number] = Turn()
+            self.begun += 1
+        return self.turns[number]
 
     def finish(self) -> None:
         """Close what is open."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources import aec_context
+from pipeline.sources.aec_lost_end import CONVERSATION, last_reply, note_lost_end
 from pipeline.sources.aec_records import FORMAT, ROLES, Entry, decode_entry, is_header
 from pipeline.sources.aec_steps import TrajectoryBuilder
 from pipeline.sources.jsonl import RawFile, RawLine, pieces, read_lines
@@ -33,12 +34,14 @@ class AecTrajectory:
         return None, opening_digest(head, 1 if isinstance(first, dict) and has_time(first) else self.identity_lines)
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """agent-result.json and the JSON files that may be the run's TrialRecord."""
-        return aec_context.companions(path, paths)
+        """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
+        conversation = f"{path.rpartition('/')[0]}/{CONVERSATION}"
+        beside = {"conversation": conversation} if conversation in paths and conversation != path else {}
+        return aec_context.companions(path, paths) | beside
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """The agent's result and the trial record, as far as they are used."""
-        return aec_context.context(path, found)
+        """The agent's result and the trial record, as far as they are used, and what the conversation ends with."""
+        return aec_context.context(path, found) | last_reply(found.get("conversation"))
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         raw = readable_lines(content)
@@ -54,6 +57,8 @@ class AecTrajectory:
             if not is_header(row.value):
                 builder.take(row)
         builder.finish()
+        if not raw.torn:
+            note_lost_end(session, builder.begun, raw.lines, context)
         return complete(session, builder.list, raw.lines, context, rules)
 
 
