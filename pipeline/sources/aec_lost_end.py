@@ -37,23 +37,22 @@ def digest(text: str) -> str:
 
 
 def note_lost_end(session: ParsedSession, turns: int, lines: list[RawLine], beside: dict[str, Any]) -> None:
-    """Warn where the agent's result counts more turns than the file has, or the conversation ends with words that are
-    not in it: then it is `truncated`. Where only a number of calls to a model says it, which may count repeated ones,
-    it is a warning alone."""
+    """Warn where the agent's result counts more turns than the file has: then it is `truncated`. Where only the
+    conversation ends with words that are not in it, or a number of calls to a model says so, which may count repeated
+    ones, it is a warning alone."""
     result, cost = beside.get("agent_result", {}), beside.get("trial", {}).get("cost", {})
     used = count_of(result.get("turns_used"))
     called = None if used is not None else count_of(result.get("provider_calls", cost.get("model_calls")))
-    sure = True
     if used is not None and used > turns:
         why = f"agent-result.json counts {used} turns"
     elif "last_reply" in beside and beside["last_reply"] not in replies(lines):
         why = f"{CONVERSATION} ends with words of the agent that are not in it"
     elif called is not None and called > turns:
-        why, sure = f"the record beside it counts {called} calls to a model", False
+        why = f"the record beside it counts {called} calls to a model"
     else:
         return
     last = lines[-1].line if lines else 1
-    session.truncated = session.truncated or sure
+    session.truncated = session.truncated or (used is not None and used > turns)
     sentence = f"line {last}: the file ends here with {turns} of the agent's steps, but {why}. {HINT}"
     session.warnings.append(Fault(REASON, last, sentence))
 
