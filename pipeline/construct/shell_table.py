@@ -34,6 +34,7 @@ class Condition:
         self.rule = rule
         self.subs = frozenset(tuple(one.split()) for one in rule.sub)
         self.match = None if rule.match is None else re.compile(rule.match)
+        self.argument = None if rule.argument is None else re.compile(rule.argument)
         self.values = [(flag, re.compile(pattern)) for flag, pattern in rule.values.items()]
         self.flags = frozenset(rule.flags)
         self.no_flags = frozenset(rule.no_flags)
@@ -42,6 +43,13 @@ class Condition:
     def sub_words(self, read: Options) -> int:
         """How many words of a sub-command of the rule the positionals begin with."""
         return next((size for size in (3, 2, 1) if read.positionals[:size] in self.subs), 0)
+
+    def in_arguments(self, simple: Simple) -> tuple[str, ...]:
+        """What the named groups of `argument` find in the arguments, each by itself."""
+        if self.argument is None:
+            return ()
+        hits = (hit for word in simple.words[1:] for hit in self.argument.finditer(word))
+        return tuple(value for hit in hits for value in hit.groupdict().values() if value)
 
 
 class CommandTable:
@@ -115,6 +123,8 @@ class CommandTable:
             return False
         if condition.values and not any(flag in given and one.search(given[flag]) for flag, one in condition.values):
             return False
+        if condition.argument is not None and not condition.in_arguments(simple):
+            return False
         return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
 
     def has_flag(self, condition: Condition, given: dict[str, str]) -> bool:
@@ -129,6 +139,8 @@ class CommandTable:
         target = rule.target
         if rule.target_name is not None:
             return (rule.target_name,)
+        if condition.argument is not None:
+            return condition.in_arguments(simple)
         if rule.target_match is not None:
             return tuple(re.findall(rule.target_match, " ".join(simple.words)))[:1]
         if target is None:

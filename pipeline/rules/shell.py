@@ -118,6 +118,7 @@ class CommandRule(Record):
     real_output: list[str] = Field(default=[])
     operands: int | None = None
     target: str | None = None
+    argument: str | None = None
     verbs: list[str] = Field(default=[])
     target_name: str | None = None
     only_files: bool = False

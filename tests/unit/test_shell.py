@@ -274,6 +274,18 @@ TARGETS = [
     ("python3 <<'EOF'\nfrom pathlib import Path\nPath('x.txt').write_text('a')\nEOF", ("x.txt",)),
     ("cp a b; curl https://hooks.slack.com/services/x -d '{}'", ("https://hooks.slack.com/services/x", "b")),
     ("cat a", ()),
+    # what a script of sed or awk writes
+    ("sed 's/x/y/w out.txt' f", ("out.txt",)),
+    ("sed -n -e '1d' -e 's|a/b|c|gpw out.txt' f", ("out.txt",)),
+    ("sed -n '/error/w errors.log' f", ("errors.log",)),
+    ("sed '1,5w head.txt' f", ("head.txt",)),
+    ("sed '/a/{s/b/c/;w out.txt\n}' f", ("out.txt",)),
+    ("sed 's/a;w b/c/' f", ()),
+    ("sed 's/w x/y/g' f", ()),
+    ("sed -n 's/x/y/w /dev/stdout' f", ()),
+    ("sed -n '/new w file/p' f", ()),
+    ("awk '{print > \"/tmp/a.txt\"}' f", ("/tmp/a.txt",)),
+    ("awk '{print > \"/dev/stderr\"}' f", ()),
     # a sub-command is nothing that is changed
     ('himalaya message send "From: a@x.io\nTo: B <b@x.io>\n\nhi"', ("b@x.io",)),
     ("himalaya message send < m.eml", ()),
