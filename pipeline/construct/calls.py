@@ -38,6 +38,7 @@ MEANING = {
     "said_leaves": pl.Boolean(),
     "exit_one_ok": pl.Boolean(),
     "effects": pl.Int64(),
+    "said_written": pl.List(pl.String),
 }
 
 
@@ -51,7 +52,7 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
     said = meanings(done, shell_rules)
     joined = done.join(said, on=["kind", "said"], how="left", nulls_equal=True, maintain_order="left")
-    changed = joined.with_columns(targets(), effect=effect()).with_row_index("row")
+    changed = joined.with_columns(*targets(), effect=effect()).with_row_index("row")
     known = changed.join(own_state(changed, rules), on="row", how="left", maintain_order="left")
     return collected(known.lazy().select_seq(*CALL, "tool", *decided(rules)), "calls")
 
@@ -126,7 +127,7 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     shell = Shell(shell_rules)
     texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
     found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
-    values = list(zip(*(meaning[:8] for meaning in found), strict=True)) or [()] * 8
+    values = list(zip(*(meaning[: len(MEANING)] for meaning in found), strict=True)) or [()] * len(MEANING)
     columns = [column(name, list(one), kind) for (name, kind), one in zip(MEANING.items(), values, strict=True)]
     return texts.with_columns(*columns, part_lists([meaning.parts for meaning in found], shell_rules.nothing))
 
@@ -153,13 +154,18 @@ def part_lists(parts: list[tuple[Part, ...]], nothing: str) -> pl.Series:
     return list_column("command_parts", list(map(len, parts)), from_columns(values, schema(CommandPart)))
 
 
-def targets() -> pl.Expr:
-    """What a call is about, as written: of a command what it changes, else what the rule's argument names."""
+def targets() -> list[pl.Expr]:
+    """targets: what a call is about, as written: of a command what it changes, else what the rule's argument names.
+    written: those that are themselves changed."""
     argument = pl.coalesce(pl.when(target_kind=name).then(name) for name in ("path", "url", "recipient", "subject"))
     none = pl.lit([], dtype=pl.List(pl.String))
     argued = pl.when(argument.is_null()).then(none).otherwise(pl.concat_list(argument))
     by_rule = pl.when(target_kind="patch").then("patch").otherwise(argued)
-    return pl.when(SPOKEN).then("said_targets").otherwise(by_rule).alias("targets")
+    spoken = pl.when(SPOKEN)
+    return [
+        spoken.then("said_targets").otherwise(by_rule).alias("targets"),
+        spoken.then("said_written").otherwise(by_rule).alias("written"),
+    ]
 
 
 def effect() -> pl.Expr:
@@ -169,10 +175,10 @@ def effect() -> pl.Expr:
 
 
 def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
-    """Calls that change the agent's own state: row, state_path (the first target that is a part of it), state_rule, and
-    whether one of them is memory."""
+    """Calls that change the agent's own state: row, state_path (the first written target that is a part of it),
+    state_rule, and whether one of them is memory."""
     target, files = pl.col("target"), rules.state_files
-    changed = calls.lazy().filter("effect").select("row", target="targets").explode("target", empty_as_null=True)
+    changed = calls.lazy().filter("effect").select("row", target="written").explode("target", empty_as_null=True)
     plan = changed.with_columns_seq(own=target.str.contains(union(rule.pattern for rule in files)))
     found = collected(plan, "calls").filter("own")
     plan = found.lazy().with_columns_seq(

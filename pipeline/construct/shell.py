@@ -29,6 +29,7 @@ class Meaning(NamedTuple):
     external: bool  # something leaves the machine
     exit_one_ok: bool  # exit code 1 says "no match", not failure
     effects: int = 0  # parts that change something
+    written: tuple[str, ...] = ()  # targets that are themselves changed
     parts: tuple[Part, ...] = ()  # every part, in the order of the text
 
 
@@ -71,7 +72,7 @@ class Shell:
             said = any(part.command for part in parts) or not text.strip()
             rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
             ok = self.exit_one_ok(parts)
-            return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, 0, tuple(parts))
+            return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
         best = named[0] if len(named) == 1 else min(named, key=lambda part: self.ranks[part.category])
         acting = best if best.effect else next((part for part in named if part.effect), best)
         targets = dict.fromkeys(best.targets)
@@ -87,6 +88,7 @@ class Shell:
             any(part.external for part in named),
             self.exit_one_ok(parts),
             sum(part.effect for part in named),
+            tuple(dict.fromkeys(target for part in (best, *named) if part.state for target in part.targets)),
             tuple(parts),
         )
 
@@ -103,7 +105,9 @@ class Shell:
     def only(self, part: Part, text: str) -> Meaning:
         """The meaning of a text that is one part."""
         part = part._replace(command=text[: self.rules.shown_length])
-        return Meaning(part.category, part.rule, part.effect, part.rule, part.targets, False, False, 1, (part,))
+        return Meaning(
+            part.category, part.rule, part.effect, part.rule, part.targets, False, False, 1, part.targets, (part,)
+        )
 
     def exit_one_ok(self, parts: Sequence[Part]) -> bool:
         """True where exit code 1 of the text can only be a "no match"."""
@@ -178,8 +182,7 @@ class Shell:
                     return inner
                 if inner:
                     return [self.table.by_rule(simple)._replace(command=self.shown(simple)), *inner]
-        category, rule, effect, targets, external, ok, *_ = self.own_part(simple, name)
-        return [Part(category, rule, effect, targets, external, ok, simple.may_exit, self.shown(simple))]
+        return [self.own_part(simple, name)._replace(may_exit=simple.may_exit, command=self.shown(simple))]
 
     def shown(self, simple: Simple) -> str:
         """The words of a command, as far as they are shown."""

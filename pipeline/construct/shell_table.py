@@ -25,6 +25,7 @@ class Part(NamedTuple):
     exit_one_ok: bool = False
     may_exit: bool = False
     command: str = ""  # its words, quotes removed
+    state: bool = True  # the targets are themselves changed, so that a write to one of the agent's own is a state write
 
 
 class Condition:
@@ -108,7 +109,7 @@ class CommandTable:
         if rule.only_files and not targets:
             return Part(self.rules.nothing, rule.id, False)
         external = rule.external and not self.stays_here(read)
-        return Part(rule.category, rule.id, effect, targets, external, rule.exit_one_ok)
+        return Part(rule.category, rule.id, effect, targets, external, rule.exit_one_ok, state=rule.state)
 
     def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
         """All conditions of a rule."""

@@ -124,6 +124,7 @@ class CommandRule(Record):
     only_files: bool = False
     target_match: str | None = None
     effect: bool | None = None
+    state: bool = True  # what is named is itself changed
     external: bool = False
     exit_one_ok: bool = False
 

@@ -29,6 +29,13 @@ TYPES: list[tuple[str, Any, str, bool]] = [
         True,
     ),
     ("exec", {"command": "git apply <<E\n--- a/memory/a.md\n+++ b/memory/a.md\nE"}, "state_write", True),
+    # staging a memory file leaves it as it is; bringing back an old one does not
+    ("exec", {"command": "git add MEMORY.md && git commit -m x && git push"}, "external_write", True),
+    ("exec", {"command": "cd memory && git commit -am x"}, "external_write", True),
+    ("exec", {"command": "git rm --cached MEMORY.md"}, "external_write", True),
+    ("exec", {"command": "git checkout -- MEMORY.md"}, "state_write", True),
+    ("exec", {"command": "git rm MEMORY.md"}, "state_write", True),
+    ("exec", {"command": "git add MEMORY.md && echo x >> USER.md"}, "state_write", True),
     ("exec", {"command": "patch --dry-run -p1 < a"}, "inspect", False),
     ("bash", {"command": "ls"}, "inspect", False),
     ("exec", {"command": 5}, "code_execution", False),
@@ -155,7 +162,7 @@ def test_every_part_of_a_command_is_kept_with_its_rule() -> None:
         (one["event_type"], one["rule_id"], one["side_effect"], one["target"]) for one in mixed["command_parts"]
     ] == [
         (None, "shell.nothing", False, None),
-        ("external_write", "git.change", True, "a"),
+        ("external_write", "git.index", True, "a"),
         ("read", "shell.read", False, None),
         (None, "shell.read", False, None),
         ("external_write", "shell.redirect", True, "ü.txt"),
