@@ -87,7 +87,12 @@ def found(rule: FailureRule) -> pl.Expr:
 
 def any_hit(failures: list[FailureRule]) -> pl.Expr:
     """True where one of these failure texts is there."""
-    return pl.any_horizontal(pl.lit(False), *(pl.col("hits").struct.field(rule.id) for rule in failures))
+    return pl.any_horizontal(pl.lit(False), *map(hit, failures))
+
+
+def hit(rule: FailureRule) -> pl.Expr:
+    """True where this failure text is there."""
+    return pl.col("hits").struct.field(rule.id)
 
 
 @once
@@ -179,12 +184,9 @@ def ended(rules: DescribeRules) -> list[Verdict]:
         Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
         Verdict(~pl.col("has_result"), status.unknown, status.open_rule),
     ]
+    cases += [Verdict(failed & hit(rule), rule.kind, rule.id) for rule in rules.failures if rule.decides]
     for name in status.specific_first:
-        cases += [
-            Verdict(failed & pl.col("hits").struct.field(rule.id), name, rule.id)
-            for rule in rules.failures
-            if rule.kind == name
-        ]
+        cases += [Verdict(failed & hit(rule), name, rule.id) for rule in rules.failures if rule.kind == name]
         cases += [Verdict(failed & (pl.col(sign(rule)) == name), name, rule) for rule in evidence(rules)]
     return [
         *cases,

@@ -171,6 +171,7 @@ class FailureRule(Record):
     executed: bool = True
     answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
+    decides: bool = False  # its kind, whatever other kinds the text seems to be of
 
     _compiles = field_validator("pattern")(rust_pattern)
 

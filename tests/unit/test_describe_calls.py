@@ -140,6 +140,7 @@ NOT_DONE = [
         (call("write", {"path": "a"}, 'Validation failed for tool "write":\n  - x', {}, result_is_error=True), False,
          "effect.not_executed"),
         (call("write", {"path": "a"}, "Tool write not found", {}, result_is_error=True), False, "effect.not_executed"),
+        (shell("rm a", "exec denied: allowlist miss", result_is_error=True), False, "effect.not_executed"),
         (call("write", {"path": "a"}, None, has_result=False), True, "effect.category"),
         (call("read", {"path": "a"}), False, "effect.none"),
 ]  # fmt: skip
