@@ -30,7 +30,8 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     """Entries with `parent_trajectory_id` in their context where exactly one session is the parent, else unchanged.
 
     A parent is known by its session key (spawned_by of the index) or by its file's basename (parentSession of the
-    header), within the source model. Where that names several sessions nothing is linked: never guessed.
+    header), within the source model. Where that names several sessions nothing is linked: never guessed. Neither are
+    sessions that would be their own ancestors: their context says so (`circular_parent`).
     """
     listed = list(entries)
     contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
@@ -43,15 +44,38 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
         known[entry.source_model, f"file:{entry_name(entry)}"].add(trajectory_id)
         if key := run_of(contexts.get(index)).get("session_key"):
             known[entry.source_model, f"key:{key}"].add(trajectory_id)
+    parents: dict[tuple[str, str], str] = {}  # (source model, trajectory) -> its parent
+    linked = []
     for index, context in contexts.items():
-        run = run_of(context)
+        run, entry = run_of(context), listed[index]
         names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
-        parents = [known.get((listed[index].source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
-        parent = next((next(iter(one)) for one in parents if len(one) == 1), None)
+        found = [known.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
+        parent = next((next(iter(one)) for one in found if len(one) == 1), None)
         if parent is not None:
-            text = json.dumps(context | {"parent_trajectory_id": parent}, sort_keys=True, ensure_ascii=True)
-            listed[index] = msgspec.structs.replace(listed[index], context=text)
+            own = (entry.source_model, named.get((entry.source_model, entry.identity), ""))
+            parents[own] = parent
+            linked.append((index, own, parent))
+    circular = in_circles(parents)
+    for index, own, parent in linked:
+        told = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
+        text = json.dumps(contexts[index] | told, sort_keys=True, ensure_ascii=True)
+        listed[index] = msgspec.structs.replace(listed[index], context=text)
     return listed
+
+
+def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+    """Those that are their own ancestors."""
+    found: set[tuple[str, str]] = set()
+    looked_at: set[tuple[str, str]] = set()
+    for first in list(parents):
+        one, path = first, list[tuple[str, str]]()
+        while one in parents and one not in looked_at:
+            looked_at.add(one)
+            path.append(one)
+            one = (one[0], parents[one])
+        if one in path:
+            found.update(path[path.index(one) :])
+    return found
 
 
 def trajectory_names(entries: Iterable[RawEntry]) -> dict[tuple[str, str], str]:

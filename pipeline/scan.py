@@ -15,7 +15,7 @@ from pipeline.companions import Companions
 from pipeline.raw import Fetched, Raw, content_of, listed, local_file
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
-from pipeline.sources.compressed import MAGIC_BYTES, decompressed, is_packed
+from pipeline.sources.compressed import MAGIC_BYTES, BrokenPacking, decompressed, is_packed
 from pipeline.sources.mapped import chunks, mapped, sha256_of
 from pipeline.sources.registry import (
     HEAD_BYTES,
@@ -141,10 +141,14 @@ def stamp_of_status(status: os.stat_result) -> Stamp:
 
 
 def why_unreadable(path: Path) -> str:
-    """Why a path is not even opened (a pipe would wait for ever)."""
+    """Why a path is not even opened (a pipe would wait for ever), and what to do."""
     if path.is_dir():
-        return "a folder that cannot be listed, or a link back to a folder that it lies in"
-    return "neither a file nor a folder" if path.exists() else "a link to nothing, or a file that has just gone"
+        return (
+            "a folder that cannot be listed, or a link back to a folder that it lies in. Make it readable or remove it."
+        )
+    if path.exists():
+        return "neither a file nor a folder. Take it out of the raw folder."
+    return "a link to nothing, or a file that has just gone. Remove it, or run again."
 
 
 class Looker:
@@ -316,7 +320,9 @@ def read_long(path: str, size: int) -> tuple[FirstRecord, str] | None:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Why a file can't be read, in a few words."""
+    """Why a file can't be read, in a few words; of broken compressed data also what to do."""
+    if isinstance(error, BrokenPacking):
+        return f"{error}. Put the file back whole, or remove it."
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
 
 

@@ -190,6 +190,9 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
     session.identity = first.identity
     one.session = session
     one.parent = context.get("parent_trajectory_id")
+    if "circular_parent" in context:
+        sentence = f"its parent would be {context['circular_parent']}, which makes it its own ancestor; none is noted"
+        session.warnings.append(Fault("circular_parent", 1, sentence))
     if NATIVE_NAME in context:
         one.aliases.add(context[NATIVE_NAME])
     one.records_in = session.records_in

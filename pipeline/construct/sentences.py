@@ -6,6 +6,7 @@ from typing import Any
 from pipeline.construct.input_file import ReadFile
 from pipeline.sources.jsonl import Fault, is_too_deep, pieces
 from pipeline.sources.not_json import TOO_DEEP, why_not_json
+from pipeline.sources.other_forms import other_form
 from pipeline.sources.registry import FORMATS, why_unclaimed
 from pipeline.sources.session_nodes import NODES
 from pipeline.sources.sqlite_store import STORE_HINT
@@ -75,6 +76,8 @@ def no_session(one: ReadFile, content: bytes, first: Any, stored: bool) -> tuple
     inside = STORE_HINT if stored else ROW_HINT if one.member is not None else None
     if first is None and is_too_deep(data):
         return "nested_too_deeply", line, f"{where}: {TOO_DEEP}. {inside or LINE_HINT}"
+    if first is None and inside is None and (form := other_form(content)):
+        return "not_json", line, f"{one.path}: {form}, or take the file out of the raw folder."
     if first is None:
         why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
         return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"

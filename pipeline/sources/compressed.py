@@ -12,14 +12,18 @@ MOST_BYTES = 512 << 20  # that a file is unpacked to: a few bytes can be made to
 CHUNK = 16 << 20
 
 
+class BrokenPacking(ValueError):
+    """Compressed data that is cut off or damaged."""
+
+
 def is_packed(head: bytes) -> bool:
     """True for bytes that begin as compressed ones do."""
     return head.startswith(tuple(MAGIC))
 
 
 def decompressed(data: bytes) -> bytes:
-    """The bytes themselves, or what they were compressed from. ValueError where the compressed data is broken, or
-    stands for more than MOST_BYTES."""
+    """The bytes themselves, or what they were compressed from. BrokenPacking where the compressed data is,
+    ValueError where it stands for more than MOST_BYTES."""
     if not is_packed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
@@ -29,7 +33,7 @@ def decompressed(data: bytes) -> bytes:
         with pa.CompressedInputStream(pa.BufferReader(data), kind) as stream:
             return limited(stream, data)
     except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"broken {kind} data: {error}") from error
+        raise BrokenPacking(f"broken {kind} data: {error}") from error
 
 
 def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:

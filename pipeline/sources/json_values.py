@@ -7,6 +7,15 @@ from typing import Any
 import msgspec
 
 QUICK = msgspec.json.Decoder()
+MOST_DIGITS = 4000  # of a whole number: Python refuses one with a few more
+
+
+def whole_number(digits: str) -> int | float:
+    """A whole number; one of too many digits is infinite, as 1e400 is."""
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+
+
+STANDARD = json.JSONDecoder(parse_int=whole_number)
 
 
 def loaded(text: str | bytes) -> Any:
@@ -15,7 +24,7 @@ def loaded(text: str | bytes) -> Any:
     try:
         return QUICK.decode(text)
     except (ValueError, RecursionError):
-        return json.loads(text)
+        return STANDARD.decode(text if isinstance(text, str) else text.decode("utf-8"))
 
 
 def text_of(value: Any) -> str | None:

@@ -1,6 +1,5 @@
 """Bytes of a JSONL file -> raw records with their places, and the faults on the way. Nothing is dropped unsaid."""
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from pipeline.sources.json_values import STANDARD
 from pipeline.sources.mapped import CHUNK, Behind
 from pipeline.sources.not_json import TOO_DEEP, why_not_json
 
@@ -20,7 +20,7 @@ LOW_SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 SURROGATE_ESCAPE = re.compile(rb"\\u[dD]")  # any at all: a quick look before the careful one
 NEWLINE = re.compile(rb"\n")
 ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
-DECODER = json.JSONDecoder()
+DECODER = STANDARD
 BLANKS = " \t\r\n"
 OPENING, CLOSING = b"{}"
 STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')

@@ -3,6 +3,8 @@
 import json
 from typing import NoReturn
 
+from pipeline.sources.json_values import whole_number
+
 TOO_DEEP = "a value is nested too deeply to be read"
 
 
@@ -15,7 +17,7 @@ def refused(constant: str) -> NoReturn:
     raise NoNumber(f"{constant} is no JSON value")
 
 
-DECODER = json.JSONDecoder(parse_constant=refused)
+DECODER = json.JSONDecoder(parse_constant=refused, parse_int=whole_number)
 
 
 def why_not_json(text: str, error: ValueError | RecursionError, start: int = 0) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.background import link_background
+from pipeline.sources.json_values import text_of
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from pipeline.sources.named_counts import NamedCounts
 from pipeline.sources.names import NATIVE_NAME, basename
@@ -44,9 +45,13 @@ class OpenClaw:
         return isinstance(first, dict) and first.get("type") == "session" and "timestamp" in first
 
     def why_not(self, first: Any) -> str | None:
-        """What a record lacks to be a session header, if it says that it is one."""
-        is_header = isinstance(first, dict) and first.get("type") == "session"
-        return "a session header without `timestamp`" if is_header and not self.detect(first) else None
+        """What a record lacks to be a session header, if it says that it is one; what a file lacks that begins with
+        another record of a session."""
+        if not isinstance(first, dict) or self.detect(first):
+            return None
+        if first.get("type") == "message" and isinstance(first.get("message"), dict):
+            return "a session without its header, the line of type `session` that it begins with"
+        return "a session header without `timestamp`" if first.get("type") == "session" else None
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """Header id, and header id with timestamp; the header line's digest where it has no id."""
@@ -70,7 +75,7 @@ class OpenClaw:
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
         RunArtifact says of its run."""
-        session_id = first.get("id") if isinstance(first, dict) else None
+        session_id = text_of(first.get("id")) if isinstance(first, dict) else None
         index = dict((found.get("index") or {}).get(session_id, {}))
         parent = first.get("parentSession") if isinstance(first, dict) else None
         if isinstance(parent, str) and parent:

@@ -1,12 +1,12 @@
 """Shapes of an OpenClaw session's lines, all generations: every field optional, unknown fields ignored."""
 
-import json
 import re
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
+from pipeline.sources.json_values import STANDARD
 from pipeline.sources.jsonl import UnexpectedShape
 
 # Records that describe the session; any other type is counted under unknown_type.
@@ -125,9 +125,10 @@ class LooseLine(Line, gc=False):
     data: msgspec.Raw = NULL
 
 
-# As OpenClaw writes times: valid but for a day beyond its month, and already in the form that is wanted.
+# As OpenClaw writes times: certainly valid, and already in the form that is wanted.
 WRITTEN = re.compile(
-    r"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
+    r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?!02)(?:0[1-9]|1[0-2])-(?:29|30)"
+    r"|(?:0[13578]|1[02])-31)T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
 )
 is_written = WRITTEN.fullmatch
 TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their fields must be as they should
@@ -199,12 +200,16 @@ def read_values(loose: msgspec.Struct) -> None:
     for name in loose.__struct_fields__:
         value = getattr(loose, name)
         if isinstance(value, msgspec.Raw) and name not in ("details", "content", "tool_call_id"):
-            setattr(loose, name, json.loads(bytes(value)))
+            setattr(loose, name, STANDARD.decode(bytes(value).decode("utf-8")))
 
 
 def decode_outline(data: bytes) -> Outline:
     """A record's outline; ValueError where the bytes are no JSON or no record."""
-    return OUTLINE.decode(data)
+    try:
+        return OUTLINE.decode(data)
+    except msgspec.ValidationError:
+        line = decode_line(data)
+    return Outline(line.type, line.id, line.parentId, line.version, line.customType, line.data)
 
 
 def blocks_of(message: Message) -> list[Block]:
