@@ -50,7 +50,8 @@ def packet(
     """One evidence record and one packet a trajectory, the packet's digest and size, and what was cut out of it.
 
     A packet holds the fields of T16 and T23; never a label, and no oracle on a step. Where steps and user turns pass
-    rules.max_tokens (an estimate), texts are shortened round by round until they fit, and `compacted` is set. Evidence
+    rules.max_tokens (an estimate), texts are shortened round by round until they fit. `compacted` says that something
+    was left out: a packet that is too long and holds no text that gets shorter is whole, and does not fit. Evidence
     keeps the whole text: quotes are checked against what happened, not against what was shown.
     """
     full = steps.join(aligned.select(*STEP_KEY, *DESCRIPTORS, "auto_flags"), on=STEP_KEY, maintain_order="left")
@@ -103,15 +104,18 @@ def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: 
     tokens = [rules.tokens(size) for size in sizes]
     fits = [True] * len(tokens)
     long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
-    short, cuts = [], []
+    short, cuts, places = [], [], []
     for place in long:
         row = packets.row(place, named=True)
         key = {name: row[name] for name in TRAJECTORY_KEY}
         made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
+        tokens[place], fits[place] = made.tokens, made.fits
+        if not made.cuts:
+            continue
         short.append({**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True})
         cuts += [{**key, **cut} for cut in made.cuts]
         digests[place] = sha256_bytes(canonical_bytes(short[-1]))
-        tokens[place], fits[place] = made.tokens, made.fits
+        places.append(place)
     known = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
     index = packets.select(
         *TRAJECTORY_KEY,
@@ -120,7 +124,7 @@ def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: 
         estimated_tokens=pl.Series(tokens, dtype=pl.Int64),
         fits=pl.Series(fits, dtype=pl.Boolean),
     )
-    compacted = packets.select(pl.int_range(pl.len()).is_in(long)).to_series()
+    compacted = packets.select(pl.int_range(pl.len()).is_in(places)).to_series()
     return Fitted(index, compacted, short, cuts)
 
 

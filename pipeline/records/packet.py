@@ -86,7 +86,7 @@ class Evidence(Keyed):
     num_steps: int
     truncated: bool
     order_ambiguous: bool
-    compacted: bool
+    compacted: bool  # the packet leaves text out (a row of PacketCut for each); evidence never does
     event_type_counts: EventTypeCounts
     user_turns: list[PacketUserTurn]
     steps: list[EvidenceStep]

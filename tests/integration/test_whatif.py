@@ -21,8 +21,39 @@ EDITS = {
     "onset.toml": ("top_k = 3", "top_k = 1"),
     "packet.toml": ("max_tokens = 80000", "max_tokens = 300"),
 }
-STEP_COLUMNS = ["event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"]
 KEY = ["source_model", "trajectory_id"]
+STEP = [*KEY, "step_id"]
+# Table -> (rows are told apart by these, columns that are told under their own name, columns told under another).
+TABLES: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {
+    "aligned_descriptor": (
+        STEP,
+        [
+            *("event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"),
+            *("alignment_case", "previous_event_type", "previous_tool_name", "command_parts"),
+        ],
+        {
+            "event_rule": ["event_type", "rule of event_type"],
+            "alignment_rule": ["alignment_case", "rule of alignment"],
+            "status_rule": ["tool_status", "rule of tool_status"],
+            "side_effect_rule": ["side_effect", "rule of side_effect"],
+            "auto_flags": ["flag "],
+            "flag_evidence": ["flag ", "evidence of flag "],
+        },
+    ),
+    "step_risk": (STEP, ["step_risk"], {}),
+    "risk": (
+        KEY,
+        [
+            *("risk_score", "risk_score_raw", "risk_bucket", "slice_label", "risk_breakdown"),
+            *("pass_but_high_risk", "fail_but_low_risk"),
+        ],
+        {"risk_signals": ["num_"]},
+    ),
+    "onset": (KEY, ["onset_rules"], {"onset_candidates": ["earliest_", "top_k_risky_steps", "step_risk_scores"]}),
+    "packet": (KEY, ["compacted"], {}),
+    "packet_index": (KEY, ["fits", "to_judge", "estimated_tokens"], {"packet_sha256": ["packet"]}),
+}
+APART = {"tool_name_raw", *KEY, "step_id"}  # as the session has it
 
 
 def edited(folder: Path, name: str) -> Path:
@@ -39,36 +70,29 @@ def frame(data: Path, name: str, key: list[str]) -> pl.DataFrame:
     return pl.read_parquet(data / "work" / name / "*.parquet").sort(key)
 
 
-def really_moved(before: Path, after: Path) -> dict[str, int]:
-    """Value -> trajectories in which two data folders differ, found without the program."""
-    found: dict[str, int] = {}
+def differing(before: Path, after: Path, name: str, key: list[str], column: str) -> pl.DataFrame:
+    """The rows of a table in which a column of two data folders differs, found without the program."""
+    old, new = (frame(data, name, key) for data in (before, after))
+    assert old.select(key).equals(new.select(key))
+    differs = [a != b for a, b in zip(old[column].to_list(), new[column].to_list(), strict=True)]
+    return old.select(key).filter(pl.Series(differs, dtype=pl.Boolean))
 
-    def count(what: str, old: pl.Series, new: pl.Series, keys: pl.DataFrame) -> None:
-        differs = pl.Series([a != b for a, b in zip(old.to_list(), new.to_list(), strict=True)])
-        moved = keys.filter(differs).unique().height
-        if moved:
-            found[what] = moved
 
-    steps = [frame(data, "aligned_descriptor", [*KEY, "step_id"]) for data in (before, after)]
-    for name in STEP_COLUMNS:
-        count(name, steps[0][name], steps[1][name], steps[0].select(KEY))
-    for flag in sorted({flag for one in steps for flags in one["auto_flags"] for flag in flags}):
-        old, new = (one["auto_flags"].list.contains(flag) for one in steps)
-        count(f"flag {flag}", old, new, steps[0].select(KEY))
-    risks = [frame(data, "risk", KEY) for data in (before, after)]
-    for name in ("risk_score", "risk_bucket", "slice_label"):
-        count(name, risks[0][name], risks[1][name], risks[0].select(KEY))
-    onsets = [frame(data, "onset", KEY) for data in (before, after)]
-    for name in (
-        field.name for field in onsets[0].schema["onset_candidates"].fields if field.name != "step_risk_scores"
-    ):
-        old, new = (one["onset_candidates"].struct.field(name) for one in onsets)
-        count(name, old, new, onsets[0].select(KEY))
-    packets = [frame(data, "packet_index", KEY) for data in (before, after)]
-    count("packet", packets[0]["packet_sha256"], packets[1]["packet_sha256"], packets[0].select(KEY))
-    short = [frame(data, "packet", KEY)["compacted"] for data in (before, after)]
-    count("compacted", short[0], short[1], packets[0].select(KEY))
-    return found
+def check_table(said: dict[str, set[tuple[Any, ...]]], before: Path, after: Path, name: str) -> int:
+    """Every column of one table: what is said of it is what moved. Gives how many columns moved."""
+    key, own, under = TABLES[name]
+    columns = set(frame(before, name, key).columns)
+    assert name == "packet" or columns - APART == {*own, *under}, name
+    moved = 0
+    for column in [*own, *under]:
+        rows = differing(before, after, name, key, column)
+        moved += bool(rows.height)
+        starts = tuple(under.get(column, [column]))
+        told = set().union(*(rows for what, rows in said.items() if what == column or what.startswith(starts)))
+        assert set(rows.rows()) <= told, (name, column)
+        if column in own:
+            assert set(rows.rows()) == said.get(column, set()), (name, column)
+    return moved
 
 
 @pytest.fixture(scope="module")
@@ -89,25 +113,25 @@ def run(data: Path, env: dict[str, str] | None = None) -> Ended:
 @pytest.mark.parametrize("name", EDITS)
 def test_whatif_says_what_a_run_with_these_rules_comes_to(name: str, base: Path, tmp_path: Path) -> None:
     rules = edited(tmp_path / "rules", name)
-    said = call("whatif", "--rules", rules / name, "--data", base, "--packets", "--json")
+    said = call("whatif", "--rules", rules / name, "--data", base, "--packets", "--json", "--examples", "100000")
     assert said.status == 0, said.err
     other = tmp_path / "data"
     shutil.copytree(base, other)
     ended = run(other, {"OPENCLAWBENCH_RULES": str(rules)})
     assert ended.status == 0, ended.err
-    found = {one["what"]: one["trajectories"] for one in said.json["changes"]}
-    wanted = really_moved(base, other)
-    assert {what: count for what, count in found.items() if not what.startswith("rule of")} == wanted
-    assert wanted
+    told: dict[str, set[tuple[Any, ...]]] = {}
     for one in said.json["changes"]:
         check_entry(one)
+        key = STEP if one["steps"] else KEY
+        told[one["what"]] = {tuple(row[column] for column in key) for row in one["examples"]}
+    assert sum([check_table(told, base, other, table) for table in TABLES])
 
 
 def check_entry(one: dict[str, Any]) -> None:
     """Counts that belong together, and examples that show a change."""
     assert one["trajectories"] <= sum(kind["trajectories"] for kind in one["kinds"])
     assert one["steps"] == sum(kind["steps"] for kind in one["kinds"])
-    assert 1 <= len(one["examples"]) <= 3
+    assert len(one["examples"]) == (one["steps"] or one["trajectories"])
     for example in one["examples"]:
         assert example["before"] != example["after"]
         assert (example["step_id"] is not None) == bool(one["steps"])

@@ -113,7 +113,16 @@ def test_user_turns_are_shortened_before_evidence() -> None:
 def test_what_is_too_long_even_so_is_said() -> None:
     packets, _, index, _ = made([{"reflection_text": LONG}] * 40, budget=100)
     assert [step["step_id"] for step in packets["steps"][0]] == list(range(1, 41))
+    assert packets["compacted"][0]
     assert not index["fits"][0]
+
+
+def test_a_packet_of_which_nothing_can_be_left_out_is_whole_and_too_long() -> None:
+    packets, evidence, index, cuts = made([{"reflection_text": "short"}] * 3, budget=10)
+    assert not index["fits"][0] and index["estimated_tokens"][0] > 10
+    assert (packets["compacted"][0], evidence["compacted"][0], cuts.height) == (False, False, 0)
+    assert packets["steps"][0].to_list() == evidence["steps"][0].to_list()
+    assert index["packet_sha256"][0] == sha256_text(canonical_json(packets.to_dicts()[0]))
 
 
 def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
