@@ -65,6 +65,39 @@ SHELLS = [
     "ShellExec",
 ]
 
+# One name in every spelling.
+SPELLINGS: dict[str, Callable[[list[str]], str]] = {
+    "snake": "_".join,
+    "kebab": "-".join,
+    "dots": ".".join,
+    "blanks": " ".join,
+    "camel": lambda words: words[0] + "".join(word.capitalize() for word in words[1:]),
+    "Pascal": lambda words: "".join(word.capitalize() for word in words),
+    "Train": lambda words: "-".join(word.capitalize() for word in words),
+    "CONSTANT": lambda words: "_".join(words).upper(),
+}
+
+# Names that no list of tools has; what their verb says is all that is known.
+UNLISTED = [
+    "update_issue",
+    "github_create_issue",
+    "git_commit",
+    "git_push",
+    "create_agent",
+    "create_agent_report",
+    "get_agent_logs",
+    "spawn_agents_on_csv",
+    "browser_navigate",
+    "archival_memory_insert",
+    "slack_post_message",
+    "list_pending_orders",
+    "swap_text_and_replace",
+    "restart_service",
+    "calculate_total",
+    "mcp__files__get_file",
+    "frobnicate_all",
+]
+
 DIALECTS = [
     Dialect("native", OWN, ARGUMENTS, json.dumps, json_error),
     Dialect(

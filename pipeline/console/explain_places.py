@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from tree_sitter import Node
 
 from pipeline.console.explain_texts import Placed, arguments, from_quotes, whole
-from pipeline.construct.arguments import plain_name
 from pipeline.construct.shell import FOLDER, VERSION
 from pipeline.construct.shell_parse import COMMANDS, WORDS, plain, tree
 from pipeline.construct.shell_wrappers import FED
 from pipeline.rules.describe import DescribeRules
+from pipeline.rules.names import plain_name
 from pipeline.rules.shell import ShellRules
 
 Span = tuple[int, int]

@@ -7,6 +7,7 @@ from pipeline.records.evidence import AlignedDescriptor, AlignedDescriptors, Des
 from pipeline.records.session import Steps
 from pipeline.rules.align import AlignRules
 from pipeline.rules.base import once
+from pipeline.rules.names import plain_name, spelled
 from pipeline.stage import stage
 
 
@@ -20,37 +21,36 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     alignment_rule.
     """
     raw = steps.select(*STEP_KEY, "tool_name_raw", "action_kind")
-    low = pl.col("tool_name").str.to_lowercase()
-    names = by_name(descriptors.select(low=low).unique().collect(), rules)
-    joined = (
-        descriptors.join(raw, on=STEP_KEY, how="left", maintain_order="left")
-        .with_columns(low=low)
-        .join(names.lazy(), on="low", how="left", nulls_equal=True, maintain_order="left")
+    names = by_name(descriptors.select("tool_name").unique().collect(), rules)
+    joined = descriptors.join(raw, on=STEP_KEY, how="left", maintain_order="left").join(
+        names.lazy(), on="tool_name", how="left", nulls_equal=True, maintain_order="left"
     )
     return decided(joined, rules).select(list(AlignedDescriptor.model_fields))
 
 
 def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
-    """What the rules say of each distinct name.
+    """What the rules say of each distinct name, whatever its spelling.
 
     alias (id), alias_tool, alias_type: of the exact alias; fuzzy: ids of the rules that match, joined by blanks;
     fuzzy_id, fuzzy_tool, fuzzy_type: of the first of them; unclear: they name several tools.
     """
     hits, said = of_names(rules)
-    return names.with_columns(hits).with_columns(said).drop("hits")
+    raw = names["tool_name"].to_list()
+    spellings = {"name": [one and spelled(one) for one in raw], "key": [one and plain_name(one) for one in raw]}
+    known = names.with_columns(pl.Series(column, found, pl.String) for column, found in spellings.items())
+    return known.with_columns(hits).with_columns(said).drop("hits", *spellings)
 
 
 @once
 def of_names(rules: AlignRules) -> tuple[list[pl.Expr], list[pl.Expr]]:
     """The columns of by_name, and first `hits`, the numbers of the fuzzy rules that match, which some are made of."""
-    low = pl.col("low")
     hits = pl.concat_list(
-        pl.when(low.str.contains(rule.pattern)).then(pl.lit(place)) for place, rule in enumerate(rules.fuzzy)
+        pl.when(pl.col("name").str.contains(rule.pattern)).then(pl.lit(place)) for place, rule in enumerate(rules.fuzzy)
     ).list.drop_nulls()
     places = list(range(len(rules.fuzzy)))
 
     def of_exact(value: str) -> pl.Expr:
-        return low.replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
+        return pl.col("key").replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
 
     def of_fuzzy(value: str) -> pl.Expr:
         said = [getattr(rule, value) for rule in rules.fuzzy]
@@ -69,11 +69,11 @@ def of_names(rules: AlignRules) -> tuple[list[pl.Expr], list[pl.Expr]]:
 
 
 def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
-    """Names of the exact aliases and, beside them, one value of each alias."""
+    """Plain names of the exact aliases and, beside them, one value of each alias."""
     pairs: dict[str, str | None] = {}
     for alias in rules.exact:
         for name in alias.names:
-            pairs[name] = name if value == "tool" and alias.tool is None else getattr(alias, value)
+            pairs[plain_name(name)] = name if value == "tool" and alias.tool is None else getattr(alias, value)
     return list(pairs), list(pairs.values())
 
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.construct.patches import patched_files
 from pipeline.rules.describe import DescribeRules
+from pipeline.rules.names import plain_name, spelled
 from pipeline.rules.shell import ShellRules
 from pipeline.tables import column
 
@@ -18,7 +19,8 @@ CALL = ["tool_name_raw", "arguments"]
 READ = ["action", "command", "program", "statement", "path", "url", "recipient", "subject"]
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
-    {name: pl.String() for name in ("tool", "inner", *READ)} | {"patch": pl.List(pl.String), "doing": pl.UInt16()}
+    {name: pl.String() for name in ("tool", "name", "inner", *READ)}
+    | {"patch": pl.List(pl.String), "doing": pl.UInt16()}
 )
 REMEMBERED = 4096  # ways in which arguments name their fields; sessions have some hundred
 
@@ -31,8 +33,8 @@ class Fields(NamedTuple):
 
 
 def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
-    """Real tool name, the arguments that rules look at and the number of the tool rule that holds (null: the name is
-    unknown), beside the columns of CALL; the only loop over distinct calls."""
+    """Real tool name, as written and spelled as rules know it, the arguments that rules look at and the number of the
+    tool rule that holds (null: the name is unknown), beside the columns of CALL; the only loop over distinct calls."""
     reader = CallReader(rules, shell_rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
@@ -47,9 +49,11 @@ class CallReader:
         self.prefix = re.compile(rules.name_prefix)
         self.patch_file = re.compile(shell_rules.patched_file)
         self.patch_fields = rules.arguments.patch
-        self.wrappers = {name: wrapper for wrapper in rules.wrappers for name in wrapper.names}
-        self.command_is_action = {name for rule in rules.tools if rule.command_is_action for name in rule.names}
-        self.names: dict[str | None, tuple[str | None, str]] = {}
+        self.wrappers = {plain_name(name): wrapper for wrapper in rules.wrappers for name in wrapper.names}
+        self.command_is_action = {
+            plain_name(name) for rule in rules.tools if rule.command_is_action for name in rule.names
+        }
+        self.names: dict[str | None, tuple[str | None, str | None, str]] = {}
         self.known: dict[tuple[str, ...], Fields] = {}
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
@@ -60,23 +64,23 @@ class CallReader:
         self.wide: dict[str, int] = {}
         self.narrow: dict[str, dict[str, int]] = {}
         for number, rule in enumerate(rules.tools):
-            for name in map(str.lower, rule.names):
+            for name in map(plain_name, rule.names):
                 if rule.actions:
                     actions = self.narrow.setdefault(name, {})
-                    actions.update({action: number for action in rule.actions if action not in actions})
+                    actions.update((one, number) for one in map(plain_name, rule.actions) if one not in actions)
                 else:
                     self.wide.setdefault(name, number)
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
         found = loads(text)
-        tool, low = self.bare(raw)
+        tool, name, key = self.bare(raw)
         inner = None
-        wrapper = self.wrappers.get(low)
+        wrapper = self.wrappers.get(key)
         if wrapper:
-            name = first_text(found, wrapper.name_fields)
-            if name:
-                tool, low = self.bare(name)
+            called = first_text(found, wrapper.name_fields)
+            if called:
+                tool, name, key = self.bare(called)
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
@@ -89,15 +93,15 @@ class CallReader:
                 if value is not None:
                     values[place] = value
                     break
-        if low in self.command_is_action:
+        if key in self.command_is_action:
             values[ACTION], values[COMMAND] = values[COMMAND], None
         patch = self.patched(found) if fields.patch else []
-        return [tool, inner, *values, patch, self.rule_number(low, values[ACTION])]
+        return [tool, name, inner, *values, patch, self.rule_number(key, values[ACTION])]
 
     def rule_number(self, tool: str, action: str | None) -> int | None:
-        """The number of the rule for a tool's name in lower case; null where none knows it."""
+        """The number of the rule for a tool's plain name; null where none knows it."""
         narrow = self.narrow.get(tool)
-        number = narrow.get(action.lower()) if narrow is not None and action is not None else None
+        number = narrow.get(plain_name(action)) if narrow is not None and action is not None else None
         return self.wide.get(tool) if number is None else number
 
     def fields(self, names: tuple[str, ...]) -> Fields:
@@ -112,23 +116,18 @@ class CallReader:
         fields = self.known[names] = Fields(places, any(name in names for name in self.patch_fields))
         return fields
 
-    def bare(self, name: str | None) -> tuple[str | None, str]:
-        """A tool's name without blanks around it and a provider's prefix, and the same in lower case."""
+    def bare(self, name: str | None) -> tuple[str | None, str | None, str]:
+        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain."""
         known = self.names.get(name)
         if known is None:
             tool = self.prefix.sub("", name).strip() or None if name else None
-            known = self.names[name] = (tool, (tool or "").lower())
+            known = self.names[name] = (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
         return known
 
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""
         text = first_text(found, self.patch_fields) or ""
         return patched_files(text, self.patch_file)
-
-
-def plain_name(name: str) -> str:
-    """A field's name in lower case, without what joins its words."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 def loads(text: str | None) -> dict[str, Any]:

@@ -45,8 +45,9 @@ MEANING = {
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
-    Columns: tool (real name behind a wrapper), event_type, event_rule, kind, effect, effect_rule, targets (what is
-    changed, as written), state_target, memory, leaves (the machine), exit_one_ok. Whether it succeeded is not asked.
+    Columns: tool (real name behind a wrapper), name (the same as rules spell it), event_type, event_rule, kind, effect,
+    effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine), exit_one_ok. Whether
+    it succeeded is not asked.
     """
     distinct = steps.filter(action_kind="tool_call").select(CALL).unique(maintain_order=True).collect()
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
@@ -54,7 +55,7 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     joined = done.join(said, on=["kind", "said"], how="left", nulls_equal=True, maintain_order="left")
     changed = joined.with_columns(*targets(), effect=effect()).with_row_index("row")
     known = changed.join(own_state(changed, rules), on="row", how="left", maintain_order="left")
-    return collected(known.lazy().select_seq(*CALL, "tool", *decided(rules)), "calls")
+    return collected(known.lazy().select_seq(*CALL, "tool", "name", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
@@ -80,12 +81,12 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
 
 
 def unknown_names() -> dict[str, pl.Expr]:
-    """name and words of the calls whose tool no rule knows: its name, and with that its words and its action."""
+    """name and words of the calls whose tool no rule knows: its name, and with that its action."""
     unknown = pl.when(pl.col("doing").is_null())
-    words = unknown.then("tool").str.replace_all("([a-z])([A-Z])", "${1}_${2}")
+    action = unknown.then("action").str.replace_all(r"[_.-]+", "_")
     return {
-        "name": unknown.then("tool"),
-        "words": pl.concat_str(words, unknown.then("action"), separator=" ", ignore_nulls=True),
+        "unknown": unknown.then("name"),
+        "words": pl.concat_str(unknown.then("name"), action, separator=" ", ignore_nulls=True),
     }
 
 
@@ -96,7 +97,7 @@ def verb_number(rules: DescribeRules) -> pl.Expr:
     for number, rule in enumerate(rules.verbs, start=len(rules.tools)):
         holds = pl.col("words").str.contains(rule.pattern)
         if rule.kind in COMMAND_KINDS:
-            holds = pl.col("name").str.contains(rule.pattern) & pl.col("command").is_not_null()
+            holds = pl.col("unknown").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
     return pl.coalesce(numbers)
 
@@ -208,7 +209,7 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         .then(pl.lit(rules.category_effect_rule))
         .otherwise(pl.lit(rules.tool_effect_rule))
     )
-    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then("tool")
+    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then("name")
     remote = by_verb.str.contains(rules.remote_tools).fill_null(False)
     return [
         pl.when(to_state).then(pl.lit("state_write")).otherwise(named).alias("event_type"),

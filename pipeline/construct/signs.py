@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.construct.ready import collected
 from pipeline.construct.reports import REPORT, reports
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
+from pipeline.rules.names import plain_column, plain_name, plain_names
 
 BODY = {
     "status": pl.String,
@@ -49,17 +50,17 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
         .join(found.lazy(), on="text_body", how="left", maintain_order="left")
         .join(reported.lazy(), on="text_body", how="left", maintain_order="left")
     )
-    look_up = pl.col("tool").str.to_lowercase()
+    look_up = plain_column("name")
     spoken = pl.col("kind").is_in(TEXT_KINDS)
-    content = spoken.fill_null(False) | look_up.is_in(rules.status.content_tools)
-    trusted = ~content | (pl.col("text_tool").str.to_lowercase() == look_up)
+    content = spoken.fill_null(False) | look_up.is_in(plain_names(rules.status.content_tools))
+    trusted = ~content | (pl.col("text_tool") == look_up)
     frame = frame.with_columns(
         pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
         for name in (*(f"text_{name}" for name in BODY), *REPORT)
     )
     frame = with_status(frame, rules).with_columns(text_error=pl.coalesce("text_error", "report_error"))
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
-    prints = spoken.fill_null(False) | look_up.is_in(rules.status.process_tools).fill_null(False)
+    prints = spoken.fill_null(False) | look_up.is_in(plain_names(rules.status.process_tools)).fill_null(False)
     said = pl.col("printed").str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False)
     plan = (
         frame.with_columns(message=message, prints=prints)
@@ -78,13 +79,13 @@ def with_status(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     status = rules.status
     is_report = pl.col("report_status").is_not_null()
     known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
-    named = pl.when(is_report).then("tool").str.contains(status.report.look_names).fill_null(False)
+    named = pl.when(is_report).then("name").str.contains(status.report.look_names).fill_null(False)
     looks = named | pl.col("event_type").is_in(status.report.look_categories)
     reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
     value = pl.col("value")
     may_be_asked = pl.when(value.is_in(list(status.asked_for)))
     call = pl.concat_str(
-        may_be_asked.then("tool"), may_be_asked.then("real_arguments"), separator=" ", ignore_nulls=True
+        may_be_asked.then("name"), may_be_asked.then("real_arguments"), separator=" ", ignore_nulls=True
     )
     asked = pl.any_horizontal(
         (value == one) & pl.col("call").str.contains(pattern) for one, pattern in status.asked_for.items()
@@ -109,7 +110,7 @@ def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
 
 
 def read_body(text: str) -> tuple[Any, ...]:
-    """Values of BODY; nulls where the text is no JSON object."""
+    """Values of BODY, the tool by its plain name; nulls where the text is no JSON object."""
     try:
         body = DECODER.decode(text.encode("utf-8", "replace"))
     except msgspec.MsgspecError:
@@ -122,7 +123,7 @@ def read_body(text: str) -> tuple[Any, ...]:
         body.exitCode if isinstance(body.exitCode, int) and abs(body.exitCode) < 2**31 else None,
         body.timedOut if isinstance(body.timedOut, bool) else None,
         body.disabled if isinstance(body.disabled, bool) else None,
-        body.tool if isinstance(body.tool, str) else None,
+        plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
         next((one for one in (body.message, body.reason) if isinstance(one, str) and one), None),
     )

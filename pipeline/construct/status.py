@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.construct.signs import with_signs
 from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules, FailureRule, StatusRules
+from pipeline.rules.names import plain_column, plain_names
 
 ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 
@@ -15,9 +16,9 @@ ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     """The steps with tool_status, status_rule (null for replies), executed, gap and said_so.
 
-    Reads the columns of Step and the call's kind, tool and exit_one_ok. executed is false where nothing was done (an
-    unknown tool, refused arguments, an open approval); gap: the failure says that the tool is not there; said_so: the
-    status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
+    Reads the columns of Step and the call's kind, tool, name and exit_one_ok. executed is false where nothing was done
+    (an unknown tool, refused arguments, an open approval); gap: the failure says that the tool is not there; said_so:
+    the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
     frame = with_signs(steps, rules).lazy()
     for columns in one_after_the_other(rules):
@@ -135,7 +136,7 @@ def failing(rules: DescribeRules) -> pl.Expr:
 def cleared(rules: DescribeRules) -> pl.Expr:
     """Id of the rule that takes a failure back: a text that says so, or an exit code 1 that means "no match"."""
     status = rules.status
-    name = pl.col("tool").str.to_lowercase()
+    name = plain_column("name")
     timed_out = pl.any_horizontal("details_timed_out", "text_timed_out").fill_null(False)
     no_match = (
         (pl.col("exit_code") == 1)
@@ -144,7 +145,9 @@ def cleared(rules: DescribeRules) -> pl.Expr:
         & ~pl.col("message").str.slice(-status.tail).str.contains(status.clear_unless)
     )
     texts = (
-        pl.when(name.is_in(rule.tools) & pl.col("message").str.contains(rule.pattern)).then(pl.lit(rule.id))
+        pl.when(name.is_in(plain_names(rule.tools)) & pl.col("message").str.contains(rule.pattern)).then(
+            pl.lit(rule.id)
+        )
         for rule in rules.clears
     )
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))

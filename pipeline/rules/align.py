@@ -10,7 +10,7 @@ from pipeline.rules.patterns import rust_pattern
 
 
 class ExactAlias(Record):
-    """Known spellings of one tool; without `tool` each name stands for itself."""
+    """Known names of one tool; without `tool` each name stands for itself."""
 
     id: str
     tool: str | None = None
@@ -29,7 +29,7 @@ class FuzzyRule(Record):
     @field_validator("pattern")
     @classmethod
     def compiles(cls, pattern: str) -> str:
-        return rust_pattern(f"(?i){pattern}")
+        return rust_pattern(pattern)
 
 
 class AlignRules(Rules):

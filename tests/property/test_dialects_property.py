@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 from describe_steps import DEFAULTS, FLAGS, RULES, SHELL
-from dialects import DIALECTS, SHELLS, Act, written
+from dialects import DIALECTS, SHELLS, SPELLINGS, UNLISTED, Act, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from normalizing import SAMPLES, normalized_rows, raw_row
@@ -20,6 +20,7 @@ from pipeline.records.oracle import Fused
 from pipeline.records.session import Step
 from pipeline.rules.align import AlignRules
 from pipeline.rules.describe import COMMAND_KINDS
+from pipeline.rules.names import plain_name, spelled
 from pipeline.rules.risk import RiskRules
 from pipeline.tables import from_records
 
@@ -105,6 +106,53 @@ def test_a_shell_is_a_shell_under_any_name() -> None:
     assert sum(one["side_effect"] for one in first) >= 4
     for name in SHELLS:
         assert aligned.filter(source_model=name).select(ALIKE).to_dicts() == first, name
+
+
+def test_the_spelling_of_a_name_changes_nothing() -> None:
+    """Every name that a rule lists, and names known by their verb, as each convention writes it."""
+    listed = {name for rule in [*RULES.tools, *ALIGN.exact] for name in rule.names}
+    listed |= {name for rule in RULES.clears for name in rule.tools} | set(RULES.status.content_tools)
+    names = sorted(name for name in listed if spelled(name) == name) + UNLISTED
+    given = {"path": "a.txt", "command": "rm b.txt", "action": "list", "query": "x", "url": "https://a.io", "to": "@b"}
+    failed = json.dumps({"status": "error", "message": "boom"})
+    steps = [
+        {"action_kind": "tool_call", "tool_name_raw": write(name.split("_")), "arguments": json.dumps(given)}
+        | {"reflection_text": failed, "source_model": spelling, "trajectory_id": name, "step_id": 1, "message_index": 1}
+        for spelling, write in SPELLINGS.items()
+        for name in names
+    ]
+    aligned, risks = tables(steps)
+    alike = [name for name in ALIKE if name != "tool_name"] + ["event_rule", "status_rule", "alignment_rule"]
+    as_listed = aligned.filter(source_model="snake")
+    for spelling in SPELLINGS:
+        found = aligned.filter(source_model=spelling)
+        assert found.select(alike).to_dicts() == as_listed.select(alike).to_dicts(), spelling
+        known = pl.col("alignment_rule").is_not_null()
+        assert found.filter(known)["tool_name"].to_list() == as_listed.filter(known)["tool_name"].to_list()
+        raw = [SPELLINGS[spelling](name.split("_")) for name in names]
+        assert found["tool_name_raw"].to_list() == raw  # beside, as the session wrote it
+    assert risks.group_by("trajectory_id").agg(pl.col("risk_score_raw").n_unique()).filter(risk_score_raw=2).is_empty()
+    assert set(as_listed.filter(event_type="other")["trajectory_id"]) <= {
+        "frobnicate_all",
+        "openclaw",
+        "mcp__files__get_file",
+    }
+
+
+def test_words_of_a_name() -> None:
+    written = {
+        "sendSMSMessage": "send_sms_message",
+        "fetchURLs": "fetch_urls",
+        "HTTPGet": "http_get",
+        "v2Search": "v2_search",
+        "mcp__github__createIssue": "mcp_github_create_issue",
+        " Read File ": "read_file",
+        "MULTIEDIT": "multiedit",
+        "APIAssert": "api_assert",
+        "": "",
+    }
+    assert {name: spelled(name) for name in written} == written
+    assert plain_name("Multi-Edit") == plain_name("multiedit") == "multiedit"
 
 
 def test_describe_and_align_know_the_same_shells() -> None:

@@ -74,6 +74,18 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     # statements
     ("execute_sql", {"query": "UPDATE t SET a = 1"}, "external_write", True),
     ("execute_sql", {"sql": "select 1 from t"}, "query", False),
+    # replacing is no search, a thing of an agent is no agent
+    ("search_replace", {"file_path": "a"}, "external_write", True),
+    ("replace_string_in_file", {"filePath": "a"}, "external_write", True),
+    ("find_and_replace_text", {}, "external_write", True),
+    ("create_agent_report", {}, "external_write", True),
+    ("create_agent_file", {}, "external_write", True),
+    ("create_agent", {}, "agent_coordination", True),
+    ("spawn_agents_on_csv", {}, "agent_coordination", True),
+    ("get_agent_logs", {}, "agent_coordination", False),
+    ("git_commit", {}, "external_write", True),
+    ("git", {"action": "push"}, "external_write", True),
+    ("git_diff", {}, "inspect", False),
     # unknown tools, by their verb
     ("spawn_subagent", {"prompt": "x"}, "agent_coordination", True),
     ("list_agents", {}, "agent_coordination", False),
