@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from tree_sitter import Node
 
 from pipeline.console.explain_texts import Placed, arguments, from_quotes, whole
+from pipeline.construct.arguments import NAMED
 from pipeline.construct.shell import FOLDER, VERSION
 from pipeline.construct.shell_parse import COMMANDS, WORDS, plain, tree
 from pipeline.construct.shell_wrappers import FED
@@ -61,7 +62,7 @@ def bare_names(word: str) -> set[str]:
 def argument_names() -> tuple[list[str], list[str]]:
     """Names of the arguments that name a target, the likeliest first, and of those that hold a command or program."""
     known = DescribeRules.load().arguments
-    targets = [*known.path, *known.url, *known.recipient, *known.subject]
+    targets = [name for kind in NAMED for name in getattr(known, kind)]
     texts = [*known.command, *known.program, *known.statement, *known.patch]
     return [plain_name(one) for one in targets], [plain_name(one) for one in texts]
 

@@ -16,7 +16,8 @@ from pipeline.tables import column
 
 DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
-READ = ["action", "command", "program", "statement", "path", "url", "recipient", "subject"]
+NAMED = ["path", "url", "recipient", "subject", "destination", "origin", "repository"]  # what may name a target
+READ = ["action", "command", "program", "statement", *NAMED]
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     {name: pl.String() for name in ("tool", "name", "inner", *READ)}
@@ -72,10 +73,11 @@ class CallReader:
                     self.wide.setdefault(name, number)
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
-        """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments."""
+        """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
+        stand inside others, or were written as JSON twice."""
         found = loads(text)
         tool, name, key = self.bare(raw)
-        inner = None
+        inner = json.dumps(found, ensure_ascii=False, sort_keys=True) if found and written_twice(text) else None
         wrapper = self.wrappers.get(key)
         if wrapper:
             called = first_text(found, wrapper.name_fields)
@@ -131,7 +133,7 @@ class CallReader:
 
 
 def loads(text: str | None) -> dict[str, Any]:
-    """A JSON object, or nothing where the text is none."""
+    """A JSON object, also one that was written as JSON twice; nothing where the text is none."""
     if not text:
         return {}
     try:
@@ -140,7 +142,14 @@ def loads(text: str | None) -> dict[str, Any]:
         found = loads_slowly(text)
     except RecursionError:
         return {}
+    if isinstance(found, str) and written_twice(text):
+        return loads(found)
     return found if isinstance(found, dict) else {}
+
+
+def written_twice(text: str | None) -> bool:
+    """True where a JSON text is a string: what it holds may be JSON again."""
+    return text is not None and text.lstrip().startswith('"')
 
 
 def loads_slowly(text: str) -> Any:

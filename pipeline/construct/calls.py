@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.construct.arguments import CALL, clean, read_calls
+from pipeline.construct.arguments import CALL, NAMED, clean, read_calls
 from pipeline.construct.ready import collected
 from pipeline.construct.shell import Meaning, Shell
 from pipeline.construct.shell_table import Part
@@ -158,10 +158,11 @@ def part_lists(parts: list[tuple[Part, ...]], nothing: str) -> pl.Series:
 def targets() -> list[pl.Expr]:
     """targets: what a call is about, as written: of a command what it changes, else what the rule's argument names.
     written: those that are themselves changed."""
-    argument = pl.coalesce(pl.when(target_kind=name).then(name) for name in ("path", "url", "recipient", "subject"))
+    argument = pl.coalesce(pl.when(target_kind=name).then(name) for name in NAMED)
     none = pl.lit([], dtype=pl.List(pl.String))
     argued = pl.when(argument.is_null()).then(none).otherwise(pl.concat_list(argument))
-    by_rule = pl.when(target_kind="patch").then("patch").otherwise(argued)
+    moved = pl.concat_list("destination", "origin").list.drop_nulls()
+    by_rule = pl.when(target_kind="patch").then("patch").when(target_kind="moved").then(moved).otherwise(argued)
     spoken = pl.when(SPOKEN)
     return [
         spoken.then("said_targets").otherwise(by_rule).alias("targets"),

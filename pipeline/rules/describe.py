@@ -33,6 +33,9 @@ class ArgumentFields(Record):
     url: list[str]
     recipient: list[str]
     subject: list[str]
+    destination: list[str]
+    origin: list[str]
+    repository: list[str]
     patch: list[str]
 
 

@@ -71,6 +71,20 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     # argument names in any style
     ("run_command", {"CommandLine": "ls -la"}, "inspect", False),
     ("write_file", {"TargetFile": "MEMORY.md"}, "state_write", True),
+    # tools that are a sub-command of git
+    ("git_commit", {"repo_path": "/r", "message": "x"}, "external_write", True),
+    ("git_add", {"repo_path": "/r", "files": ["MEMORY.md"]}, "external_write", True),
+    ("mcp__git__git_diff_unstaged", {"repo_path": "/r"}, "inspect", False),
+    ("git_list_commits", {}, "inspect", False),
+    # arguments that were written as JSON twice
+    ("exec", '{"command": "rm a"}', "external_write", True),
+    ("write", '{"path": "MEMORY.md", "content": "x"}', "state_write", True),
+    ("http_request", '{"url": "https://a.io", "method": "POST"}', "web_interaction", True),
+    ("exec", "rm a", "code_execution", False),
+    # a memory file that is moved away, or copied
+    ("move_file", {"from": "MEMORY.md", "to": "old.md"}, "state_write", True),
+    ("copy_file", {"from": "MEMORY.md", "to": "old.md"}, "external_write", True),
+    ("fs_move", {"source": "a", "destination": "memory/x.md"}, "state_write", True),
     # statements
     ("execute_sql", {"query": "UPDATE t SET a = 1"}, "external_write", True),
     ("execute_sql", {"sql": "select 1 from t"}, "query", False),
@@ -132,6 +146,11 @@ TARGETS = [
     (call("apply_patch", {"input": "*** Begin Patch\n*** Update File: a b.py\n@@\n*** End Patch"}), "a b.py", None),
     (call("tool_call", {"id": "write", "args": {"path": "ü.txt"}}), "ü.txt", None),
     (call("read", {"path": "MEMORY.md"}), None, None),
+    (call("move_file", {"from": "a", "to": "b"}), "b", None),
+    (call("rename_file", {"path": "MEMORY.md", "new_name": "old.md"}), "old.md", "MEMORY.md"),
+    (call("copy_file", {"source": "MEMORY.md", "destination": "old.md"}), "old.md", None),
+    (call("git_push", {"repo_path": "/r"}), "/r", None),
+    (shell("git add MEMORY.md"), "MEMORY.md", None),
 ]
 
 

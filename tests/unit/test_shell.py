@@ -167,6 +167,8 @@ CATEGORIES = [
     ("python3 -c \"print(open('a.txt').read())\"", "code_execution"),
     ("cat f | python3 -c 'import sys; print(sys.stdin.read())'", "code_execution"),
     ("node -e \"require('fs').writeFileSync('a', '')\"", "external_write"),
+    ("history | tail", "inspect"),
+    ("atq", "inspect"),
     ("nginx -s reload", "system_control"),
     ("nginx -t", "inspect"),
     ("bash <<'EOF'\nrm x\nEOF", "external_write"),
@@ -233,6 +235,23 @@ def test_nothing_is_seen_behind_what_runs_no_command_that_is_written_there(comma
     assert (found.category, found.targets) == ("code_execution", ())
 
 
+@pytest.mark.parametrize(
+    ("command", "rule"),
+    [
+        ("npm run build", "run.package_script"),
+        ("yarn test", "run.package_script"),
+        ("python3 -m pytest -q", "run.test"),
+        ("bash run.sh", "run.script"),
+        ("cargo build", "run.build"),
+        ("npx tsc --noEmit", "run.check"),
+        ("frobnicate x", "shell.program"),
+    ],
+)
+def test_known_programs_are_told_from_unknown_ones(command: str, rule: str) -> None:
+    found = SHELL.meaning(command)
+    assert (found.category, found.rule) == ("code_execution", rule)
+
+
 TARGETS = [
     ("echo x >> ~/ws/MEMORY.md", ("~/ws/MEMORY.md",)),
     ("日本 > ü.txt", ("ü.txt",)),
@@ -274,6 +293,9 @@ TARGETS = [
     ("python3 <<'EOF'\nfrom pathlib import Path\nPath('x.txt').write_text('a')\nEOF", ("x.txt",)),
     ("cp a b; curl https://hooks.slack.com/services/x -d '{}'", ("https://hooks.slack.com/services/x", "b")),
     ("cat a", ()),
+    ("crontab jobs.txt", ("crontab",)),
+    ("echo x | at now + 1 hour", ("at",)),
+    ("schtasks /create /tn job /tr x", ("job",)),
     # what a script of sed or awk writes
     ("sed 's/x/y/w out.txt' f", ("out.txt",)),
     ("sed -n -e '1d' -e 's|a/b|c|gpw out.txt' f", ("out.txt",)),
