@@ -8,6 +8,7 @@ from rich.text import Text
 
 from pipeline.console.explain_decision_print import print_decisions, print_label
 from pipeline.console.explain_lines import heading, line, listed, marked_text, said
+from pipeline.console.explain_rules import settings
 from pipeline.console.terminal import one_line, safe, table
 
 Row = dict[str, Any]
@@ -30,11 +31,14 @@ def print_explained(found: Row, console: Console, one_step: bool) -> None:
 
 
 def in_words(rule: Row | None) -> str:
-    """A rule: id, place, what it says."""
+    """A rule: id, place, what it says; of long words the beginning, as the whole stands at its place."""
     if rule is None:
         return "no rule"
     place = f" ({rule['place']})" if rule["place"] else ""
-    return f"{rule['rule_id']}{place}" + (f": {rule['says']}" if rule["says"] else "")
+    words, limit = rule["says"] or "", settings().words_length
+    if len(words) > limit:
+        words = f"{words[: limit - 1]}… ({len(words) - limit + 1} more characters)"
+    return f"{rule['rule_id']}{place}" + (f": {words}" if words else "")
 
 
 # ---- sections of a trajectory

@@ -25,6 +25,7 @@ class ExplainRules(Rules):
     context: int
     marked_length: int
     names_shown: int
+    words_length: int
     files: dict[str, str]
     entry: EntryKeys
     says: dict[str, str]

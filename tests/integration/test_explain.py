@@ -114,6 +114,10 @@ def test_the_command_prints_what_it_knows(example: Ran) -> None:
         assert said in whole.text
     for said in ("»it is not clear«", "flag write_under_uncertainty", "risk.toml:", "onset candidate earliest_"):
         assert said in step.text
+    long = [rule["says"] for rule in rules_in(machine.json) if len(rule["says"]) > 300]
+    assert "more characters)" in step.text
+    assert long
+    assert not any(one in step.text.replace("\n", "") for one in long)
     (found,) = machine.json["steps"]
     assert found["step_id"] == 2
     assert json.dumps(machine.json)
