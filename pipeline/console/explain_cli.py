@@ -20,7 +20,9 @@ def explain(
     id_: Annotated[str, typer.Argument(metavar="ID", help="Trajectory id, MODEL/ID, or the beginning of an id.")],
     step: Annotated[int | None, typer.Argument(help="Step number; a line for each step without it.")] = None,
     data: Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="Read only.")] = Path("data"),
-    json_out: Annotated[bool, typer.Option("--json", help="Print results as JSON, with the whole of every rule.")] = False,
+    json_out: Annotated[
+        bool, typer.Option("--json", help="Print results as JSON, with the whole of every rule.")
+    ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold."""

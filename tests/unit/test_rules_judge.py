@@ -14,7 +14,7 @@ from pipeline.errors import WrongUse
 from pipeline.fulltax.grounding import is_grounded
 from pipeline.fulltax.rules_judge import RulesJudge, answer_b1
 from pipeline.fulltax.rules_judge.subtype import primary
-from pipeline.fulltax.rules_judge.trace import Trace
+from pipeline.fulltax.rules_judge.trace import Trace, excerpt
 from pipeline.fulltax.rules_judge.trigger import Trigger
 from pipeline.judge.protocol import Judge, Question
 from pipeline.records.fulltax import EvidenceQuote
@@ -85,6 +85,32 @@ def test_long_texts_are_quoted_within_the_limit() -> None:
     answer = ask_all(evidence(reply(padded)))["b1"]
     assert len(answer["evidence_steps"][0]["quote"]) <= RULES.limits.quote_characters
     assert "I ran the tests" in answer["evidence_steps"][0]["quote"]
+
+
+EXCERPTS = [
+    # text, place of the hit, the excerpt of at most 40 characters
+    ("one two", 4, "one two"),
+    ("The tests passed and " + "nothing else is known about them " * 3, 4, "The tests passed and nothing else is"),
+    ("I ran it. The first of the tests passed. The others did not pass at all.", 10, "of the tests"),
+    ("A word. " * 4 + "and much more of it that nobody reads", 0, "A word. A word. A word. A word."),
+    ("x" * 100, 0, "x" * 40),
+    (
+        "many words stand before the one that counts here and some more behind it",
+        36,
+        "one that counts here and some more",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "hit", "wanted"), EXCERPTS)
+def test_an_excerpt_ends_between_words(text: str, hit: int, wanted: str) -> None:
+    start, end = excerpt(text, 0, len(text), hit, 40)
+    assert end - start <= 40
+    assert start <= hit < end
+    assert wanted in text[start:end]
+    if " " in text:
+        assert start == 0 or text[start - 1] == " "
+        assert end == len(text) or text[end - 1] == " " or text[end] == " "
 
 
 def test_curly_apostrophes_count_and_the_quote_keeps_them() -> None:

@@ -13,6 +13,7 @@ from pipeline.rules.judge import Compiled, JudgeRules, PatternGroup
 TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text", "reflection_text")
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
 CODE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+BLANK = re.compile(r"\s")
 SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
 
 
@@ -48,6 +49,23 @@ def sentence(text: str, start: int, end: int) -> tuple[int, int]:
     begin = max((match.end() for match in SENTENCE_END.finditer(text, window, start)), default=window)
     stop = SENTENCE_END.search(text, max(end - 1, start), min(len(text), end + 400))
     return begin, stop.end() if stop else min(len(text), end + 400)
+
+
+def excerpt(text: str, start: int, end: int, hit: int, limit: int) -> tuple[int, int]:
+    """Bounds of at most `limit` characters of [start, end) that hold `hit`: from word to word, and to the end of a
+    sentence where that leaves half of them; within a word only where it is longer than that."""
+    if end - start <= limit:
+        return start, end
+    if hit - limit // 4 > start:
+        start = hit - limit // 4
+        blank = BLANK.search(text, start - 1, hit)
+        start = blank.end() if blank else start
+    stop = start + limit
+    if end <= stop:
+        return start, end
+    cuts = [match.end() for match in SENTENCE_END.finditer(text, start + limit // 2, stop)]
+    cuts = cuts or [match.start() for match in BLANK.finditer(text, start + limit // 2, stop + 1)]
+    return start, cuts[-1] if cuts else stop
 
 
 class Text:
@@ -181,12 +199,9 @@ class Trace:
     def quote(self, step: EvidenceStep, field: EvidenceField, found: Found | None = None) -> EvidenceQuote:
         """A citation: the sentence found, or the beginning of the field; verbatim, at most the stated length."""
         raw: str = getattr(step, field) or ""
-        limit = self.rules.limits.quote_characters
-        start, end = (found.start, found.end) if found else (0, len(raw))
-        if found and end - start > limit:
-            start = max(start, found.hit - limit // 4)
-        text = raw[start : min(end, start + limit)].strip()
-        return EvidenceQuote(step_id=step.step_id, field=field, quote=text)
+        place = (found.start, found.end, found.hit) if found else (0, len(raw), 0)
+        start, end = excerpt(raw, *place, self.rules.limits.quote_characters)
+        return EvidenceQuote(step_id=step.step_id, field=field, quote=raw[start:end].strip())
 
     def descriptor(self, step: EvidenceStep, name: str, value: str) -> EvidenceQuote:
         """A citation of a descriptor, written `<name>=<value>`; of a list field the value is one member."""
