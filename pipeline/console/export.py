@@ -16,7 +16,7 @@ from pipeline.errors import WrongUse
 from pipeline.records.base import TRAJECTORY_KEY, Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.fulltax import Annotation, DecisionA, DecisionB1, DecisionB2, DecisionC
-from pipeline.records.oracle import Coverage, EventDescriptor, Fused
+from pipeline.records.oracle import Coverage, EventDescriptor, Fused, UnmatchedRow
 from pipeline.records.packet import Packet, PacketCut
 from pipeline.records.release import LabelAssignment, Master
 from pipeline.records.risk import Onset, Risk
@@ -32,6 +32,7 @@ TABLES: dict[str, type[Record]] = {
     "fuse": EventDescriptor,
     "outcomes": Fused,
     "coverage": Coverage,
+    "unmatched-rows": UnmatchedRow,
     "slice": Risk,
     "onset": Onset,
     "packet": Packet,

@@ -1,9 +1,11 @@
-"""Coverage: how sessions and oracle rows met, per source model and subset (paper C.1); rows that are in conflict."""
+"""Coverage: how sessions and oracle rows met, per source model and subset (paper C.1); rows that are in conflict, and
+rows that no session got, by name."""
 
 import polars as pl
 
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import (
+    FAILURES_ONLY,
     Contradiction,
     Contradictions,
     Coverage,
@@ -11,6 +13,8 @@ from pipeline.records.oracle import (
     FusedTrajectories,
     OracleRows,
     SourceOutcomes,
+    UnmatchedRow,
+    UnmatchedRows,
 )
 from pipeline.stage import stage
 from pipeline.tables import schema
@@ -23,36 +27,45 @@ COUNTS = [name for name in Coverage.model_fields if name not in OF_MODEL]
 @stage(scope="corpus")
 def coverage(
     fused: FusedTrajectories, oracle: OracleRows, outcomes: SourceOutcomes
-) -> tuple[Coverages, Contradictions]:
-    """Counts of sessions and rows, sorted by model and subset (null last), and every row of a contradiction.
+) -> tuple[Coverages, Contradictions, UnmatchedRows]:
+    """Counts of sessions and rows, sorted by model and subset (null last); every row of a contradiction; every row of
+    which no session has the outcome, with the reason.
 
     A session counts under its own subset (run manifest, else oracle), an oracle row under that of its session; one
     without a session under the subset that it names.
     A session's outcome that its source carries makes it matched, and is no oracle row.
     """
     counted = (
-        of_sessions(fused)
+        of_sessions(fused, failures_alone(fused, oracle))
         .join(of_rows(fused, oracle), on=OF_MODEL, how="full", coalesce=True, nulls_equal=True)
         .select(*OF_MODEL, *[pl.col(name).fill_null(0) for name in COUNTS])
         .sort(OF_MODEL, nulls_last=True)
     )
-    return counted, contradictions(fused, oracle, outcomes)
+    return counted, contradictions(fused, oracle, outcomes), unmatched(fused, oracle)
 
 
-def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
+def failures_alone(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """The keys of sessions whose every row is a failure of a category of which no pass can be known."""
+    flagged = oracle.unique("row_id").select("row_id", alone=pl.col("flags").list.contains(FAILURES_ONLY))
+    rows = fused.select(*TRAJECTORY_KEY, row_id="oracle_rows").explode("row_id").drop_nulls("row_id")
+    found = rows.join(flagged, on="row_id", how="left").group_by(TRAJECTORY_KEY)
+    return found.agg(failure_alone=pl.col("alone").fill_null(False).all()).filter("failure_alone")
+
+
+def of_sessions(fused: pl.LazyFrame, alone: pl.LazyFrame) -> pl.LazyFrame:
     """The session counts of each model and subset."""
+    fused = fused.join(alone, on=TRAJECTORY_KEY, how="left")
     match, outcome = pl.col("oracle_match"), pl.col("oracle_outcome")
     status = pl.col("oracle").struct.field("status")
-    without_success = (match != "unmatched") & outcome.is_null() & (status == "scored")  # scored, but success is null
     number = {
         "matched": match != "unmatched",
         "scored": outcome.is_not_null(),
         "passed": outcome == "pass",
+        "failures_only": outcome.is_not_null() & pl.col("failure_alone"),
         **{name: status == value for name, value in STATUSES.items()},
         "unmatched_sessions": match == "unmatched",
         "contradictions": match == "contradiction",
     }
-    number["not_scored"] = number["not_scored"] | without_success
     extra = pl.when(match == "duplicate_rows").then(pl.col("oracle_rows").list.len().cast(pl.Int64) - 1)
     return fused.group_by(OF_MODEL).agg(
         sessions=pl.len().cast(pl.Int64),
@@ -63,25 +76,44 @@ def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
 
 def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
     """The row counts of each model and subset. A row may stand in several shards: it counts once."""
-    met = fused.select(met="subset", row_id="oracle_rows").explode("row_id").drop_nulls("row_id")
-    rows = oracle.unique("row_id").select("row_id", *OF_MODEL, "sessions_named", "unjoined")
-    found = met.sort("row_id", "met").unique("row_id", keep="first", maintain_order=True).with_columns(lost=False)
-    left = rows.join(found, on="row_id", how="left").with_columns(
-        subset=pl.when(pl.col("lost").is_null()).then("subset").otherwise("met"),
-        lost=pl.col("lost").is_null(),
-        reason=pl.col("unjoined").fill_null(""),
-    )
-    ambiguous = (pl.col("sessions_named") > 1) & (pl.col("reason") == "")
+    left = fates(fused, oracle).with_columns(subset=pl.when("lost").then("subset").otherwise("met"))
     number = {
         "unmatched_rows": pl.col("lost"),
-        "no_manifest_row": pl.col("lost") & (pl.col("reason") == "no_manifest_row"),
-        "ambiguous_attempts": pl.col("lost") & (pl.col("reason") == "ambiguous_attempts"),
-        "ambiguous_basenames": pl.col("lost") & ambiguous,
+        "no_manifest_row": pl.col("reason") == "no_manifest_row",
+        "ambiguous_attempts": pl.col("reason") == "ambiguous_attempts",
+        "ambiguous_basenames": pl.col("reason") == "ambiguous_basename",
+        "set_aside_rows": pl.col("reason") == "set_aside",
     }
     return left.group_by(OF_MODEL).agg(
         oracle_rows=pl.len().cast(pl.Int64),
-        **{name: condition.sum().cast(pl.Int64) for name, condition in number.items()},
+        **{name: condition.fill_null(False).sum().cast(pl.Int64) for name, condition in number.items()},
     )
+
+
+def fates(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """Each oracle row once (it may stand in several shards), with `lost` (no session got it), `met` (the subset of the
+    session that did) and `reason` why no session has its outcome (null where one has)."""
+    lists = ("oracle_rows", "oracle_rows_set_aside")
+    met = pl.concat(fused.select(met="subset", row_id=name, set_aside=pl.lit(name != lists[0])) for name in lists)
+    met = met.explode("row_id").drop_nulls("row_id").sort("row_id", "set_aside", "met")
+    found = met.unique("row_id", keep="first", maintain_order=True)
+    lost = pl.col("set_aside").is_null()
+    why = (
+        pl.when(pl.col("sessions_named") > 1)
+        .then(pl.lit("ambiguous_basename"))
+        .when(pl.col("sessions_named") == 1)
+        .then(pl.lit("no_trajectory"))
+        .otherwise(pl.lit("no_session"))
+    )
+    reason = pl.when(lost).then(pl.coalesce("unjoined", why)).when("set_aside").then(pl.lit("set_aside"))
+    return oracle.unique("row_id").join(found, on="row_id", how="left").with_columns(lost=lost, reason=reason)
+
+
+def unmatched(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """Every row of which no session has the outcome, in the order of files and lines."""
+    line = pl.col("row_id").str.extract(r":([0-9]+)$").cast(pl.Int64)
+    rows = fates(fused, oracle).drop_nulls("reason").sort(pl.col("row_id").str.replace(r":[0-9]+$", ""), line)
+    return rows.select(list(schema(UnmatchedRow)))
 
 
 def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:

@@ -7,6 +7,7 @@ import polars as pl
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import (
+    SILENT_STATUSES,
     Evaluator,
     EventDescriptors,
     FusedTrajectories,
@@ -30,8 +31,9 @@ def fuse(
     """Join by native-session basename within the source model: the file's, a copy's, or the one where it was written.
 
     A basename that names several sessions is joined by session_id or not at all. Rows that agree count once; rows that
-    contradict each other give no outcome, and a record of status unscorable. An outcome that the source itself carries
-    is one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11).
+    contradict each other give no outcome, and a record of status unscorable. A row that says nothing of the run
+    (unscorable, not_scored) contradicts none that does: it is set aside. An outcome that the source itself carries is
+    one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11).
     """
     fused = join(trajectories, oracle, outcomes).collect().lazy()
     context = fused.select(
@@ -51,16 +53,24 @@ def fuse(
 def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of Fused, one row a trajectory, in the order of trajectories."""
     pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
-    found = pairs.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
-        first=pl.struct(FIELDS).first(),
-        oracle_rows=pl.col("row_id"),
-        agreed=pl.struct("success", "status", task=TASK).n_unique() == 1,
-        told=pl.struct([agreed_value(name) for name in AGREEABLE]),
-        oracle_attempt=agreed_value("attempt"),
+    speaks = ~pl.col("status").is_in(SILENT_STATUSES)
+    pairs = pairs.with_columns(counts=speaks | ~speaks.any().over(TRAJECTORY_KEY)).collect().lazy()
+    aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
+    found = (
+        pairs.filter("counts")
+        .group_by(TRAJECTORY_KEY, maintain_order=True)
+        .agg(
+            first=pl.struct(FIELDS).first(),
+            oracle_rows=pl.col("row_id"),
+            agreed=pl.struct("success", said=pl.when(speaks).then("status"), task=TASK).n_unique() == 1,
+            told=pl.struct([agreed_value(name) for name in AGREEABLE]),
+            oracle_attempt=agreed_value("attempt"),
+        )
     )
     agreed, told, first = pl.col("agreed").fill_null(False), pl.col("told").struct, pl.col("first").struct
     success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
-    return trajectories.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left").select(
+    joined = trajectories.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return joined.join(aside, on=TRAJECTORY_KEY, how="left", maintain_order="left").select(
         *TRAJECTORY_KEY,
         subset=pl.coalesce("subset", told.field("subset")),
         task_id=pl.coalesce("task_id", told.field("task_id")),
@@ -73,6 +83,7 @@ def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFram
         .then(pl.lit("duplicate_rows"))
         .otherwise(pl.lit("matched")),
         oracle_rows=pl.col("oracle_rows").fill_null([]),
+        oracle_rows_set_aside=pl.col("oracle_rows_set_aside").fill_null([]),
         oracle_outcome=pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")),
         oracle=pl.when(agreed).then(pl.col("first")).when(pl.col("oracle_rows").is_not_null()).then(contradicted()),
     )

@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pipeline.errors import UnreadableInput
 from pipeline.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
@@ -15,7 +15,16 @@ from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.rules.oracle import OracleRules
 
 NAME = "bfcl-eval"
-Verdict = tuple[str, str | None, str | None]  # verdict, reason, sentence
+
+
+class Verdict(NamedTuple):
+    """What can be said of a category: scored, failures_only, no_score, or unscorable with the reason."""
+
+    kind: str
+    reason: str | None = None
+    message: str | None = None  # the sentence a person reads
+    file: str | None = None  # where what it is about stands
+    line: int | None = None
 
 
 @dataclass
@@ -30,7 +39,7 @@ class Category:
     files: dict[str, list[BfclFile]] = field(default_factory=lambda: {RESULT: [], SCORE: []})
     results: ResultFile | None = None
     scores: ScoreFile | None = None
-    verdict: Verdict = ("no_score", None, None)
+    verdict: Verdict = field(default_factory=lambda: Verdict("no_score"))
     evaluator: dict[str, Any] = field(default_factory=dict)
 
     def file(self, role: str) -> str | None:
@@ -98,22 +107,29 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
     results, scores = category.results, category.scores
     if several := next((files for files in category.files.values() if len(files) > 1), None):
         names = ", ".join(one.name for one in several)
-        return unscorable("several_files", f"{names}: several files of one category; keep one run a tree")
+        return unscorable(
+            "several_files", f"{names}: several files of one category; keep one run a tree", several[0].name
+        )
     if scores is None:
-        return "no_score", None, f"{category.file(RESULT)}: there is no score file, so nothing is known of its results"
+        file = category.file(RESULT)
+        sentence = f"{file}: there is no score file, so nothing is known of its results"
+        return Verdict("no_score", None, sentence, file)
     place = category.file(SCORE)
     if broken := scores.broken or (results and results.broken):
-        name = place if scores.broken else category.file(RESULT)
-        return unscorable("broken_line", f"{name}: line {broken}: neither a header nor an entry; make the file anew")
-    strange = [one for one in ids(category) if rules.category_in(one) != category.category]
-    if strange:
-        return unscorable("other_category", f"{place}: {strange[0]} is no task of {category.category}")
+        file = place if scores.broken else category.file(RESULT)
+        sentence = f"{file}: line {broken}: neither a header nor an entry; make the file anew"
+        return unscorable("broken_line", sentence, file, broken)
+    if strange := next((one for one in ids(category) if rules.category_in(one[0]) != category.category), None):
+        task_id, file, line = strange
+        sentence = f"{file}: line {line}: {task_id} is no task of {category.category}"
+        return unscorable("other_category", sentence, file, line)
     if results is None:
         sentence = (
-            f"{place}: there is no result file: its {len(scores.failures)} failures are known, its passes are not"
+            f"{place}: there is no result file: its {len(scores.failures)} failures are known, its passes are not, so "
+            "they are in no share of passes"
         )
-        return "failures_only", None, sentence
-    return counted(results, scores, str(place))
+        return Verdict("failures_only", None, sentence, place)
+    return counted(results, scores, str(place))._replace(file=place)
 
 
 def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
@@ -126,10 +142,10 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     if lines >= scores.total_count and (foreign := sorted(failed - known)):
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
     if passed == scores.correct_count and lines == scores.total_count:
-        return "scored", None, None
+        return Verdict("scored")
     if passed == scores.correct_count and len(known) == scores.total_count:
         if (differing := differing_id(results)) is None:
-            return "scored", None, None
+            return Verdict("scored")
         sentence = f"{place}: {differing} occurs more than once in the result file with different results"
         return unscorable("duplicate_ids", f"{sentence}, and nothing says which of them was scored")
     numbers = (
@@ -145,9 +161,23 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     return unscorable("header_mismatch", numbers)
 
 
-def unscorable(reason: str, sentence: str) -> Verdict:
+def unscorable(reason: str, sentence: str, file: str | None = None, line: int | None = None) -> Verdict:
     """A verdict of which no outcome follows."""
-    return "unscorable", reason, sentence
+    return Verdict("unscorable", reason, sentence, file, line)
+
+
+def other_accuracy(category: Category, rules: OracleRules) -> str | None:
+    """A sentence where the accuracy of a score file's header is not what its counts come to. They decide; somebody
+    edited one of both, or the file is of another evaluator."""
+    scores = category.scores
+    if scores is None or scores.accuracy is None or scores.correct_count is None or not scores.total_count:
+        return None
+    counted = scores.correct_count / scores.total_count
+    if abs(scores.accuracy - counted) <= rules.accuracy_tolerance:
+        return None
+    counts = f"{scores.correct_count} correct of {scores.total_count}"
+    place = f"{category.file(SCORE)}: line {scores.header_line}"
+    return f"{place}: the header says accuracy {scores.accuracy:g} beside {counts}; the counts are used"
 
 
 def repeated(results: ResultFile) -> str:
@@ -163,16 +193,18 @@ def differing_id(results: ResultFile) -> str | None:
     )
 
 
-def ids(category: Category) -> Iterator[str]:
-    """Every id in a category's files."""
-    yield from (one.task_id for one in category.results.results) if category.results else ()
-    yield from (one.task_id for one in category.scores.failures) if category.scores else ()
+def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
+    """Every id in a category's files, with file and line."""
+    for one in category.results.results if category.results else ():
+        yield one.task_id, category.file(RESULT), one.line
+    for failure in category.scores.failures if category.scores else ():
+        yield failure.task_id, category.file(SCORE), failure.line
 
 
 def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
     """One outcome a task id: pass, fail or infra_error where the category is scored; failures only where there is no
     result file; `unscorable` for all ids of an unscorable category; none without a score file."""
-    kind = category.verdict[0]
+    kind = category.verdict.kind
     if kind == "no_score" or category.scores is None:
         return
     failures = {one.task_id: one for one in reversed(category.scores.failures)}
@@ -187,7 +219,7 @@ def outcome(
     category: Category, task_id: str, results: list[Result], failure: Failure | None, rules: OracleRules
 ) -> Outcome:
     """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
-    kind, reason, _ = category.verdict
+    kind, reason = category.verdict.kind, category.verdict.reason
     lost = next((one.inference_error for one in results if one.inference_error), None)
     status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
     told = failure and (failure.error_type, failure.error_message)

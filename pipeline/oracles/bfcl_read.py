@@ -71,6 +71,7 @@ class ScoreFile:
     correct_count: int | None = None
     total_count: int | None = None
     failures: list[Failure] = field(default_factory=list)
+    header_line: int | None = None
     broken: int | None = None
 
 
@@ -104,6 +105,7 @@ def read_scores(content: bytes) -> ScoreFile:
         if line is not None and line.id is not None and line.valid is not True:
             found.failures.append(Failure(number, line.id, *error_of(line)))
         elif line is not None and line.id is None and line.correct_count is not None and found.total_count is None:
+            found.header_line = number
             found.accuracy, found.correct_count, found.total_count = line.accuracy, line.correct_count, line.total_count
         else:
             found.broken = found.broken or number

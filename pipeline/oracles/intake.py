@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import UnreadableInput
-from pipeline.oracles.bfcl import Category, outcomes, read_categories
+from pipeline.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
 from pipeline.oracles.files import OracleFiles
 from pipeline.oracles.jsonl import read_oracle
 from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_TASK, SessionNames, TaskSessions
@@ -48,6 +48,8 @@ def read_oracles(
     trees = sorted({category.tree for category in categories})
     for tree in trees:
         check_tree(found, tree, [one for one in categories if one.tree == tree], manifest, names)
+    for category in categories:
+        check_category(found, category, rules)
     return found
 
 
@@ -113,7 +115,6 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
     results, scores = category.results, category.scores
     known = {one.task_id for one in results.results} if results else set()
     failed = {one.task_id for one in scores.failures} if scores else set()
-    verdict, reason, message = category.verdict
     return {
         "source_model": category.source_model,
         "subset": category.subset,
@@ -129,17 +130,16 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
         "inference_errors": lost,
         "no_manifest_row": unjoined[NO_MANIFEST_ROW],
         "ambiguous_attempts": unjoined[AMBIGUOUS_ATTEMPTS],
-        "verdict": verdict,
-        "reason": reason,
-        "message": message,
+        "verdict": category.verdict.kind,
+        "reason": category.verdict.reason,
+        "message": category.verdict.message,
     }
 
 
 def check_tree(
     found: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
 ) -> None:
-    """Say loudly what a person must know of a tree: no manifest, models without sessions, what is unscorable, 0 %."""
-    rows = [row for row in found.categories if row["tree"] == tree]
+    """Say loudly what a person must know of a tree: no manifest, models without sessions."""
     if not manifest:
         sentence = (
             f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
@@ -151,15 +151,23 @@ def check_tree(
             f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
             f'openclawbench.toml: [bfcl.models], {model!r} = "…".'
         )
-        found.warnings.append({"reason": "bfcl_unknown_model", "message": sentence})
-    for row in rows:
-        if row["verdict"] != "scored":
-            found.warnings.append(
-                {"reason": f"bfcl_{row['reason'] or row['verdict']}", "message": f"{row['message']}."}
-            )
-        elif row["correct_count"] == 0 and row["total_count"]:
-            sentence = (
-                f"{row['score_file']}: 0 of {row['total_count']} {row['category']} passed. It is loaded; "
-                "a broken harness is far more often the cause than a weak model. Look at its errors."
-            )
-            found.warnings.append({"reason": "bfcl_category_at_zero", "message": sentence})
+        found.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
+
+
+def check_category(found: OracleInput, category: Category, rules: OracleRules) -> None:
+    """Say loudly what a person must know of a category: unscorable and why, 0 %, a header that contradicts itself."""
+
+    def warn(reason: str, message: str, file: str | None, line: int | None) -> None:
+        found.warnings.append({"reason": reason, "file": file, "line": line, "message": message})
+
+    verdict, scores = category.verdict, category.scores
+    if verdict.kind != "scored":
+        warn(f"bfcl_{verdict.reason or verdict.kind}", f"{verdict.message}.", verdict.file, verdict.line)
+    elif scores is not None and scores.correct_count == 0 and scores.total_count:
+        sentence = (
+            f"{category.file('score')}: 0 of {scores.total_count} {category.category} passed. It is loaded; "
+            "a broken harness is far more often the cause than a weak model. Look at its errors."
+        )
+        warn("bfcl_category_at_zero", sentence, category.file("score"), scores.header_line)
+    if verdict.kind == "scored" and scores is not None and (odd := other_accuracy(category, rules)) is not None:
+        warn("bfcl_other_accuracy", f"{odd}.", category.file("score"), scores.header_line)

@@ -10,6 +10,7 @@ from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.sources.jsonl import pieces
 
 STATUSES = ("scored", "infra_error", "not_scored", "unscorable")
+UNSCORED = f"a status that has none ({', '.join(STATUSES[1:])})"
 DEFAULTS = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "scored"}
 
 
@@ -43,6 +44,9 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
             yield fault(name, number, "oracle_unknown_status", f"status {record.status!r} is none of {STATUSES}")
         elif not record.native_session_basename and not record.session_id:
             yield fault(name, number, "oracle_names_no_session", "neither native_session_basename nor session_id")
+        elif record.status == "scored" and record.success is None:
+            what = f"status is scored, as it is where none is given, but success is null; say success, or {UNSCORED}"
+            yield fault(name, number, "oracle_scored_without_success", what)
         elif record.status != "scored" and record.success is not None:
             yield fault(name, number, "oracle_contradicts_itself", f"success is set but status is {record.status}")
         else:

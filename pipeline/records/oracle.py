@@ -80,6 +80,11 @@ class SourceOutcome(Keyed):
     oracle: OracleRecord
 
 
+# Statuses that say nothing of a run: beside a row that does, such a row is set aside and contradicts nothing.
+SILENT_STATUSES = ("unscorable", "not_scored")
+FAILURES_ONLY = "bfcl_failures_only"  # flag of a failure whose category's passes are unknown
+
+
 class Fused(Keyed):
     """A trajectory with its oracle outcome; null where unmatched or not scored, never inferred from text."""
 
@@ -88,7 +93,8 @@ class Fused(Keyed):
     task_id: str | None
     attempt: int | None
     oracle_match: str  # matched | unmatched | duplicate_rows | contradiction
-    oracle_rows: list[str]  # row ids that name this session
+    oracle_rows: list[str]  # row ids that name this session, and count
+    oracle_rows_set_aside: list[str]  # those that say nothing of the run (SILENT_STATUSES) beside others that do
     oracle_outcome: str | None
     oracle: OracleRecord | None
 
@@ -114,7 +120,8 @@ class Coverage(Record):
     """Fusion coverage of one source model and subset; rows and sessions both add up.
 
     sessions = matched + unmatched_sessions; matched = scored + infra_errors + not_scored + unscorable.
-    unmatched_rows counts every row that no session got, also those of the three reasons after it.
+    unmatched_rows counts every row that no session got, also those of the three reasons after it; each stands in
+    UnmatchedRow by name.
     """
 
     source_model: str
@@ -123,6 +130,7 @@ class Coverage(Record):
     matched: int
     scored: int
     passed: int
+    failures_only: int  # of `scored`, failures of BFCL categories whose passes are unknown; in no share of passes
     infra_errors: int
     not_scored: int
     unscorable: int  # contradictions among them
@@ -134,6 +142,22 @@ class Coverage(Record):
     ambiguous_attempts: int
     ambiguous_basenames: int
     duplicate_rows: int  # rows beyond the first of a session whose rows agree
+    set_aside_rows: int  # rows that say nothing of a run beside others that do
+
+
+class UnmatchedRow(Record):
+    """An oracle row of which no trajectory has its outcome, and why."""
+
+    REASONS: ClassVar[list[str]] = ["reason"]
+    source_model: str
+    subset: str | None  # as the row says
+    row_id: str  # "<file>:<line>"
+    native_session_basename: str | None  # as the row writes it
+    session_id: str | None
+    task_id: str | None
+    sessions_named: int  # sessions here that it can mean
+    # no_session | no_trajectory | ambiguous_basename | no_manifest_row | ambiguous_attempts | other_task | set_aside
+    reason: str
 
 
 class Contradiction(Keyed):
@@ -150,5 +174,6 @@ SourceOutcomes = Annotated[pl.LazyFrame, SourceOutcome]
 OracleRows = Annotated[pl.LazyFrame, OracleRow]
 FusedTrajectories = Annotated[pl.LazyFrame, Fused]
 EventDescriptors = Annotated[pl.LazyFrame, EventDescriptor]
+UnmatchedRows = Annotated[pl.LazyFrame, UnmatchedRow]
 Coverages = Annotated[pl.LazyFrame, Coverage]
 Contradictions = Annotated[pl.LazyFrame, Contradiction]

@@ -5,17 +5,18 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.intake import Intake
 from pipeline.records.base import Record
-from pipeline.records.oracle import Contradiction, Coverage, OracleCategory
+from pipeline.records.oracle import Contradiction, Coverage, OracleCategory, UnmatchedRow
 from pipeline.reports import plots
 from pipeline.reports.counting import share
 from pipeline.reports.section import Report, Row, Section, Tables
+from pipeline.reports.settings import EvidenceReportRules
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 NAME = "coverage"
-READS: list[type[Record]] = [Coverage, Contradiction]
+READS: list[type[Record]] = [Coverage, Contradiction, UnmatchedRow]
 COLUMNS = {
     "source_model": "source model",
     "subset": "subset: of a session by the run manifest, else by its outcome; of a row that of its session, else as "
@@ -24,7 +25,9 @@ COLUMNS = {
     "matched": "those that have an outcome record",
     "scored": "of these, those with a pass or a fail",
     "passed": "of these, those that passed",
-    "pass_share": "`passed` of `scored`",
+    "failures_only": "of `scored`, failures of BFCL categories without a result file: their passes are unknown, so no "
+    "share counts them",
+    "pass_share": "`passed` of `scored` less `failures_only`; none where nothing is left",
     "infra_errors": "of `matched`, those whose run did not complete",
     "not_scored": "of `matched`, those that nothing evaluated",
     "unscorable": "of `matched`, those whose outcome cannot be told; contradictions are among them",
@@ -32,11 +35,21 @@ COLUMNS = {
     "contradictions": "trajectories whose records contradict each other",
     "oracle_rows": "outcome records that were read",
     "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here, or name "
-    "another task than the run manifest does",
+    "another task than the run manifest does; each stands below by name",
     "no_manifest_row": "of `unmatched_rows`, tasks for which the run manifest names no session",
     "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, of which nothing says which was scored",
     "ambiguous_basenames": "of `unmatched_rows`, those whose name several sessions have",
     "duplicate_rows": "records beyond the first of a trajectory whose records agree",
+    "set_aside_rows": "records that say nothing of a run (unscorable, not scored) beside others of it that do",
+}
+REASONS = {  # of a row that is not used -> what it means
+    "no_session": "no session here is called so",
+    "no_trajectory": "the session that it means gave no trajectory, or several",
+    "ambiguous_basename": "several sessions are called so, and no session id says which",
+    "no_manifest_row": "the run manifest names no session for its task",
+    "ambiguous_attempts": "the task was attempted several times, and nothing says which attempt was scored",
+    "other_task": "the run manifest says another task of its session",
+    "set_aside": "it says nothing of the run, and another record of the session does",
 }
 FATES = {  # what became of a session, and its colour in the picture
     "scored": "#0072b2",
@@ -50,7 +63,7 @@ FATES = {  # what became of a session, and its colour in the picture
 def coverage_report(tables: Tables, intake: Intake) -> Report:
     """Every section, from the tables of READS and what came in. Raises NotFound (from `tables`) where one is stale."""
     covered = tables(Coverage).collect().to_dicts()
-    rows = [row | {"pass_share": share(row["passed"], row["scored"])} for row in covered]
+    rows = [row | {"pass_share": pass_share(row)} for row in covered]
     return Report(
         name=NAME,
         title="Coverage report",
@@ -61,6 +74,7 @@ def coverage_report(tables: Tables, intake: Intake) -> Report:
             extremes(rows),
             categories(intake),
             contradictions(tables),
+            unmatched(tables),
             said(intake),
         ],
     )
@@ -76,20 +90,26 @@ def by_subset(rows: list[Row]) -> Section:
         about="sessions = matched + unmatched_sessions; matched = scored + infra_errors + not_scored + unscorable.",
         columns=COLUMNS,
         rows=rows,
-        facts=total | {"pass_share": share(total["passed"], total["scored"])},
+        facts=total | {"pass_share": pass_share(total)},
         definitions={name: f"{text[0].upper()}{text[1:]}." for name, text in COLUMNS.items()},
         plot=partial(picture, [row for row in rows if row["sessions"]]),
     )
 
 
+def pass_share(row: Row) -> float | None:
+    """Which share passed of those whose category tells passes too."""
+    return share(row["passed"], row["scored"] - row["failures_only"])
+
+
 def extremes(rows: list[Row]) -> Section:
     """Subsets of which nothing or everything passed."""
-    columns = ("source_model", "subset", "passed", "scored", "pass_share")
+    columns = ("source_model", "subset", "passed", "scored", "failures_only", "pass_share")
     return Section(
         name="extremes",
         title="Subsets at 0 % or 100 %",
         about="Nothing passed, or everything did. A broken harness or a lenient check is more often the cause than the "
-        "model: look at the errors before the outcomes are used.",
+        "model: look at the errors before the outcomes are used. Subsets of which only failures can be known are in no "
+        "share (`failures_only`).",
         columns={name: COLUMNS[name] for name in columns},
         rows=[{name: row[name] for name in columns} for row in rows if row["pass_share"] in (0.0, 1.0)],
     )
@@ -143,6 +163,33 @@ def contradictions(tables: Tables) -> Section:
     )
 
 
+def unmatched(tables: Tables) -> Section:
+    """Every record of which no trajectory has the outcome."""
+    found = []
+    for row in tables(UnmatchedRow).collect().to_dicts():
+        file, _, line = row["row_id"].rpartition(":")
+        found.append(row | {"file": file, "line": int(line)})
+    return Section(
+        name="unmatched_rows",
+        title="Outcome records that no trajectory has",
+        about="By file and line. Reasons: " + "; ".join(f"{name}: {what}" for name, what in REASONS.items()) + ".",
+        columns={
+            "file": "file of the record",
+            "line": "its line",
+            "source_model": "source model",
+            "native_session_basename": "session, as the record writes it",
+            "session_id": "session id that it says",
+            "task_id": "task that it names",
+            "sessions_named": "sessions here that it can mean",
+            "reason": "why it is not used",
+        },
+        rows=found,
+        facts={name: count for name in REASONS if (count := sum(row["reason"] == name for row in found))},
+        definitions={name: f"{what[0].upper()}{what[1:]}." for name, what in REASONS.items()},
+        shown=EvidenceReportRules.load().unmatched_rows,
+    )
+
+
 def said(intake: Intake) -> Section:
     """What was said while the outcomes and the run manifest were read."""
     kinds = ("oracle", "bfcl", "run_manifest")
@@ -156,8 +203,8 @@ def said(intake: Intake) -> Section:
         columns={
             "kind": "fault or warning",
             "reason": "reason code (README, Bad input)",
-            "file": "file, where it is one line's fault",
-            "line": "line",
+            "file": "file or folder",
+            "line": "line, where it is one line's fault",
         },
         rows=rows,
         facts=dict(intake.counts),

@@ -28,6 +28,7 @@ class EvidenceReportRules(Rules):
     FOLDER: ClassVar[Path] = Path(__file__).parent
     alignment_rows: int
     unknown_rows: int
+    unmatched_rows: int
     review_rows: int
     review_examples: int
     plotted_tools: int

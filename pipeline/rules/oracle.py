@@ -4,6 +4,8 @@ import re
 from functools import cached_property
 from typing import ClassVar
 
+from pydantic import Field
+
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 from pipeline.sources.names import basename
@@ -27,6 +29,7 @@ class OracleRules(Rules):
     category_prefix: str
     category: str
     set_aside: str
+    accuracy_tolerance: float = Field(ge=0)
     category_name: list[CategoryName]
 
     @cached_property

@@ -11,6 +11,7 @@ from bfcl_corpus import Corpus, Outcome, Reading, lines, rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.console.report_cli import coverage_of
 from pipeline.intake import take_in
 from pipeline.oracles.bfcl import counted
 from pipeline.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile
@@ -157,6 +158,7 @@ def test_what_does_not_add_up_makes_the_whole_category_unscorable(reason: str, t
     assert (category["verdict"], category["reason"]) == ("unscorable", reason)
     assert found.notes == [f"bfcl_{reason}"]
     assert category["message"] in found.intake.warnings[0]["message"]
+    assert found.intake.warnings[0]["file"] in (category["result_file"], category["score_file"])
     assert found.faults == []
     assert set(found.verdicts()) <= {("unscorable", None)}
     assert found.rows
@@ -202,6 +204,50 @@ def test_scores_without_results_give_failures_only(tmp_path: Path) -> None:
     assert [(row["basename"], row["success"], row["flags"]) for row in found.rows] == [
         ("multiple_4", False, ["bfcl_failures_only"])
     ]
+
+
+def test_where_only_failures_are_known_there_is_no_share_of_passes(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
+    corpus.file("multiple", "result").unlink()
+    found = corpus.bring()
+    rows = {row["subset"]: row for row in found.rows_of_coverage()}
+    assert [(rows[one]["scored"], rows[one]["failures_only"]) for one in ("multiple", "live_simple")] == [
+        (1, 1),
+        (20, 0),
+    ]
+    sections = coverage_of(found.tables.run, found.tables.__getitem__).data()["sections"]
+    shares = {row["subset"]: row["pass_share"] for row in sections["coverage"]["rows"]}
+    assert shares == {"multiple": None, "live_simple": 0.9}
+    assert sections["coverage"]["facts"]["pass_share"] == 0.9
+    assert sections["extremes"]["rows"] == []
+
+
+def test_a_stray_id_does_not_harm_the_category_that_it_is_of(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
+    path = corpus.file("live_simple", "result")
+    rewrite(path, [*lines(path), '{"id": "multiple_0", "result": []}'])
+    found = corpus.bring()
+    assert found.notes == ["bfcl_other_category"]
+    (warning,) = found.intake.warnings
+    assert (warning["file"], warning["line"]) == (path.relative_to(corpus.tree.parent).as_posix(), 21)
+    assert "line 21: multiple_0 is no task of live_simple" in warning["message"]
+    row = found.fused()["multiple_0"]
+    assert (row["oracle_match"], row["oracle_outcome"], row["subset"]) == ("matched", "pass", "multiple")
+    assert [one.rpartition(":")[2] for one in row["oracle_rows_set_aside"]] == ["21"]
+    assert found.outcomes() == {("multiple", "pass"): 5, ("multiple", "fail"): 1, ("live_simple", None): 20}
+
+
+@pytest.mark.parametrize(("accuracy", "notes"), [(0.2, ["bfcl_other_accuracy"]), (0.83, []), (5 / 6, [])])
+def test_a_header_whose_accuracy_is_not_what_it_counts_is_told(
+    accuracy: float, notes: list[str], tmp_path: Path
+) -> None:
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    corpus.header("multiple", accuracy=accuracy, correct_count=5, total_count=6)
+    found = corpus.read()
+    assert (found.category("multiple")["verdict"], found.notes) == ("scored", notes)
+    for warning in found.intake.warnings:
+        assert (warning["file"], warning["line"]) == (found.category("multiple")["score_file"], 1)
+        assert "accuracy 0.2 beside 5 correct of 6; the counts are used" in warning["message"]
 
 
 def test_results_without_scores_give_nothing(tmp_path: Path) -> None:

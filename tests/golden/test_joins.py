@@ -13,6 +13,7 @@ from pipeline.console.status_report import as_data, print_status
 from pipeline.console.terminal import output
 from pipeline.console.work import current
 from pipeline.errors import WrongUse
+from pipeline.records.oracle import UnmatchedRow
 from pipeline.records.release import LabelAssignment, Master, SummaryCount
 from pipeline.reports.write import as_files
 
@@ -28,6 +29,11 @@ class Rows:
     def add(self, name: str | None, success: bool | None = True, task: str | None = None, **more: Any) -> None:
         row = {"source_model": MODEL, "native_session_basename": name, "success": success, "task_id": task}
         self.lines.append(row | {"subset": "s"} | more)
+
+    def write(self, corpus: Corpus) -> None:
+        """The file, beside the tree."""
+        text = "".join(json.dumps(row) + "\n" for row in self.lines)
+        (corpus.tree.parent / "rows.jsonl").write_text(text, encoding="utf-8")
 
 
 def harbor(corpus: Corpus, trial: str, native: str | None, session_id: str, printed_id: str | None = None) -> None:
@@ -84,7 +90,7 @@ def build(folder: Path) -> Corpus:
     rows.add("22222222-native.jsonl", False)
     rows.add("44444444-native")
     rows.add("plain", None, status="infra_error", source_model="third")
-    (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows.lines), encoding="utf-8")
+    rows.write(corpus)
     return corpus
 
 
@@ -165,8 +171,83 @@ def test_the_coverage_counts_every_session_and_every_row(found: Outcome) -> None
         "ambiguous_attempts": 0,
         "ambiguous_basenames": 3,  # Case, twin without an id, openclaw.session
         "duplicate_rows": 1,
+        "failures_only": 0,
+        "set_aside_rows": 0,
     }
     assert found.faults == found.notes == []
+
+
+def test_each_row_that_no_session_got_is_named_with_the_reason(found: Outcome) -> None:
+    section = coverage_of(found.tables.run, found.tables.__getitem__).data()["sections"]["unmatched_rows"]
+    named = [(row["line"], row["native_session_basename"], row["session_id"], row["reason"]) for row in section["rows"]]
+    assert named == [
+        (9, "Case", None, "ambiguous_basename"),
+        (10, "of-another-model", None, "no_session"),
+        (17, "nobody", None, "no_session"),
+        (18, "twin", None, "ambiguous_basename"),
+        (20, "same", "harbor", "no_trajectory"),
+        (22, None, "no-such-id", "no_session"),
+        (23, "openclaw.session", None, "ambiguous_basename"),
+        (26, "44444444-native", None, "no_session"),
+        (27, "plain", None, "no_session"),
+    ]
+    assert {row["file"] for row in section["rows"]} == {"rows.jsonl"}
+    assert section["facts"] == {"no_session": 5, "no_trajectory": 1, "ambiguous_basename": 3}
+
+
+def test_the_list_of_rows_is_bounded_and_says_how_many_more(tmp_path: Path) -> None:
+    corpus, rows = Corpus(tmp_path, {"none"}), Rows()
+    corpus.session(MODEL, "one")
+    for number in range(100):
+        rows.add(f"nobody-{number}")
+    rows.write(corpus)
+    found = corpus.bring()
+    shown = as_files(coverage_of(found.tables.run, found.tables.__getitem__))["coverage.md"].decode()
+    assert shown.count("`nobody-") == 60
+    assert "… and 40 more rows, in the JSON file." in shown
+
+
+def test_a_row_that_says_nothing_of_a_run_contradicts_none_that_does(tmp_path: Path) -> None:
+    corpus, rows = Corpus(tmp_path, {"none"}), Rows()
+    for name in ("passed", "silent", "lost"):
+        corpus.session(MODEL, name)
+    rows.add("passed", None, "t0", status="unscorable", subset="other")
+    rows.add("passed", True, "t1")
+    rows.add("passed", None, "t1", status="not_scored")
+    rows.add("silent", None, status="unscorable")
+    rows.add("silent", None, status="not_scored")  # of two that say nothing, neither is better
+    rows.add("lost", None, status="infra_error")
+    rows.add("lost", None, status="not_scored")
+    rows.write(corpus)
+    found = corpus.bring()
+    told = {name: (row["oracle_match"], row["oracle"]["status"]) for name, row in found.fused(MODEL).items()}
+    assert told == {
+        "passed": ("matched", "scored"),
+        "silent": ("duplicate_rows", "unscorable"),
+        "lost": ("matched", "infra_error"),
+    }
+    row = found.fused(MODEL)["passed"]
+    assert (row["oracle_outcome"], row["task_id"], row["subset"]) == ("pass", "t1", "s")
+    assert (row["oracle_rows"], row["oracle_rows_set_aside"]) == (["rows.jsonl:2"], ["rows.jsonl:1", "rows.jsonl:3"])
+    (counts,) = found.rows_of_coverage()
+    assert (counts["oracle_rows"], counts["unmatched_rows"], counts["set_aside_rows"]) == (7, 0, 3)
+    assert (counts["duplicate_rows"], counts["contradictions"]) == (1, 0)
+    named = {(row["row_id"], row["reason"]) for row in found.rows(UnmatchedRow)}
+    assert named == {(f"rows.jsonl:{line}", "set_aside") for line in (1, 3, 7)}
+
+
+@pytest.mark.parametrize("more", [{}, {"status": "scored"}, {"status": "scored", "success": None}])
+def test_a_row_that_is_scored_and_says_no_success_is_a_fault(more: dict[str, Any], tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"none"})
+    corpus.session(MODEL, "one")
+    row = {"source_model": MODEL, "native_session_basename": "one"} | more
+    (corpus.tree.parent / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    found = corpus.bring()
+    assert found.faults == ["oracle_scored_without_success"]
+    fault = found.done.faults[0]
+    assert fault["line"] == 1
+    assert fault["message"].startswith("rows.jsonl: line 1: status is scored")
+    assert found.fused(MODEL)["one"]["oracle_match"] == "unmatched"
 
 
 def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
