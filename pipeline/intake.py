@@ -14,6 +14,7 @@ import polars as pl
 from pipeline.by_shard import ByShard
 from pipeline.collector import collector_off
 from pipeline.errors import UnreadableInput
+from pipeline.folders import Stamp
 from pipeline.lineage import collisions, entry_names, with_parents
 from pipeline.oracles.files import OracleFiles, oracle_files
 from pipeline.oracles.intake import OracleInput, read_oracles
@@ -25,7 +26,7 @@ from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
 from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
-from pipeline.scan import RUN_MANIFEST, RawEntry, Stamp, entries_key, entry_content, scan, whole_content
+from pipeline.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan, whole_content
 from pipeline.several import Several
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of
@@ -130,7 +131,7 @@ class Intake:
             # A file that has the stamp with which it was digested is not digested again: a third of reading it.
             unchanged = stamp is not None and stamp == entry.stamp
             if content is not None and not unchanged and sha256_of(content) != entry.sha256:
-                content, error = None, "the file changed while it was being read; run again"
+                content, error = None, "the file changed while it was being read; run again."
         return content, error
 
 

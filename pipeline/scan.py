@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Iterator
 from mmap import mmap
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import msgspec
 
 from pipeline.companions import Companions
+from pipeline.folders import Stamp, files_below, stamp_of_status, why_unreadable
 from pipeline.raw import Fetched, Raw, content_of, listed, local_file
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
@@ -32,7 +32,6 @@ from pipeline.tables import LARGE_BYTES
 
 RUN_MANIFEST = "run_manifest.jsonl"
 WHOLE_FILE: dict[str, Any] = {"member": None, "base_line": 1, "base_offset": 0, "length": None}
-Stamp = list[int]
 
 
 class RawEntry(msgspec.Struct, frozen=True):
@@ -104,51 +103,6 @@ def saved_scan(path: Path) -> SavedScan:
 def escaped(name: str) -> str:
     """A file name as text: bytes that are no UTF-8 written out."""
     return name if is_encodable(name) else os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
-def files_below(folder: str, prefix: str = "", above: tuple[str, ...] = ()) -> Iterator[tuple[str, Stamp | None]]:
-    """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
-    and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link back to a folder above it."""
-    here = (*above, os.path.realpath(folder))
-    try:
-        with os.scandir(folder) as found:
-            entries = list(found)
-    except OSError:
-        yield prefix.removesuffix("/") or ".", None
-        return
-    for entry in entries:
-        name, stamp = prefix + entry.name, stamp_of(entry)
-        is_folder = stamp is None and Path(entry.path).is_dir()
-        if is_folder and not (entry.is_symlink() and os.path.realpath(entry.path) in here):
-            yield from files_below(entry.path, f"{name}/", here)
-        elif is_folder or stamp is not None or ".jsonl" in entry.name:
-            yield name, stamp
-
-
-def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
-    """Size, times and inode; null for what is no regular file (a folder, a dangling link, a pipe)."""
-    try:
-        status = entry.stat()
-    except OSError:
-        return None
-    return stamp_of_status(status) if stat.S_ISREG(status.st_mode) else None
-
-
-def stamp_of_status(status: os.stat_result) -> Stamp:
-    """Size, times and inode of a file. Whatever writes to it changes one of them (the second time is the system's own,
-    which no program sets); two writes within one tick of the system's clock to the same length would not show."""
-    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
-
-
-def why_unreadable(path: Path) -> str:
-    """Why a path is not even opened (a pipe would wait for ever), and what to do."""
-    if path.is_dir():
-        return (
-            "a folder that cannot be listed, or a link back to a folder that it lies in. Make it readable or remove it."
-        )
-    if path.exists():
-        return "neither a file nor a folder. Take it out of the raw folder."
-    return "a link to nothing, or a file that has just gone. Remove it, or run again."
 
 
 class Looker:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from pipeline.borrowed import with_borrowed, without_borrowed
+from pipeline.disk import write_parquet
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
 from pipeline.remote import Remote
@@ -166,7 +167,7 @@ class DataFolder:
                 else:
                     rows = record.ROWS_AT_ONCE
                     written = without_borrowed(frame, record.BORROWED) if record.BORROWED else frame
-                    written.write_parquet(file, compression="zstd", compression_level=1, row_group_size=rows)
+                    write_parquet(written, path, file, compression_level=1, row_group_size=rows)
                 file.flush()
                 os.fsync(file.fileno())
             if self.remote is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.canonical_rows import canonical_rows
+from pipeline.disk import write_parquet
 from pipeline.records.release import LabelRow, PoolRow
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
@@ -26,13 +27,13 @@ def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building
             rows = labels(assignments.filter(pl.col(cut) == side))
             name = f"{folder}silver_{side}_labels"
             building.write(f"{name}.jsonl", as_lines(rows))
-            rows.write_parquet(building.path(f"{name}.parquet"), compression="zstd")
+            write_parquet(rows, building.path(f"{name}.parquet"))
             write_accepted(rows, f"{name}.jsonl", building)
         building.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
     write_hold_outs(assignments, building)
     reserved = pool(assignments)
     building.write(POOL_FILE, as_lines(reserved))
-    reserved.write_parquet(building.path(typed_file(POOL_FILE)), compression="zstd")
+    write_parquet(reserved, building.path(typed_file(POOL_FILE)))
     building.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
 
 
@@ -66,7 +67,7 @@ def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
 def write_accepted(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
     """The accepted rows alone, so that what is loaded by default holds no other."""
     kept = rows.filter(pl.col("label_status") == "accepted")
-    kept.write_parquet(building.path(accepted_file(jsonl)), compression="zstd")
+    write_parquet(kept, building.path(accepted_file(jsonl)))
 
 
 def accepted_file(jsonl: str) -> str:

@@ -29,7 +29,7 @@ QUARANTINED = {
     "m/dangling.jsonl": ("unreadable_file", "a link to nothing", None),
     "m/pipe.jsonl": ("unreadable_file", "neither a file nor a folder", None),
     "m/socket.jsonl": ("unreadable_file", "neither a file nor a folder", None),
-    "m/back.jsonl": ("unreadable_file", "a link back to a folder", None),
+    "m/back.jsonl": ("unreadable_file", "a link that leads back", None),
     "m/caf\\xe9.jsonl": ("unreadable_file", "its name is not UTF-8", None),
     "no-model.jsonl": ("no_source_model", "Put it under raw/<source_model>/", None),
 }
