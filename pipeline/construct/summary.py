@@ -62,5 +62,5 @@ def counts(steps: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) ->
             last_failed=pl.col("failed").filter("call").last(),
             last_reply=pl.col("action_text").filter(~pl.col("call")).last(),
         )
-        .with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up))
+        .with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
     )

@@ -6,6 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import EventType
 from pipeline.rules.base import Rules
 
 
@@ -33,7 +34,7 @@ class EvidenceReportRules(Rules):
     review_examples: int
     plotted_tools: int
     high_share_warning: float
-    categories: dict[str, str]
+    categories: dict[EventType, str]
     rule_files: list[RuleFile] = Field(alias="rule_file")
 
 

@@ -2,11 +2,13 @@
 
 from typing import ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import AlignmentCase, EventType
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import rust_pattern
+from pipeline.rules.names import plain_name
+from pipeline.rules.patterns import RustPattern
 
 
 class ExactAlias(Record):
@@ -14,7 +16,7 @@ class ExactAlias(Record):
 
     id: str
     tool: str | None = None
-    event_type: str | None = None
+    event_type: EventType | None = None
     names: list[str]
 
 
@@ -23,33 +25,30 @@ class FuzzyRule(Record):
 
     id: str
     tool: str
-    event_type: str
-    pattern: str
-
-    @field_validator("pattern")
-    @classmethod
-    def compiles(cls, pattern: str) -> str:
-        return rust_pattern(pattern)
+    event_type: EventType
+    pattern: RustPattern
 
 
 class AlignRules(Rules):
     """Which names are one tool."""
 
     FILE: ClassVar[str] = "align.toml"
-    other: str
-    reply_case: str
-    exact_case: str
-    fuzzy_case: str
-    kept_case: str
-    ambiguous_case: str
+    other: EventType
+    reply_case: AlignmentCase
+    exact_case: AlignmentCase
+    fuzzy_case: AlignmentCase
+    kept_case: AlignmentCase
+    ambiguous_case: AlignmentCase
     exact: list[ExactAlias]
     fuzzy: list[FuzzyRule] = Field(min_length=1)
 
     @model_validator(mode="after")
     def once(self) -> "AlignRules":
         """A name with two aliases would be decided by the order of the file."""
-        names = [name for alias in self.exact for name in alias.names]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"several exact aliases for {', '.join(twice)}")
+        known: dict[str, str] = {}
+        for alias in self.exact:
+            for name in alias.names:
+                first = known.setdefault(plain_name(name), alias.id)
+                if first != alias.id:
+                    raise ValueError(f"several exact aliases for {name}: {first} and {alias.id}")
         return self

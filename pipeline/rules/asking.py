@@ -1,11 +1,16 @@
 """Loaders of request.toml and asking.toml: what decides a language model's answer, and how it is asked."""
 
 import re
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from pipeline.records.vocabulary import Stage
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import one_of
+from pipeline.rules.patterns import PythonPattern
+
+StageName = Annotated[str, one_of(*get_args(Stage))]
 
 
 class Part(BaseModel):
@@ -70,17 +75,7 @@ class Commit(Part):
 class Pattern(Part):
     """Something to be recognized in an endpoint's message."""
 
-    pattern: str
-
-    @field_validator("pattern")
-    @classmethod
-    def compiles(cls, pattern: str) -> str:
-        """A regular expression, or the reason why it is none."""
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise ValueError(f"{error}: not a regular expression") from error
-        return pattern
+    pattern: PythonPattern
 
     def fits(self, message: str) -> bool:
         """True where the pattern occurs in the message."""
@@ -104,8 +99,8 @@ class Estimate(Part):
 
     bytes_per_token: float
     bytes_per_token_reserved: float
-    completion_tokens: dict[str, int]
-    share_of_former_stage: dict[str, float]
+    completion_tokens: dict[StageName, int]
+    share_of_former_stage: dict[StageName, float]
 
 
 class Batch(Part):

@@ -10,9 +10,10 @@ from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 
 from pipeline.errors import BrokenRules
+from pipeline.rules.closed import ids_once, literal_fault
 
 R = TypeVar("R", bound="Rules")
 Made = TypeVar("Made")
@@ -60,8 +61,17 @@ class Rules(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     FILE: ClassVar[str]
     FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they stand beside their code
+    IDS_OF_EACH_TABLE: ClassVar[bool] = False  # an id may stand once in each table, not once in the file
     version: str
     _digest: str = PrivateAttr(default="")
+
+    @model_validator(mode="before")
+    @classmethod
+    def every_id_once(cls, content: Any) -> Any:
+        """A firing is told by its rule's id."""
+        if isinstance(content, dict):
+            ids_once(content, of_each_table=cls.IDS_OF_EACH_TABLE)
+        return content
 
     @property
     def digest(self) -> str:
@@ -106,6 +116,8 @@ def fault(error: ValidationError, content: dict[str, Any]) -> str:
     place = ".".join(str(part) for part in first["loc"]) or "the file"
     said = {"extra_forbidden": "there is no such key", "missing": "is missing"}
     message = said.get(first["type"]) or first["msg"].removeprefix("Value error, ")
+    if first["type"] == "literal_error":
+        message = literal_fault(first)
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
 

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from pipeline.records.vocabulary import RoutingConfidence
 from pipeline.rules.base import Rules
 
 
@@ -10,4 +11,4 @@ class ControlRules(Rules):
 
     FILE: ClassVar[str] = "control.toml"
     triage_escape_audit_share: float
-    doubtful_confidences: list[str]
+    doubtful_confidences: list[RoutingConfidence]

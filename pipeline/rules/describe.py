@@ -1,14 +1,20 @@
 """Loader of describe.toml: what tools do, which files are the agent's state, how a result says that it failed."""
 
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import needed_texts, rust_pattern
+from pipeline.rules.closed import each_of
+from pipeline.rules.patterns import PythonPattern, RustPattern, needed_texts
 
+# Which of the arguments names what is changed.
+Target = Literal[
+    "path", "url", "recipient", "subject", "patch", "moved", "destination", "repository"
+]  # which of the arguments names what is changed
 Kind = Literal["plain", "shell", "powershell", "program", "sql"]
 COMMAND_KINDS: list[Kind] = ["shell", "powershell"]  # a command line says what is done
 TEXT_KINDS: list[Kind] = [*COMMAND_KINDS, "program"]  # what comes back is what was printed
@@ -43,9 +49,9 @@ class Doing(Record):
     """What a tool does, however it was recognized."""
 
     id: str
-    category: str
+    category: EventType
     effect: bool | None = None
-    target: str | None = None
+    target: Target | None = None
     state: str | None = None
     memory: bool = False
     external: bool = False
@@ -58,31 +64,22 @@ class ToolRule(Doing):
     actions: list[str] = Field(default=[])
     kind: Kind = "plain"
     command_is_action: bool = False
-    effect_when: str | None = None
-
-    @field_validator("effect_when")
-    @classmethod
-    def compiles(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else rust_pattern(pattern)
+    effect_when: RustPattern | None = None
 
 
 class VerbRule(Doing):
     """An unknown tool by what its name and action say; one of a kind by its name and a command among its arguments."""
 
-    pattern: str
+    pattern: RustPattern
     kind: Kind = "plain"
-
-    _compiles = field_validator("pattern")(rust_pattern)
 
 
 class StateFile(Record):
     """A file of the agent's own memory, persona or instructions."""
 
     id: str
-    pattern: str
+    pattern: RustPattern
     memory: bool
-
-    _compiles = field_validator("pattern")(rust_pattern)
 
 
 class NotExecuted(Record):
@@ -102,10 +99,8 @@ class ReportRules(Record):
     reason: list[str]
     other: list[str]
     lowest_failure: int
-    look_categories: list[str]
-    look_names: str
-
-    _compiles = field_validator("look_names")(rust_pattern)
+    look_categories: list[EventType]
+    look_names: RustPattern
 
     @property
     def known(self) -> set[str]:
@@ -116,12 +111,12 @@ class ReportRules(Record):
 class StatusRules(Record):
     """How the signs of a failure become a status."""
 
-    specific_first: list[str]
-    ok: str
+    specific_first: list[ToolStatus]
+    ok: ToolStatus
     ok_rule: str
-    unknown: str
-    error: str
-    aborted: str
+    unknown: ToolStatus
+    error: ToolStatus
+    aborted: ToolStatus
     details_rule: str
     text_rule: str
     open_rule: str
@@ -130,53 +125,51 @@ class StatusRules(Record):
     is_error_rule: str
     exit_rule: str
     timed_out_rule: str
-    timed_out: str
+    timed_out: ToolStatus
     body_error_rule: str
     unlisted_rule: str
     clear_rule: str
     disabled_rule: str
-    disabled: str
+    disabled: ToolStatus
     content_tools: list[str]
     body_values: list[str]
-    exit_tail: str
+    exit_tail: RustPattern
     process_tools: list[str]
     head: int
     tail: int
-    clear_unless: str
-    values: dict[str, str]
+    clear_unless: RustPattern
+    values: dict[str, ToolStatus]
     not_executed: NotExecuted
     report: ReportRules
-    asked_for: dict[str, str]
+    asked_for: dict[str, RustPattern]
 
-    _compiles = field_validator("exit_tail", "clear_unless")(rust_pattern)
-
-    @field_validator("asked_for")
-    @classmethod
-    def asked_compile(cls, patterns: dict[str, str]) -> dict[str, str]:
-        return {value: rust_pattern(pattern) for value, pattern in patterns.items()}
+    @model_validator(mode="after")
+    def values_are_listed(self) -> Self:
+        """What is said of a value that means nothing would never hold."""
+        for several in (self.body_values, self.not_executed.values, self.asked_for):
+            each_of(several, self.values)
+        return self
 
 
 class ExitCode(Record):
     """An exit code that has a meaning of its own."""
 
     code: int
-    kind: str
+    kind: ToolStatus
 
 
 class FailureRule(Record):
     """What the text of a failure says about its kind."""
 
     id: str
-    kind: str
-    where: str  # head | tail | whole
-    pattern: str
+    kind: ToolStatus
+    where: Literal["head", "tail", "whole"]
+    pattern: RustPattern
     sign: bool = False
     executed: bool = True
     answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
     decides: bool = False  # its kind, whatever other kinds the text seems to be of
-
-    _compiles = field_validator("pattern")(rust_pattern)
 
     @cached_property
     def needs(self) -> list[str]:
@@ -189,18 +182,16 @@ class ClearRule(Record):
 
     id: str
     tools: list[str]
-    pattern: str
-
-    _compiles = field_validator("pattern")(rust_pattern)
+    pattern: RustPattern
 
 
 class DescribeRules(Rules):
     """Everything that names a tool, an argument, a state file or a status."""
 
     FILE: ClassVar[str] = "describe.toml"
-    reply_category: str
+    reply_category: EventType
     reply_rule: str
-    fallback_category: str
+    fallback_category: EventType
     fallback_rule: str
     no_effect_rule: str
     not_executed_rule: str
@@ -208,11 +199,11 @@ class DescribeRules(Rules):
     category_effect_rule: str
     tool_effect_rule: str
     arguments_effect_rule: str
-    effect_categories: list[str]
-    no_effect_statuses: list[str]
-    failure_statuses: list[str]
-    remote_tools: str
-    name_prefix: str
+    effect_categories: list[EventType]
+    no_effect_statuses: list[ToolStatus]
+    failure_statuses: list[ToolStatus]
+    remote_tools: RustPattern
+    name_prefix: PythonPattern
     wrappers: list[ToolWrapper] = Field(alias="wrapper")
     arguments: ArgumentFields
     tools: list[ToolRule] = Field(alias="tool")
@@ -222,5 +213,3 @@ class DescribeRules(Rules):
     clears: list[ClearRule] = Field(alias="clear")
     exit_codes: list[ExitCode] = Field(alias="exit_code")
     failures: list[FailureRule] = Field(alias="failure")
-
-    _compiles = field_validator("remote_tools")(rust_pattern)

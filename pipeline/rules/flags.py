@@ -1,39 +1,36 @@
 """Loader of flags.toml: automatic process flags and what fires them."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import rust_pattern
+from pipeline.rules.patterns import RustPattern, rust_pattern
 
 
 def words(pattern: str) -> str:
     """A pattern over words: case does not matter, a straight apostrophe stands for the curly one too."""
-    return rust_pattern("(?i)" + pattern.replace("'", "['’]"))
+    return rust_pattern("(?i)" + pattern.replace("'", "['’]"), pattern)
+
+
+WordPattern = Annotated[str, AfterValidator(words)]
 
 
 class FlagExclusion(Record):
     """What takes a text flag back when it stands in the same sentence."""
 
-    name: str
-    unless: list[str]
-
-    @field_validator("unless")
-    @classmethod
-    def compiles(cls, patterns: list[str]) -> list[str]:
-        return [words(pattern) for pattern in patterns]
+    name: AutoFlag
+    unless: list[WordPattern]
 
 
 class TextRule(Record):
     """Words that fire a flag."""
 
     id: str
-    flag: str
-    pattern: str
-
-    _compiles = field_validator("pattern")(words)
+    flag: AutoFlag
+    pattern: WordPattern
 
 
 class StructureRules(Record):
@@ -51,18 +48,24 @@ class FlagRules(Rules):
     """Everything that fires a flag."""
 
     FILE: ClassVar[str] = "flags.toml"
-    order: list[str]
-    write_categories: list[str]
-    error_statuses: list[str]
-    gap_statuses: list[str]
-    fields: list[str]
-    pieces: str
-    not_own: str
+    order: list[AutoFlag]
+    write_categories: list[EventType]
+    error_statuses: list[ToolStatus]
+    gap_statuses: list[ToolStatus]
+    fields: list[Literal["thinking", "narration", "action_text"]]
+    pieces: RustPattern
+    not_own: RustPattern
     rules: StructureRules
     flags: list[FlagExclusion] = Field(alias="flag")
     texts: list[TextRule] = Field(alias="text")
 
-    _compiles = field_validator("pieces", "not_own")(rust_pattern)
+    @field_validator("order")
+    @classmethod
+    def every_flag_once(cls, order: list[AutoFlag]) -> list[AutoFlag]:
+        """A flag that stands nowhere in the order could not be listed."""
+        if sorted(order) != sorted(get_args(AutoFlag)):
+            raise ValueError(f"needs each of {', '.join(get_args(AutoFlag))} once")
+        return order
 
     def unless(self, flag: str) -> list[str]:
         """Patterns that take the flag back."""

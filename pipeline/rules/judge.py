@@ -2,14 +2,24 @@
 
 import re
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
-from pipeline.records.vocabulary import CandidateSubtype, EventType, Recoverability, Severity, Subtype, UserTurnKind
+from pipeline.records.vocabulary import (
+    CandidateSubtype,
+    EventType,
+    Recoverability,
+    Severity,
+    Subtype,
+    ToolStatus,
+    UserTurnKind,
+)
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_of
 from pipeline.rules.literals import needed
+from pipeline.rules.patterns import PythonPattern
 
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE
 
@@ -51,33 +61,21 @@ PatternGroup = Literal[
 Strength = Literal["strong", "weak"]
 
 
-def compiles(regex: str) -> str:
-    """The regex itself; ValueError where Python's `re` does not take it."""
-    try:
-        re.compile(regex, FLAGS)
-    except re.error as error:
-        raise ValueError(f"not a regular expression: {error}") from error
-    return regex
-
-
-Regex = Annotated[str, AfterValidator(compiles)]
-
-
 class PatternRule(Record):
     """A pattern, and what cancels it in the same sentence."""
 
     id: str
     group: PatternGroup
-    regex: Regex
-    unless: Regex | None = None
+    regex: PythonPattern
+    unless: PythonPattern | None = None
 
 
 class ClaimRule(Record):
     """A claim of an action in a reply, and the event types that could support it."""
 
     id: str
-    regex: Regex
-    unless: Regex | None = None
+    regex: PythonPattern
+    unless: PythonPattern | None = None
     supported_by: list[EventType]
 
 
@@ -150,9 +148,9 @@ class CommandWords(Record):
 class StatusGroups(Record):
     """Tool statuses by what they mean to a mechanism."""
 
-    failed: list[str]
-    gap: list[str]
-    never_ran: list[str]
+    failed: list[ToolStatus]
+    gap: list[ToolStatus]
+    never_ran: list[ToolStatus]
 
 
 class Triage(Record):
@@ -214,6 +212,8 @@ class JudgeRules(Rules):
         last = self.severities[-1] if self.severities else None
         if last is None or last.event_types or last.pattern_group or last.mechanisms or last.side_effect is not None:
             raise ValueError("the last severity rule must fit every step")
+        for several in (self.triage.order_sensitive, *(rule.mechanisms for rule in self.severities)):
+            each_of(several, [rule.id for rule in self.mechanisms])
         return self
 
     @cached_property

@@ -8,7 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import ToolStatus, UserTurnKind
 from pipeline.rules.base import Rules
+from pipeline.rules.patterns import PythonPattern
 
 Finder = Callable[[str], re.Match[str] | None]
 BOUND = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")  # the beginning of a pattern that is bound to the text's
@@ -34,9 +36,9 @@ class UserKindRule(Record):
     """What a user turn is, by its raw text."""
 
     id: str
-    kind: str
+    kind: UserTurnKind
     holds: str = ""  # plain text in everything that the pattern finds: looked for first
-    pattern: str
+    pattern: PythonPattern
     own_words: bool
 
 
@@ -45,14 +47,14 @@ class EnvelopeRule(Record):
 
     id: str
     holds: str = ""  # as in UserKindRule
-    pattern: str
+    pattern: PythonPattern
 
 
 class SilentTokenRule(Record):
     """A reply that consists of this alone is shown to nobody."""
 
     id: str
-    pattern: str
+    pattern: PythonPattern
 
 
 class BackgroundRules(Record):
@@ -64,9 +66,9 @@ class BackgroundRules(Record):
     final_statuses: list[str]
     final_words: str
     notice_holds: str  # plain text in everything that `notice` finds
-    notice_turn: str
-    notice: str
-    notice_name: str
+    notice_turn: PythonPattern
+    notice: PythonPattern
+    notice_name: PythonPattern
     short_name: int
 
 
@@ -83,8 +85,8 @@ class NoticeStatusRule(Record):
     """What a notice says about how a command ended."""
 
     id: str
-    status: str
-    pattern: str
+    status: ToolStatus
+    pattern: PythonPattern
 
 
 class Notice(NamedTuple):
@@ -98,12 +100,13 @@ class NormalizeRules(Rules):
     """How raw sessions are read (own choice, from what public session files hold)."""
 
     FILE: ClassVar[str] = "normalize.toml"
+    IDS_OF_EACH_TABLE: ClassVar[bool] = True  # a kind of turn and the envelope around its words have one name
     synthetic_result_prefixes: list[str]
     beside_reasons: list[str]
-    leading_notices: str
+    leading_notices: PythonPattern
     silent_mark: str
-    timeout_words: str
-    abort_words: str
+    timeout_words: PythonPattern
+    abort_words: PythonPattern
     sidecars: list[SidecarRule] = Field(alias="sidecar")
     injected: list[InjectedRule]
     user_kinds: list[UserKindRule] = Field(alias="user_kind")

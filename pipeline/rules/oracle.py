@@ -2,12 +2,14 @@
 
 import re
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_once
+from pipeline.rules.patterns import PythonPattern
 from pipeline.sources.names import basename
 
 
@@ -23,14 +25,20 @@ class OracleRules(Rules):
     """How task outcomes are read."""
 
     FILE: ClassVar[str] = "oracle.toml"
-    inference_error: str
-    file_name: str
+    inference_error: PythonPattern
+    file_name: PythonPattern
     groups: list[str]
-    category_prefix: str
-    category: str
-    set_aside: str
+    category_prefix: PythonPattern
+    category: PythonPattern
+    set_aside: PythonPattern
     accuracy_tolerance: float = Field(ge=0)
     category_name: list[CategoryName]
+
+    @model_validator(mode="after")
+    def every_spelling_once(self) -> Self:
+        """A spelling of two categories would be decided by the order of the file."""
+        each_once([name for one in self.category_name for name in (one.name, *one.spellings)], "several categories")
+        return self
 
     @cached_property
     def known(self) -> dict[str, CategoryName]:

@@ -2,30 +2,49 @@
 
 import re
 from collections.abc import Iterable
+from typing import Annotated
 
 import polars as pl
+from pydantic import AfterValidator
 
 from pipeline.rules.literals import needed
 
 NOTHING = r"[^\x00-\x{10FFFF}]"
 ASCII_BOUNDARY = r"(?-u:\b)"
 FLAGS = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?!:)")  # a group that says what letters mean
+RUST_FAULT = re.compile(r"^error: (.*)$", re.MULTILINE)
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
 
 
-def rust_pattern(pattern: str) -> str:
+def rust_pattern(pattern: str, written: str | None = None) -> str:
     r"""A pattern ready for polars: `\b` becomes the ASCII one (a Unicode `\b` is ~580 times slower on non-ASCII text).
 
-    ValueError for `\w`, `\d`, `\s` (write the class out), look-around, and whatever Rust refuses.
+    ValueError for `\w`, `\d`, `\s` (write the class out), look-around, and whatever Rust refuses; it shows what was
+    `written`, where that is something else.
     """
     if FORBIDDEN.search(pattern):
-        raise ValueError(f"write classes out and use no look-around: {pattern!r}")
+        raise ValueError(f"write classes out and use no look-around: {written or pattern!r}")
     ready = re.sub(r"(?<!\\)\\b", lambda _: ASCII_BOUNDARY, pattern)
     try:
         pl.Series([""]).str.contains(ready)
     except pl.exceptions.ComputeError as error:
-        raise ValueError(f"bad pattern {pattern!r}: {error}") from error
+        why = RUST_FAULT.search(str(error))
+        raise ValueError(not_a_pattern(written or pattern, why[1] if why else str(error))) from error
     return ready
+
+
+def python_pattern(pattern: str) -> str:
+    """A pattern that Python's re takes, as it is. ValueError names the fault."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(not_a_pattern(pattern, str(error))) from error
+    return pattern
+
+
+def not_a_pattern(pattern: str, why: str) -> str:
+    """One sentence on a pattern that does not compile."""
+    return f"not a regular expression: {pattern!r}: {why}"
 
 
 def needed_texts(pattern: str) -> list[str]:
@@ -43,3 +62,7 @@ def needed_texts(pattern: str) -> list[str]:
 def union(patterns: Iterable[str]) -> str:
     """One pattern that is found where any of these is; nothing is found by a union of none."""
     return "|".join(f"(?:{pattern})" for pattern in patterns) or NOTHING
+
+
+RustPattern = Annotated[str, AfterValidator(rust_pattern)]  # runs inside polars
+PythonPattern = Annotated[str, AfterValidator(python_pattern)]

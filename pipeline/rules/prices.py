@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_once
 
 MILLION = 1_000_000
 
@@ -48,6 +49,13 @@ class PriceRules(Rules):
     FILE: ClassVar[str] = "prices.toml"
     batch_share: float
     price: list[ListedPrice]
+
+    @field_validator("price")
+    @classmethod
+    def every_model_once(cls, price: list[ListedPrice]) -> list[ListedPrice]:
+        """A model has one price."""
+        each_once([one.model for one in price], "has several prices")
+        return price
 
     def of(self, model: str) -> Price | None:
         """The price of a model by the longest beginning of its name that is listed; null where none is."""

@@ -5,6 +5,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import SliceLabel
 from pipeline.rules.base import Rules
 
 
@@ -13,7 +14,7 @@ class Calibration(Record):
 
     per_slice: int
     share: float
-    slices: list[str]
+    slices: list[SliceLabel]
 
 
 class Duplicates(Record):

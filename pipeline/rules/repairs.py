@@ -1,25 +1,41 @@
 """Loader of repairs.toml."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pipeline.records.base import Record
+from pipeline.records.fulltax import (
+    EvidenceQuote,
+    Issue,
+    RequiredFix,
+    Span,
+    StageA,
+    StageB1,
+    StageB2,
+    StageC,
+    SubtypeTrigger,
+)
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import one_of
+
+ANSWERS = (StageA, StageB1, StageB2, StageC, EvidenceQuote, SubtypeTrigger, Span, Issue, RequiredFix)
+AnswerField = Annotated[str, one_of(*dict.fromkeys(name for record in ANSWERS for name in record.model_fields))]
+StructureField = Annotated[str, one_of(*StageB2.model_fields)]
 
 
 class LabelFormat(Record):
     """Which fields hold labels, and which words in them mean null."""
 
-    fields: list[str]
+    fields: list[AnswerField]
     nulls: list[str]
-    nullable: list[str]
+    nullable: list[AnswerField]
 
 
 class OptionalB2(Record):
     """How a missing optional B2 field is filled."""
 
-    fill_null: list[str]
-    fill_from_b1: list[str]
-    fill_empty: list[str]
+    fill_null: list[StructureField]
+    fill_from_b1: list[StructureField]
+    fill_empty: list[StructureField]
 
 
 class Refusal(Record):
@@ -37,8 +53,8 @@ class RepairRules(Rules):
     """T29 as data."""
 
     FILE: ClassVar[str] = "repairs.toml"
-    field_names: dict[str, str]
+    field_names: dict[str, AnswerField]
     label_format: LabelFormat
     optional_b2: OptionalB2
-    fixes: dict[str, list[str]]
+    fixes: dict[str, list[StructureField]]
     refusal: Refusal

@@ -9,6 +9,7 @@ from pipeline.records.base import Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.risk import RiskSignals
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_once
 from pipeline.rules.conditions import condition_over, holds
 
 CONDITION = condition_over(AlignedDescriptor)
@@ -81,6 +82,7 @@ class RiskRules(Rules):
         fields = [rule.field for rule in signals]
         if sorted(fields) != sorted(RiskSignals.model_fields):
             raise ValueError(f"needs one signal for each of {', '.join(RiskSignals.model_fields)}, and no other")
+        each_once([rule.name for rule in signals], "the name of several signals")
         return signals
 
     @field_validator("priors")

@@ -1,21 +1,25 @@
 """Loader of shell.toml: what shell commands do, how their options are read, what is looked through."""
 
-import re
-from typing import ClassVar
+from typing import Annotated, ClassVar, Literal, Self, get_args
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import EventType
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_of, each_once, one_of
+from pipeline.rules.patterns import PythonPattern
+
+Category = Annotated[str, one_of(*get_args(EventType), "nothing")]  # nothing: by itself it is no event
+PLACES = ["first", "second", "third", "last", "last_first", "all", "rest", "object", "dir", "url", "basename"]
+PATCHED = ["patched", "patched_first"]
 
 
-def checked(pattern: str) -> str:
-    """A pattern that Python's re compiles; ValueError names the fault."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(f"bad pattern {pattern!r}: {error}") from error
-    return pattern
+def names_arguments(target: str) -> str:
+    """Which arguments are the target: a place, or flags whose value it is; ValueError for anything else."""
+    if not target.startswith("-"):
+        each_of([target], [*PLACES, *PATCHED])
+    return target
 
 
 class Syntax(Record):
@@ -49,18 +53,16 @@ class Wrapper(Syntax):
 class WordRules(Record):
     """How text is cut into commands where the shell grammar cannot read it. Patterns are Python's."""
 
-    powershell: str
-    powershell_gate: str
-    token: str
-    environment: str
-    no_command: str
+    powershell: PythonPattern
+    powershell_gate: PythonPattern
+    token: PythonPattern
+    environment: PythonPattern
+    no_command: PythonPattern
     keywords: list[str]
     assigns: list[str]
     powershell_rule: str
     recovered_rule: str
     broken_rule: str
-
-    _checked = field_validator("powershell", "powershell_gate", "token", "environment", "no_command")(checked)
 
 
 class Interpreter(Record):
@@ -69,18 +71,16 @@ class Interpreter(Record):
     id: str
     names: list[str]
     code_flags: list[str]
-    category: str
+    category: Category
     write_rule: str
-    write_category: str
+    write_category: Category
 
 
 class Pattern(Record):
     """A pattern with its id."""
 
     id: str
-    pattern: str
-
-    _checked = field_validator("pattern")(checked)
+    pattern: PythonPattern
 
 
 class ProgramWrite(Pattern):
@@ -100,7 +100,7 @@ class SqlClient(Record):
 class SqlRule(Pattern):
     """What a statement does."""
 
-    category: str
+    category: Category
 
 
 class CommandRule(Record):
@@ -108,21 +108,21 @@ class CommandRule(Record):
 
     id: str
     names: list[str]
-    category: str
+    category: Category
     sub: list[str] = Field(default=[])
     flags: list[str] = Field(default=[])
     no_flags: list[str] = Field(default=[])
-    values: dict[str, str] = Field(default={})
-    match: str | None = None
+    values: dict[str, PythonPattern] = Field(default={})
+    match: PythonPattern | None = None
     bare: bool = False
     real_output: list[str] = Field(default=[])
     operands: int | None = None
-    target: str | None = None
-    argument: str | None = None
+    target: Annotated[str, AfterValidator(names_arguments)] | None = None
+    argument: PythonPattern | None = None
     verbs: list[str] = Field(default=[])
     target_name: str | None = None
     only_files: bool = False
-    target_match: str | None = None
+    target_match: PythonPattern | None = None
     effect: bool | None = None
     state: bool = True  # what is named is itself changed
     external: bool = False
@@ -136,30 +136,30 @@ class ShellRules(Rules):
     max_length: int
     shown_length: int
     words: WordRules
-    nothing: str
-    fallback_category: str
+    nothing: Literal["nothing"]
+    fallback_category: Category
     fallback_rule: str
     unparsed_rule: str
     nothing_rule: str
     redirect_rule: str
-    redirect_category: str
+    redirect_category: Category
     version_flags: list[str]
-    version_category: str
+    version_category: Category
     version_rule: str
     help_flags: list[str]
-    help_category: str
+    help_category: Category
     help_rule: str
     null_files: list[str]
-    local_url: str
-    patched_file: str
+    local_url: PythonPattern
+    patched_file: PythonPattern
     url_flags: list[str]
-    url: str
-    rank: list[str]
-    equal: list[list[str]]
-    harmless_exit: list[str]
+    url: PythonPattern
+    rank: list[Category]
+    equal: list[list[Category]]
+    harmless_exit: list[Category]
     change_directory: list[str]
     module_flag: str
-    effect_categories: list[str]
+    effect_categories: list[Category]
     syntaxes: list[Syntax] = Field(alias="syntax")
     wrappers: list[Wrapper] = Field(alias="wrapper")
     interpreters: list[Interpreter] = Field(alias="interpreter")
@@ -168,4 +168,12 @@ class ShellRules(Rules):
     sql: list[SqlRule]
     commands: list[CommandRule] = Field(alias="command")
 
-    _checked = field_validator("patched_file")(checked)
+    @model_validator(mode="after")
+    def every_category_has_a_rank(self) -> Self:
+        """The most consequential part names the step: of a category without a rank it could not be told."""
+        each_once(self.rank, "stands twice in rank")
+        several = [self.fallback_category, self.redirect_category, self.version_category, self.help_category]
+        several += [category for one in self.interpreters for category in (one.category, one.write_category)]
+        several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]
+        each_of((one for group in (several, *self.equal) for one in group if one != self.nothing), self.rank)
+        return self

@@ -1,32 +1,34 @@
 """Loader of taxonomy.toml: which subtype belongs to which family, and what may be absorbed into what."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
+from pipeline.records.vocabulary import AbsorbedSubtype, Family, Subtype
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import each_once
 
 
 class SubtypeRule(Record):
     """A released subtype (paper T1) and its family (T17)."""
 
-    name: str
-    family: str
+    name: Subtype
+    family: Family
 
 
 class Absorption(Record):
     """A released subtype that takes a candidate in, and when."""
 
-    subtype: str
+    subtype: Subtype
     context: str
 
 
 class CandidateRule(Record):
     """A candidate of T17 that is not released."""
 
-    name: str
-    family: str
+    name: AbsorbedSubtype
+    family: Family
     into: list[Absorption]
 
 
@@ -36,6 +38,12 @@ class Taxonomy(Rules):
     FILE: ClassVar[str] = "taxonomy.toml"
     subtypes: list[SubtypeRule] = Field(alias="subtype")
     candidates: list[CandidateRule] = Field(alias="candidate")
+
+    @model_validator(mode="after")
+    def each_once(self) -> Self:
+        """A name has one family."""
+        each_once([*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice")
+        return self
 
     def family(self, subtype: str) -> str | None:
         """L1 of an L2 name; null for a name outside the closed set."""

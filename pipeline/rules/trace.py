@@ -3,24 +3,41 @@
 from typing import ClassVar
 
 import polars as pl
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from pipeline.records.base import Record
+from pipeline.records.evidence import Descriptor
+from pipeline.records.session import Step, TraceSummary
+from pipeline.records.vocabulary import Behaviour
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import rust_pattern
+from pipeline.rules.conditions import condition_over, holds
+from pipeline.rules.patterns import RustPattern
+
+
+class SeenByBehaviour(Record):
+    """What a behaviour rule sees beside the trace summary."""
+
+    longest_repeat: int
+    last_is_reply: bool | None
+    last_failed: bool | None
+    gave_up_words: bool | None
+    aborted_last_run: bool
+    run_end: str
 
 
 class BehaviourRule(Record):
     """A class, and the condition under which it is given."""
 
     id: str
-    behaviour: str = Field(alias="is")
+    behaviour: Behaviour = Field(alias="is")
     when: str
+
+    _condition = field_validator("when")(condition_over(TraceSummary, SeenByBehaviour))
 
     @property
     def condition(self) -> pl.Expr:
         """True where the rule holds; null counts as false."""
-        return pl.sql_expr(self.when).fill_null(False)
+        return holds(self.when)
 
 
 class TraceRules(Rules):
@@ -29,13 +46,10 @@ class TraceRules(Rules):
     FILE: ClassVar[str] = "trace.toml"
     failed: str
     error_characters: int
-    gave_up_pattern: str
+    gave_up_pattern: RustPattern
     behaviours: list[BehaviourRule] = Field(alias="behaviour")
 
-    @property
-    def gave_up(self) -> str:
-        """The pattern as polars reads it."""
-        return rust_pattern(self.gave_up_pattern)
+    _condition = field_validator("failed")(condition_over(Step, Descriptor))
 
     def decided(self, column: str) -> pl.Expr:
         """`behaviour` or `id` of the first rule that holds."""

@@ -48,7 +48,7 @@ def test_a_word_boundary_is_made_ascii() -> None:
 
 @pytest.mark.parametrize("pattern", [r"\w+", r"[0-9]\d", r"a\s", "(?=a)", "(?<!a)b", "(", "[a"])
 def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: str) -> None:
-    with pytest.raises(ValueError, match=r"write classes out|bad pattern"):
+    with pytest.raises(ValueError, match=r"write classes out|not a regular expression"):
         rust_pattern(pattern)
 
 

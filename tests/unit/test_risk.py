@@ -158,7 +158,7 @@ def changed(rules: type[Rules], before: str, after: str) -> dict[str, Any]:
     ("rules", "before", "after", "says"),
     [
         (RiskRules, "weight = 2.2", "weight = -1", r'signal\.0\.weight: in "external_write_steps": .*equal to 0'),
-        (RiskRules, "event_type = 'state_write'", "event_tipe = 'x'", r"signal\.1\.when: .* names event_tipe; there"),
+        (RiskRules, "event_type = 'state_write'", "event_tipe = 'x'", r"signal\.1\.when: .*mean .event_type."),
         (RiskRules, "event_type = 'state_write'", "event_type = = 'x'", r"signal\.1\.when: .*not an SQL condition"),
         (RiskRules, "event_type = 'state_write'", "step_id + 1", r"signal\.1\.when: .*neither true nor false"),
         (RiskRules, "num_other_steps", "num_others", r"signal: needs one signal for each of num_external_write_steps"),

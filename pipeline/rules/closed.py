@@ -1,0 +1,70 @@
+"""Closed sets: what a value of a rule file may be, and the sentence where it is something else."""
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import AfterValidator
+from pydantic_core import ErrorDetails
+
+Content = dict[str, Any]
+
+
+def none_of(value: object, allowed: Iterable[object]) -> str:
+    """What to say of a value that stands in no closed set: the set, and the value that it is likeliest meant to be."""
+    known = [str(one) for one in allowed]
+    close = get_close_matches(str(value), known, n=1)
+    return f'"{value}" is none of {", ".join(known)}' + (f'; did you mean "{close[0]}"?' if close else "")
+
+
+def one_of(*allowed: str) -> AfterValidator:
+    """A validator for a value of a set that no record names."""
+
+    def checked(value: str) -> str:
+        if value not in allowed:
+            raise ValueError(none_of(value, allowed))
+        return value
+
+    return AfterValidator(checked)
+
+
+def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
+    """ValueError for the first value that is none of those allowed."""
+    known = list(allowed)
+    if unknown := next((value for value in values if value not in known), None):
+        raise ValueError(none_of(unknown, known))
+
+
+def each_once(values: Iterable[str], what: str) -> None:
+    """ValueError where a value stands twice."""
+    several = list(values)
+    if twice := sorted({value for value in several if several.count(value) > 1}):
+        raise ValueError(f"{', '.join(twice)}: {what}")
+
+
+def literal_fault(first: ErrorDetails) -> str:
+    """The words for a value that is none of a Literal's."""
+    return none_of(first["input"], re.findall(r"'([^']*)'", first["ctx"]["expected"]))
+
+
+def ids_of(content: Content) -> list[tuple[str, str]]:
+    """(id, table) of each entry of the lists in a rule file."""
+    found = []
+    for key, value in content.items():
+        if isinstance(value, dict):
+            found += [(one, f"{key}.{table}") for one, table in ids_of(value)]
+        elif isinstance(value, list):
+            found += [(one["id"], key) for one in value if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    return found
+
+
+def ids_once(content: Content, *, of_each_table: bool) -> None:
+    """ValueError where a rule's id is given twice: what fired could not be told apart."""
+    known: dict[tuple[str, str], str] = {}
+    for one, table in ids_of(content):
+        name = (one, table if of_each_table else "")
+        if name in known:
+            tables = " and ".join(f"[[{found}]]" for found in dict.fromkeys((known[name], table)))
+            raise ValueError(f'the id "{one}" is given twice, in {tables}: each rule needs an id of its own')
+        known[name] = table

@@ -1,0 +1,214 @@
+"""Every rule file is checked when it is read: closed sets, ids, patterns, conditions; and a fault can be found."""
+
+import copy
+import importlib
+import pkgutil
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+import pipeline.rules
+from pipeline.errors import BrokenRules
+from pipeline.records import vocabulary
+from pipeline.rules.align import AlignRules
+from pipeline.rules.base import BUILT_IN, Rules
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.flags import FlagRules
+from pipeline.rules.onset import OnsetRules
+from pipeline.rules.risk import RiskRules
+from pipeline.rules.shell import ShellRules
+
+for module in pkgutil.iter_modules(pipeline.rules.__path__):
+    importlib.import_module(f"pipeline.rules.{module.name}")
+KINDS = {
+    kind.FILE: kind
+    for kind in Rules.__subclasses__()
+    if kind.FOLDER == BUILT_IN and "*" not in getattr(kind, "FILE", "*")
+}
+CONTENTS = {file: tomllib.loads((BUILT_IN / file).read_text(encoding="utf-8")) for file in KINDS}
+WORDS = {
+    word
+    for name in vars(vocabulary)
+    for word in get_args(getattr(vocabulary, name))
+    if isinstance(word, str) and name != "Literal"
+}
+# Words of a closed set that mean something else where they stand: names of tools and programs, their actions, ids, what
+# a result may hold.
+OPEN = {
+    "align.toml": ["exact.names", "exact.tool", "fuzzy.tool"],
+    "describe.toml": [
+        "reply_rule",
+        "wrapper.names",
+        "arguments.statement",
+        "tool.names",
+        "tool.actions",
+        "status.content_tools",
+        "status.report.success",
+        "status.report.reason",
+    ],
+    "shell.toml": ["wrapper.names", "command.names", "command.sub", "command.verbs"],
+    "judge.toml": ["commands.wrappers", "fixes.span_malformed"],
+    "normalize.toml": ["user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"],
+    "asking.toml": ["question_fault.outcome"],
+}
+PATTERN_KEYS = re.compile(
+    r"(^|\.)(pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|look_names|exit_tail"
+    r"|clear_unless|asked_for\.\w+|pieces|not_own|oracle_words|inference_error|file_name|category_prefix|set_aside"
+    r"|local_url|(?<!arguments\.)url|patched_file|words\.(token|environment|no_command|powershell|powershell_gate)|gave_up_pattern"
+    r"|leading_notices|timeout_words|abort_words|notice|notice_turn|notice_name|command\.values\.\S+|after)$"
+)
+LITERAL = re.compile(r"'([a-z_]+)'")
+Place = tuple[str | int, ...]
+
+
+def leaves(content: Any, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """Every text in a rule file, with where it stands."""
+    inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    for key, value in inside:
+        if isinstance(value, str):
+            yield (*place, key), value
+        else:
+            yield from leaves(value, (*place, key))
+
+
+def key_of(place: Place) -> str:
+    """Where a text stands, whichever entry of a list it is."""
+    return ".".join(str(part) for part in place if not isinstance(part, int))
+
+
+def changed(file: str, place: Place, value: Any) -> dict[str, Any]:
+    """A rule file's content with one other value."""
+    content = dict(CONTENTS[file])
+    content[str(place[0])] = inside = copy.deepcopy(content[str(place[0])])
+    if len(place) == 1:
+        return content | {str(place[0]): value}
+    for part in place[1:-1]:
+        inside = inside[part]
+    inside[place[-1]] = value
+    return content
+
+
+def refused(kind: type[Rules], content: dict[str, Any]) -> str:
+    """What is said of a broken rule file; empty where it is taken."""
+    try:
+        kind.checked(content, Path("own", kind.FILE))
+    except BrokenRules as error:
+        return str(error)
+    return ""
+
+
+def names_the_place(said: str, file: str, place: Place) -> bool:
+    """True where the file is said, and the rule by its id or name, or the key, so that it can be found."""
+    entry: Any = CONTENTS[file]
+    name = None
+    for part in place[:-1]:
+        entry = entry[part]
+        if isinstance(entry, dict):
+            name = entry.get("id", entry.get("name", name))
+    told = f'"{name}"' in said or (name is None and str(place[0]) in said) or ".".join(map(str, place)) in said
+    return said.startswith(f"own/{file}: ") and told
+
+
+def one_of_each_key(found: list[tuple[Place, str]]) -> list[tuple[Place, str]]:
+    """The last text of each key: what checks one entry of a list checks them all."""
+    return list({key_of(place): (place, value) for place, value in found}.values())
+
+
+@pytest.mark.parametrize("file", sorted(KINDS))
+def test_a_misspelt_word_of_a_closed_set_is_refused(file: str) -> None:
+    """Each value that is a word of a closed set, with a letter more."""
+    words = [one for one in leaves(CONTENTS[file]) if one[1] in WORDS and key_of(one[0]) not in OPEN.get(file, [])]
+    for place, word in one_of_each_key(words):
+        said = refused(KINDS[file], changed(file, place, f"{word}x"))
+        assert said, f"{file}: {place} takes {word}x"
+        assert names_the_place(said, file, place), said
+        assert f"{word}x" in said or "needs each of" in said, said
+        assert word in said, said  # what is likeliest meant
+
+
+@pytest.mark.parametrize("file", sorted(KINDS))
+def test_what_is_no_pattern_is_refused(file: str) -> None:
+    patterns = [one for one in leaves(CONTENTS[file]) if PATTERN_KEYS.search(key_of(one[0]))]
+    for place, pattern in one_of_each_key(patterns):
+        said = refused(KINDS[file], changed(file, place, pattern + "("))
+        assert said, f"{file}: {place} takes {pattern}("
+        assert names_the_place(said, file, place), said
+        assert "\n" not in said, said
+
+
+@pytest.mark.parametrize("file", sorted(KINDS))
+def test_what_looks_like_a_pattern_is_known_as_one(file: str) -> None:
+    """A pattern under a key that the test above does not know would not be tested."""
+    looks = re.compile(r"\(\?|\\[bA.]|\[\^|\[0-9\]")
+    unknown = {key_of(place) for place, value in leaves(CONTENTS[file]) if looks.search(value)}
+    assert {key for key in unknown if not PATTERN_KEYS.search(key)} <= {
+        "category"
+    }  # oracle.toml's, whose groups are read
+
+
+@pytest.mark.parametrize("file", sorted(KINDS))
+def test_a_misspelt_word_or_column_in_a_condition_is_refused(file: str) -> None:
+    conditions = [one for one in leaves(CONTENTS[file]) if re.search(r"[=<>] |array_contains| (AND|IN|OR) ", one[1])]
+    for place, text in conditions if file != "shell.toml" else []:
+        for word in LITERAL.findall(text):
+            said = refused(KINDS[file], changed(file, place, text.replace(f"'{word}'", f"'{word}x'")))
+            assert f'"{word}x" is none of' in said, (place, said)
+            assert f'did you mean "{word}"?' in said, said
+            assert names_the_place(said, file, place), said
+        for column in re.findall(r"\b[a-z]+_[a-z_]+\b", LITERAL.sub("", text))[:1]:
+            if column not in ("array_contains", "array_length"):
+                said = refused(KINDS[file], changed(file, place, text.replace(column, f"{column}x")))
+                assert f'"{column}x" is none of' in said, (place, said)
+
+
+@pytest.mark.parametrize("file", sorted(KINDS))
+def test_an_id_that_is_given_twice_is_refused(file: str) -> None:
+    for key, entries in CONTENTS[file].items():
+        tables = [one for one in entries if isinstance(one, dict)] if isinstance(entries, list) else []
+        ids = [one["id"] for one in tables if "id" in one]
+        if len(ids) > 1:
+            said = refused(KINDS[file], changed(file, (key, 1, "id"), ids[0]))
+            assert said.startswith(f"own/{file}: ") and f'"{ids[0]}"' in said and "twice" in said, said
+
+
+def test_the_files_as_they_are_are_taken() -> None:
+    assert len(KINDS) >= 18
+    assert not {path.name for path in BUILT_IN.glob("*.toml")} - set(KINDS)
+    for kind in KINDS.values():
+        kind.load()
+
+
+SAID: list[tuple[type[Rules], Place, Any, list[str]]] = [
+    (
+        DescribeRules,
+        ("tool", 4, "category"),
+        "reed",
+        ['"tool.read"', '"reed" is none of read,', 'did you mean "read"?'],
+    ),
+    (AlignRules, ("exact", 0, "id"), "alias.read", ['"alias.read" is given twice', "[[exact]]"]),
+    (AlignRules, ("exact", 0, "names"), ["ReadFile"], ["several exact aliases", "alias.exec and alias.read"]),
+    (FlagRules, ("error_statuses", 0), "eror", ["error_statuses.0", '"eror" is none of ok, error,']),
+    (FlagRules, ("text", 0, "flag"), "hedgy", ['did you mean "hedge"?']),
+    (FlagRules, ("text", 0, "pattern"), "(maybe", ["not a regular expression: '(maybe': unclosed group"]),
+    (FlagRules, ("order",), ["hedge"], ["needs each of uncertainty"]),
+    (ShellRules, ("command", 0, "category"), "reed", ['"reed" is none of read,']),
+    (ShellRules, ("rank",), ["read"], ["is none of read"]),
+    (ShellRules, ("command", 0, "target"), "frist", ['did you mean "first"?']),
+    (RiskRules, ("signal", 1, "name"), "external_write_steps", ["external_write_steps: the name of several signals"]),
+    (RiskRules, ("signal", 3, "when"), "array_contains(auto_flags, 'uncertanty')", ['did you mean "uncertainty"?']),
+    (OnsetRules, ("earliest", 1, "when"), "event_type IN ('read', 'external_wrte')", ['mean "external_write"?']),
+    (OnsetRules, ("earliest", 1, "when"), "COALESCE(tool_status, 'ok') <> 'okay'", ['"okay" is none of ok,']),
+    (OnsetRules, ("earliest", 1, "when"), "'reed' = event_type", ['"reed" is none of read,']),
+]
+
+
+@pytest.mark.parametrize(("kind", "place", "value", "says"), SAID)
+def test_what_is_said(kind: type[Rules], place: Place, value: Any, says: list[str]) -> None:
+    said = refused(kind, changed(kind.FILE, place, value))
+    for one in [f"own/{kind.FILE}: ", *says, "Correct the file."]:
+        assert one in said
+    assert "\n" not in said
