@@ -18,6 +18,7 @@ from pipeline.rules.shell import ShellRules
 
 Span = tuple[int, int]
 Part = dict[str, Any]
+NAMES_AND_WORDS = WORDS | {"command_name"}
 DEEPEST = 4  # shell text in quotes in shell text
 FED_LAST = f" {FED}"
 REDIRECTED = "> "  # how the record of a redirection begins
@@ -161,7 +162,7 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
     for node in nodes(tree(text.text)[0]):
         span = span_of(node, places)
         if node.type in COMMANDS:
-            words = [one for one in node.children if one.type in WORDS or one.type == "command_name"]
+            words = [one for one in node.children if one.type in NAMES_AND_WORDS and one.end_byte > one.start_byte]
             if words:
                 yield Command([word(text, one, places) for one in words])
         elif node.type == "file_redirect":

@@ -9,6 +9,7 @@ from tree_sitter import Language, Node, Parser
 PARSER = Parser(Language(tree_sitter_bash.language()))
 ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 HEREDOC = re.compile(r"<<-?[ \t]*[\"'\\]?(\w+)")
+ENDS = frozenset({'"', "string", "raw_string", "ansi_c_string", "heredoc_end"})
 QUOTES = ('"', "'")
 DRIVE = re.compile(r"[A-Za-z]:\\|\\\\|\.{1,2}\\")
 WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
@@ -74,7 +75,16 @@ def tree(text: str) -> tuple[Node, bool]:
     root = parsed(text)
     if not root.has_error:
         return root, False
-    return next((whole for end in ends(text) if not (whole := parsed(text + end)).has_error), root), True
+    return next((whole for end in ends(text) if (whole := ended(text, end))), root), True
+
+
+def ended(text: str, end: str) -> Node | None:
+    """The tree of a text with what may be missing at its end; null where that makes it no shell text, or is itself read
+    as a word."""
+    root = parsed(text + end)
+    place = len(text.encode("utf-8", "replace")) + len(end) - len(end.lstrip())
+    added = root.descendant_for_byte_range(place, place)
+    return root if not root.has_error and added is not None and added.type in ENDS else None
 
 
 def parsed(text: str) -> Node:

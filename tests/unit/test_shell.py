@@ -442,6 +442,10 @@ def test_quotes_are_removed_and_expansions_kept() -> None:
     assert found[0].words == ("echo", "a $x", "b c", "d e", "f", "gh")
 
 
+def test_what_ends_a_text_is_no_command_of_it() -> None:
+    assert not [one for one in read_shell("cat 'b <<E\n cat 'b &&").simples if one.words == ("E",)]
+
+
 def test_deep_nesting_does_not_raise() -> None:
     assert SHELL.meaning("(" * 3000 + "ls" + ")" * 3000).category in set(SHELL.rules.rank)
     assert SHELL.meaning("sudo " * 50 + "rm x").category in set(SHELL.rules.rank)
