@@ -92,7 +92,7 @@ def by_subset(rows: list[Row]) -> Section:
         rows=rows,
         facts=total | {"pass_share": pass_share(total)},
         definitions={name: f"{text[0].upper()}{text[1:]}." for name, text in COLUMNS.items()},
-        plot=partial(picture, [row for row in rows if row["sessions"]]),
+        plot=partial(picture, rows),
     )
 
 
@@ -212,12 +212,17 @@ def said(intake: Intake) -> Section:
 
 
 def picture(rows: list[Row]) -> "Figure":
-    """What became of the sessions of each model and subset, and which share of the scored ones passed."""
-    figure, (fates, shares) = plots.new_figure(10, 1.8 + 0.24 * max(2, len(rows)), panels=2, ratios=(2, 1))
+    """What became of the sessions of each model and subset, and which share of the scored ones passed. A subset that
+    has outcome records and no session has its row too."""
+    height = 1.8 + 0.24 * max(2, len(rows))
+    figure, (fates, shares) = plots.new_figure(10, height, panels=2, ratios=(2, 1), same_rows=True)
     parts = {name: [row[name] for row in rows] for name in FATES}
     names = [f"{row['source_model']}: {row['subset'] or 'no subset'}" for row in rows]
     plots.stacked(figure, fates, names, parts, "Trajectories by what became of them", FATES)
     fates.xaxis.set_major_locator(plots.whole_numbers())
+    for place, row in enumerate(rows):
+        if not row["sessions"]:
+            plots.behind(fates, f"no trajectory, outcome records: {row['oracle_rows']}", 0, place)
     pass_shares(shares, rows)
     return figure
 
@@ -229,8 +234,7 @@ def pass_shares(axes: "Axes", rows: list[Row]) -> None:
             colour: Any = FATES["infra_errors"] if found in (0.0, 1.0) else FATES["scored"]
             axes.plot(100 * found, place, "o", color=colour, markersize=5, clip_on=False, zorder=3)
     axes.set_xlim(0, 100)
-    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
-    axes.set_yticks([])
+    axes.tick_params(left=False, labelleft=False)
     axes.grid(axis="x", linewidth=0.3)
     axes.set_xlabel("% of the scored (0 and 100 in another colour)")
     axes.set_title("Passed", loc="left")

@@ -72,15 +72,16 @@ def encoded(figure: "Figure", kind: str, about: str | None = None) -> bytes:
 
 
 def new_figure(
-    width: float, height: float, panels: int = 1, ratios: Sequence[float] | None = None
+    width: float, height: float, panels: int = 1, ratios: Sequence[float] | None = None, same_rows: bool = False
 ) -> "tuple[Figure, list[Axes]]":
-    """An empty picture with panels side by side; no window system is asked for."""
+    """An empty picture with panels side by side; no window system is asked for. With `same_rows` the panels have one
+    vertical axis: what stands in a row of one stands in that row of all, and the first names the rows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios)[0])
+    return figure, list(figure.subplots(1, panels, squeeze=False, width_ratios=ratios, sharey=same_rows)[0])
 
 
 def label(text: object) -> str:
