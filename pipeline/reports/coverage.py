@@ -234,6 +234,7 @@ def pass_shares(axes: "Axes", rows: list[Row]) -> None:
             colour: Any = FATES["infra_errors"] if found in (0.0, 1.0) else FATES["scored"]
             axes.plot(100 * found, place, "o", color=colour, markersize=5, clip_on=False, zorder=3)
     axes.set_xlim(0, 100)
+    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     axes.tick_params(left=False, labelleft=False)
     axes.grid(axis="x", linewidth=0.3)
     axes.set_xlabel("% of the scored (0 and 100 in another colour)")
