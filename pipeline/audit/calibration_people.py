@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from pipeline.audit.attribution import STAGES, errors, passed_by_c
-from pipeline.audit.calibration_tables import human_label, shares_and_kappa, silver_label
+from pipeline.audit.calibration_tables import human_label, silver_label
+from pipeline.audit.people import PAIR_COLUMNS, pair
 from pipeline.audit.verdicts import Verdict
 from pipeline.records.calibration import CalibrationReview
-from pipeline.reports.measures import kappa, proportion
 from pipeline.reports.section import Row, Section
 from pipeline.reports.settings import AgreementRules
 
@@ -20,10 +20,10 @@ def reviewers(
     reviews: Sequence[CalibrationReview], verdicts: list[Verdict], number: int, rules: AgreementRules
 ) -> Section:
     """Agreement of each two reviewers on the rows that both reviewed, adjudications left out."""
-    own: dict[str, dict[str, CalibrationReview]] = {}
+    own: dict[str, dict[str, str]] = {}
     for one in reviews:
         if not one.adjudication:
-            own.setdefault(one.reviewer, {})[one.row] = one
+            own.setdefault(one.reviewer, {})[one.row] = spoken(one)
     rows = [pair(a, b, own[a], own[b], rules) for a, b in combinations(own, 2)]
     several = [
         one for one in verdicts if len({review.reviewer for review in one.reviews if not review.adjudication}) > 1
@@ -34,18 +34,7 @@ def reviewers(
         title="Do reviewers agree?",
         about="Each two reviewers on the rows that both reviewed. One reviewer alone says nothing of how far another "
         "would agree.",
-        columns={
-            "first": "reviewer",
-            "second": "reviewer",
-            "both": "rows that both reviewed",
-            "agree": "of these, with the same verdict (anomalous, normal or unresolved)",
-            "agree_share": "`agree` of `both`",
-            "low_share": "lower end of its Wilson interval",
-            "high_share": "upper end",
-            "kappa": "Cohen's kappa",
-            "kappa_low": "lower end of its bootstrap interval",
-            "kappa_high": "upper end",
-        },
+        columns=PAIR_COLUMNS | {"agree": "of these, with the same verdict (anomalous, normal or unresolved)"},
         rows=rows,
         facts={
             "reviewers": len({one.reviewer for one in reviews}),
@@ -60,27 +49,6 @@ def reviewers(
             "to_be_adjudicated": "Trajectories on which reviewers differ, or are all unsure, and that nobody settled.",
         },
     )
-
-
-def pair(
-    first: str,
-    second: str,
-    one: dict[str, CalibrationReview],
-    other: dict[str, CalibrationReview],
-    rules: AgreementRules,
-) -> Row:
-    """Two reviewers."""
-    both = [row for row in one if row in other]
-    left, right = [spoken(one[row]) for row in both], [spoken(other[row]) for row in both]
-    agree = sum(a == b for a, b in zip(left, right, strict=True))
-    shared, chance = proportion(agree, len(both), rules.confidence), kappa(left, right, rules)
-    return {
-        "first": first,
-        "second": second,
-        "both": len(both),
-        "agree": agree,
-        **shares_and_kappa(shared, chance),
-    }
 
 
 def spoken(one: CalibrationReview) -> str:

@@ -3,7 +3,7 @@ label. The label stays as it is; the verdict stands beside it."""
 
 from typing import Any, get_args
 
-from pipeline.audit.reviews import IDENTITY, SIGNATURE, Answers, Form, Read, Wrong
+from pipeline.audit.reviews import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from pipeline.audit.settings import AuditRules
 from pipeline.records.calibration import (
     AgreementStatus,
@@ -121,7 +121,7 @@ CALIBRATION = Form(
     review=CalibrationReview,
     sample=CalibrationSample,
     answers=ANSWERS,
-    needed=(*IDENTITY, VERDICT),
+    needed=(ROW, VERDICT),
     read=read,
     shown=shown,
     texts=lambda rules: rules.calibration,

@@ -1,11 +1,14 @@
 """The table of the event-evidence audit (paper T34), from review records alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import combinations
 from typing import Any
 
+from pipeline.audit.people import PAIR_COLUMNS, alike, pair
 from pipeline.records.review import EventReview, EventSample
 from pipeline.reports.counting import share
 from pipeline.reports.section import Report, Row, Section
+from pipeline.reports.settings import AgreementRules
 
 NAME = "event_audit"
 AMBIGUOUS = "ambiguous"
@@ -22,7 +25,8 @@ COLUMNS = {
 
 
 def event_audit(reviews: Sequence[EventReview], samples: dict[str, EventSample]) -> Report:
-    """A T34 table for each sample and reviewer, and the rows that were not found supported.
+    """A T34 table for each sample and reviewer, and the rows that were not found supported; agreement between the
+    reviewers of a sample.
 
     Of several records of one reviewer on one row the last counts. Nothing without a record is counted as reviewed.
     """
@@ -32,6 +36,11 @@ def event_audit(reviews: Sequence[EventReview], samples: dict[str, EventSample])
     for number, (sample, reviewer) in enumerate(groups, start=1):
         own = [one for key, one in last.items() if key[:2] == (sample, reviewer)]
         sections += [table(own, samples[sample], number), findings(own, number)]
+    rules = AgreementRules.load()
+    for number, sample in enumerate(dict.fromkeys(sample for sample, _ in groups), start=1):
+        own = [one for one in last.values() if one.sample == sample]
+        if len({one.reviewer for one in own}) > 1:
+            sections.append(people(own, sample, number, rules))
     return Report(
         name=NAME,
         title="Event-evidence audit (T34)",
@@ -88,6 +97,46 @@ def counted(name: str, reviews: Sequence[EventReview], sample: EventSample) -> R
         "incorrect": len(own) - supported - ambiguous,
         "corpus_steps": sample.population[name],
     }
+
+
+def people(reviews: Sequence[EventReview], sample: str, number: int, rules: AgreementRules) -> Section:
+    """Agreement of each two reviewers of a sample; `reviews`: the last of each reviewer on each row."""
+    own: dict[str, dict[str, EventReview]] = {}
+    for one in reviews:
+        own.setdefault(one.reviewer, {})[one.row] = one
+    rows = []
+    for first, second in combinations(own, 2):
+        for name, verdict in VERDICTS.items():
+            left, right = ({row: verdict(said) for row, said in own[who].items()} for who in (first, second))
+            rows.append({"verdict": name} | pair(first, second, left, right, rules))
+    return Section(
+        name=f"people_{number}",
+        title=f"Do reviewers of sample {sample} agree?",
+        about="Each two reviewers on the rows that both reviewed. One reviewer alone says nothing of how far another "
+        "would agree; with nearly everything supported, kappa is low or unknown however often they agree.",
+        columns={
+            "first": PAIR_COLUMNS["first"],
+            "second": PAIR_COLUMNS["second"],
+            "verdict": "is_supported: supported or not; T34: supported, ambiguous or incorrect",
+            **PAIR_COLUMNS,
+        },
+        rows=rows,
+        facts={"reviewers": len(own), "names_alike": len(alike(own))},
+        definitions={
+            "reviewers": "People with a review record of this sample.",
+            "names_alike": "Names that differ only in case, blanks or the form of a letter: perhaps one person twice.",
+        },
+    )
+
+
+def t34(one: EventReview) -> str:
+    """The column of T34 that a verdict counts in."""
+    if one.is_supported:
+        return "supported"
+    return AMBIGUOUS if one.error_type == AMBIGUOUS else "incorrect"
+
+
+VERDICTS: dict[str, Callable[[EventReview], Hashable]] = {"is_supported": lambda one: one.is_supported, "T34": t34}
 
 
 def findings(reviews: Sequence[EventReview], number: int) -> Section:

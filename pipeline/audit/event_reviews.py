@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from pipeline.audit.reviews import IDENTITY, SIGNATURE, Answers, Form, Read, Wrong
+from pipeline.audit.reviews import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from pipeline.audit.settings import AuditRules
 from pipeline.records.review import ErrorType, EventReview, EventSample, EventSampleRow
 
@@ -40,7 +40,7 @@ EVENTS = Form(
     review=EventReview,
     sample=EventSample,
     answers=ANSWERS,
-    needed=(*IDENTITY, "is_supported", "error_type", "review_comment"),
+    needed=(ROW, "is_supported", "error_type", "review_comment"),
     read=read,
     shown=lambda drawn: drawn,
     texts=lambda rules: rules.events,

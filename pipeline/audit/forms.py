@@ -16,7 +16,7 @@ FORMS: tuple[Form[Any, Any], ...] = (EVENTS, CALIBRATION)
 def form_of(path: Path, rows: Sequence[Filled]) -> Form[Any, Any]:
     """The form of a sheet whose rows have every column that it needs. Raises UnreadableInput with the place."""
     for form in FORMS:
-        if form.answers[0] in rows[0].values:
+        if any(form.answers[0] in row.values for row in rows):
             owes(path, rows, form.needed)
             return form
     names = " nor ".join(form.answers[0] for form in FORMS)

@@ -14,7 +14,8 @@ from pipeline.records.base import Record
 
 Row = TypeVar("Row", bound=Record)  # of a sample, as drawn
 Review = TypeVar("Review", bound=Record)
-IDENTITY = ("sample", "row")
+ROW = "row"
+IDENTITY = ("sample", ROW)  # a sheet may leave `sample` out where the row's id says it
 SIGNATURE = ("reviewer", "reviewed_at")
 
 
@@ -75,12 +76,23 @@ class Form(Generic[Row, Review]):
 
 @dataclass
 class Checked(Generic[Review]):
-    """What a sheet came to: rows = reviews + not_reviewed + rows at fault; a missing row is at fault too."""
+    """What a sheet came to: rows = reviews + not_reviewed + at_fault. Rows of the sample that are not in the sheet are
+    faults too, and no rows of it: missing."""
 
     reviews: list[Review] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     not_reviewed: int = 0
     rows: int = 0
+
+    @property
+    def missing(self) -> int:
+        """Rows of the sample that are not in the sheet."""
+        return sum(one.line is None for one in self.faults)
+
+    @property
+    def at_fault(self) -> int:
+        """Rows of the sheet that are not taken over."""
+        return len(self.faults) - self.missing
 
 
 @dataclass(frozen=True)
@@ -101,26 +113,16 @@ def check(
 ) -> Checked[Review]:
     """Every row of a sheet, checked. samples: sample id -> row id -> row, as drawn; sheet: sha256 of the file."""
     done, checker = Checked[Review](rows=len(rows)), Checker(form, signed, sheet, rules)
-    places = [identity(row) for row in rows]
+    places = [identity(row, samples) for row in rows]
     repeated = Counter(places)
     for row, place in zip(rows, places, strict=True):
-        sample_id, row_id = place
-        if sample_id not in samples:
-            wrong = fault(row, "unknown_sample", f"no sample {sample_id!r} was drawn in this data folder")
-        elif row_id not in samples[sample_id]:
-            wrong = fault(row, "unknown_row", f"sample {sample_id} has no row {row_id!r}")
-        elif repeated[place] > 1:
-            wrong = fault(row, "duplicate_row", f"row {row_id} is in the sheet {repeated[place]} times")
+        found = unusable(row, place, form, samples, repeated[place]) or checker.review(row, samples[place[0]][place[1]])
+        if isinstance(found, Fault):
+            done.faults.append(found)
+        elif found is None:
+            done.not_reviewed += 1
         else:
-            found = checker.review(row, samples[sample_id][row_id])
-            if isinstance(found, Fault):
-                done.faults.append(found)
-            elif found is None:
-                done.not_reviewed += 1
-            else:
-                done.reviews.append(found)
-            continue
-        done.faults.append(wrong)
+            done.reviews.append(found)
     if settles_only(form, rows, rules):
         return done
     for sample_id in dict.fromkeys(one for one, _ in places if one in samples):
@@ -129,6 +131,24 @@ def check(
                 message = f"row {row_id} ({form.where(drawn)}) is not in the sheet"
                 done.faults.append(Fault(None, "missing_row", message, row_id, None))
     return done
+
+
+def unusable(
+    row: Filled, place: tuple[str, str], form: Form[Row, Review], samples: dict[str, dict[str, Row]], times: int
+) -> Fault | None:
+    """Why a row of a sheet is no single row of a drawn sample; null where it is one."""
+    sample_id, row_id = place
+    if row.broken:
+        return fault(row, "broken_row", f"{row.broken}; correct the line")
+    if lacking := [name for name in form.needed if name not in row.values]:
+        return fault(row, "no_column", f"has no {', '.join(lacking)}")
+    if not sample_id and IDENTITY[0] not in row.values:
+        return fault(row, "no_sample", f"no sample, or not one alone, has a row {row_id!r}; keep the column sample")
+    if sample_id not in samples:
+        return fault(row, "unknown_sample", f"no sample {sample_id!r} was drawn in this data folder")
+    if row_id not in samples[sample_id]:
+        return fault(row, "unknown_row", f"sample {sample_id} has no row {row_id!r}")
+    return fault(row, "duplicate_row", f"row {row_id} is in the sheet {times} times") if times > 1 else None
 
 
 def settles_only(form: Form[Row, Review], rows: Sequence[Filled], rules: AuditRules) -> bool:
@@ -188,9 +208,12 @@ class Checker(Generic[Row, Review]):
         return self.cells.same(str(found), value) if row.is_text else found == value
 
 
-def identity(row: Filled) -> tuple[str, str]:
-    """(sample, row) of a row."""
+def identity(row: Filled, samples: dict[str, dict[str, Row]]) -> tuple[str, str]:
+    """(sample, row) of a row; of one that has no column `sample`, the only drawn sample with a row of that id."""
     sample, one = (written(row, name) for name in IDENTITY)
+    if IDENTITY[0] not in row.values:
+        having = [name for name, drawn in samples.items() if one in drawn]
+        sample = having[0] if len(having) == 1 else ""
     return sample, one
 
 

@@ -19,12 +19,13 @@ LARGEST_CELL = 1 << 24  # characters; the library's own limit is lower than what
 
 @dataclass(frozen=True)
 class Filled:
-    """One row of a sheet that came back."""
+    """One row of a sheet that came back; `broken` says why it is none, and then it has no values."""
 
     line: int  # at which it begins
     values: dict[str, Any]
     is_text: bool  # a CSV cell: guarded, and null is empty
     spreadsheet_row: int | None = None  # as a spreadsheet numbers it, the header being 1; null in JSONL
+    broken: str | None = None
 
 
 def as_csv(rows: Sequence[Record], answers: Sequence[str], cells: Cells) -> bytes:
@@ -51,21 +52,22 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[Filled]]:
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot read the sheet: {error.strerror}. Name a CSV or JSONL file.") from error
     text = decoded(content, path)
-    rows = list(json_rows(text, path) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
+    rows = list(json_rows(text) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
     if not rows:
         raise UnreadableInput(
             f"{path}: holds no row. Import a sheet that `audit sample-events` or `sample-calibration` wrote."
         )
+    if all(row.broken for row in rows):
+        raise UnreadableInput(f"{path}:{rows[0].line}: {rows[0].broken}. Correct the line.")
     owes(path, rows, needed)
     return content, rows
 
 
 def owes(path: Path, rows: Sequence[Filled], needed: Sequence[str]) -> None:
-    """Raises UnreadableInput with the first row that lacks one of these columns (of a CSV sheet, its header)."""
-    for row in rows:
-        if missing := [name for name in needed if name not in row.values]:
-            where = f"{path}:{1 if row.is_text else row.line}"
-            raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep every column of the sheet.")
+    """Raises UnreadableInput where no row has one of these columns. A single row that lacks one is that row's fault."""
+    if missing := [name for name in needed if not any(name in row.values for row in rows)]:
+        where = f"{path}:{1 if rows[0].is_text else rows[0].line}"
+        raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep this column of the sheet.")
 
 
 def decoded(content: bytes, path: Path) -> str:
@@ -87,7 +89,7 @@ def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
     try:
         names = [name.strip().lower() for name in next(reader, [])]
         if missing := [name for name in needed if name not in names]:
-            raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep every column of the sheet.")
+            raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep this column of the sheet.")
         line = reader.line_num + 1
         for number, cells in enumerate(reader, start=2):
             if any(cell.strip() for cell in cells):
@@ -98,15 +100,17 @@ def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
         raise UnreadableInput(f"{path}:{reader.line_num}: is no CSV: {error}. Save the sheet as CSV again.") from error
 
 
-def json_rows(text: str, path: Path) -> Iterator[Filled]:
-    """Rows of a JSONL sheet."""
+def json_rows(text: str) -> Iterator[Filled]:
+    """Rows of a JSONL sheet; a line that is no JSON object is a broken row."""
     for line, one in enumerate(text.split("\n"), start=1):
         if not one.strip():
             continue
         try:
             values = json.loads(one)
         except (ValueError, RecursionError) as error:
-            raise UnreadableInput(f"{path}:{line}: is no JSON: {error}. Correct the line.") from error
-        if not isinstance(values, dict):
-            raise UnreadableInput(f"{path}:{line}: is no JSON object. Correct the line.")
-        yield Filled(line, values, False)
+            yield Filled(line, {}, False, broken=f"is no JSON: {error}")
+            continue
+        if isinstance(values, dict):
+            yield Filled(line, values, False)
+        else:
+            yield Filled(line, {}, False, broken="is no JSON object")

@@ -99,9 +99,10 @@ def import_(
     debug: Debug = False,
 ) -> None:
     """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
-    from pipeline.audit.folder import add_reviews, drawn_rows
+    from pipeline.audit.folder import add_reviews, drawn_rows, reviews
     from pipeline.audit.forms import form_of
-    from pipeline.audit.reviews import IDENTITY, Signed, check, is_date
+    from pipeline.audit.people import alike
+    from pipeline.audit.reviews import ROW, Signed, check, is_date
     from pipeline.audit.settings import AuditRules
     from pipeline.audit.sheet import read_sheet
 
@@ -109,12 +110,18 @@ def import_(
     folder = DataFolder(data)
     if reviewed_at is not None and not is_date(reviewed_at):
         raise WrongUse(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
-    content, rows = read_sheet(file, IDENTITY)
+    content, rows = read_sheet(file, [ROW])
     form = form_of(file, rows)
     signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
     with folder.locked():
         done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
         added = add_reviews(folder, form, done.reviews)
+        everybody = [one.reviewer for one in reviews(folder, form)]
+    here = {one.reviewer for one in done.reviews}
+    doubtful = [spellings for spellings in alike(everybody) if here.intersection(spellings)]
+    for spellings in doubtful:
+        names = " and ".join(map(repr, spellings))
+        errors().print(one_line(f"{file}: {names} count as different reviewers; give one person one spelling"))
     for fault in done.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
         errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.named}"))
@@ -124,14 +131,18 @@ def import_(
         "replaced": added.replaced,
         "already_there": len(done.reviews) - added.records,
         "not_reviewed": done.not_reviewed,
-        "at_fault": len(done.faults),
+        "at_fault": done.at_fault,
+        "missing": done.missing,
     }
+    records = folder.review_file(form.file)
     if json_out:
-        said = {"kind": form.name, "records": str(folder.review_file(form.file))}
-        print(json.dumps(said | counts | {"faults": [vars(fault) for fault in done.faults]}, indent=1))
+        said = {"kind": form.name, "records": str(records) if records.exists() else None}
+        faults = {"faults": [vars(fault) for fault in done.faults], "reviewers_alike": doubtful}
+        print(json.dumps(said | counts | faults, indent=1))
     else:
         output().print(", ".join(f"{name.replace('_', ' ')}: {found}" for name, found in counts.items()))
-        output().print(safe(f"verdicts stand in {folder.review_file(form.file)}; no label was changed"))
+        stand = f"verdicts stand in {records}" if records.exists() else "no verdict was taken over"
+        output().print(safe(f"{stand}; no label was changed"))
     if done.faults:
         raise typer.Exit(NEEDS_A_PERSON)
 
@@ -188,8 +199,12 @@ def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
 
 
 def headline(found: Report, console: Console) -> None:
-    """The T34 tables."""
+    """The T34 tables, and agreement between reviewers."""
     for section in found.sections:
+        if section.name.startswith("people") and section.rows:
+            names = ["first", "second", "verdict", "both", "agree", "kappa"]
+            console.print(table(section.title, names, ([row[name] for name in names] for row in section.rows)))
+            console.print()
         if not section.name.startswith("reviewed"):
             continue
         columns = ["event_type", "sampled", "reviewed", "supported", "ambiguous", "incorrect"]

@@ -74,6 +74,7 @@ def test_a_sheet_becomes_records_and_records_a_table(data: Path) -> None:
     assert taken.status == 1
     counts = {name: taken.json[name] for name in ("rows", "added", "already_there", "not_reviewed", "at_fault")}
     assert counts == {"rows": 20, "added": 2, "already_there": 0, "not_reviewed": 17, "at_fault": 1}
+    assert (taken.json["missing"], taken.json["reviewers_alike"]) == (0, [])
     line = taken.json["faults"][0]["line"]
     assert f"{filled}:{line}: wrong_verdict: is_supported is 'perhaps'" in taken.err
     again = call("audit", "import", filled, *SIGNED, "--data", data, "--json")
@@ -88,6 +89,20 @@ def test_a_sheet_becomes_records_and_records_a_table(data: Path) -> None:
     }  # fmt: skip
     shown = (data / "work" / "reports" / "event_audit" / "event_audit.md").read_text()
     assert "`\\x1b[31m\\x7cunclear\\x7c`" in shown
+
+
+def test_nothing_taken_over_is_said_and_one_person_under_two_names(data: Path) -> None:
+    sheet = sheets(data)[".csv"]
+    nothing = call("audit", "import", fill(sheet, lambda _, row: row.update(is_supported="perhaps")), *SIGNED,
+                   "--data", data)  # fmt: skip
+    assert nothing.status == 1
+    assert nothing.text.splitlines()[-1] == "no verdict was taken over; no label was changed"
+    filled = fill(sheet, lambda number, row: row.update(is_supported="" if number else "yes"))
+    call("audit", "import", filled, *SIGNED, "--data", data)
+    again = call("audit", "import", filled, "--reviewer", "Ann", "--reviewed-at", "2026-11-21", "--data", data)
+    assert (again.status, "'ann' and 'Ann' count as different reviewers" in again.err) == (0, True)
+    report = call("audit", "report", "--data", data)
+    assert "Do reviewers of sample" in " ".join(report.text.split())
 
 
 def test_a_filled_sheet_is_never_written_over(data: Path) -> None:

@@ -19,6 +19,7 @@ from pipeline.audit.event_report import event_audit
 from pipeline.audit.event_reviews import ANSWERS, EVENTS
 from pipeline.audit.event_sample import draw
 from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
+from pipeline.audit.people import alike
 from pipeline.audit.reviews import Checked, Signed, check
 from pipeline.audit.settings import AuditRules
 from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
@@ -99,7 +100,7 @@ def taken(content: bytes, rows: list[EventSampleRow], folder: Path, signed: Sign
     """What importing a sheet comes to."""
     path = folder / "sheet"
     path.write_bytes(content)
-    _, found = read_sheet(path, ["sample", "row"])
+    _, found = read_sheet(path, ["row"])
     return check(EVENTS, found, {rows[0].sample: {row.row: row for row in rows}}, signed, "digest", RULES)
 
 
@@ -198,10 +199,10 @@ def test_the_jsonl_sheet_has_whole_texts_and_comes_back(tmp_path: Path) -> None:
 def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
     content = as_csv(drawn(5), ANSWERS, CELLS)
     cases = {
-        b"": ":1: no column sample, row",
+        b"": ":1: no column row",
         b"sample,row\n\n": "holds no row",
         b'{"sample": "x"}\n': ":1: no column row",
-        b'{"sample": 1, "row": 2}\n{broken\n': ":2: is no JSON",
+        b"{broken\n{also\n": ":1: is no JSON",
         b"sample,other\n1,2\n": ":1: no column row",
         content.replace(b"seen", b"\xff"): "is not UTF-8. Save the sheet as CSV in UTF-8",
         content + b'"open': "is no CSV",
@@ -214,6 +215,48 @@ def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 # ---- checking
+
+
+def test_a_broken_line_of_a_jsonl_sheet_costs_its_row_alone(tmp_path: Path) -> None:
+    rows = drawn(8)
+    lines = as_jsonl(rows, ANSWERS).replace(b'"is_supported": null', b'"is_supported": "yes"').splitlines()
+    lines[2], lines[4] = lines[2][:-9], b"[1]"
+    lines[5] = lines[5].replace(b'"error_type": null, ', b"")
+    found = taken(b"\n".join(lines), rows, tmp_path)
+    assert len(found.reviews) == 5
+    named = [(fault.line, fault.reason) for fault in found.faults if fault.line is not None]
+    assert named == [(3, "broken_row"), (5, "broken_row"), (6, "no_column")]
+    assert found.faults[0].message.startswith("is no JSON: ")
+    assert (found.rows, found.at_fault, found.missing) == (8, 3, 2)
+
+
+def test_the_rows_of_a_sheet_add_up_and_missing_ones_stand_apart(tmp_path: Path) -> None:
+    rows = drawn(10)
+    said = ["yes", "perhaps", "", "yes", "no", "yes", "yes"]
+    content = as_csv(rows[:7], ANSWERS, CELLS)
+    found = taken(filled(content, lambda row, number: row.update(is_supported=said[number])), rows, tmp_path)
+    assert (found.rows, len(found.reviews), found.not_reviewed) == (7, 4, 1)
+    assert (found.at_fault, found.missing, len(found.faults)) == (2, 3, 5)
+
+
+def test_a_sheet_may_be_cut_down_to_its_rows_and_their_verdicts(tmp_path: Path) -> None:
+    rows = drawn(6)
+    few = ["row", "is_supported", "error_type", "review_comment"]
+    content = filled(as_csv(rows, ANSWERS, CELLS), say_yes, columns=few, extrasaction="ignore")
+    found = taken(content, rows, tmp_path)
+    assert ([one.row for one in found.reviews], found.faults) == ([row.row for row in rows], [])
+    assert {one.sample for one in found.reviews} == {rows[0].sample}
+    path = tmp_path / "sheet"
+    both = {name: {row.row: row for row in rows} for name in (rows[0].sample, "s-other")}
+    told = check(EVENTS, read_sheet(path, ["row"])[1], both, SIGNED, "digest", RULES)
+    assert ({fault.reason for fault in told.faults}, told.at_fault) == ({"no_sample"}, 6)
+    with pytest.raises(UnreadableInput, match=r":1: no column row\. Keep this column"):
+        taken(content.replace(b"row,", b"line,", 1), rows, tmp_path)
+
+
+def test_names_that_may_be_one_person_are_found() -> None:
+    names = ["anna", "Anna", "bob", " anna ", "Bo b", "\uff42ob", "anna"]
+    assert alike(names) == [["anna", "Anna", " anna "], ["bob", "\uff42ob"]]
 
 
 def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Path) -> None:
@@ -362,9 +405,31 @@ def test_ambiguous_is_ambiguous_and_every_other_unsupported_one_is_incorrect() -
 
 def test_the_last_word_of_a_reviewer_counts_and_reviewers_stand_apart() -> None:
     said = [review(1, "read", "missing"), review(1, "read"), review(1, "read", "ambiguous", reviewer="bob")]
-    ann, _, bob, _ = event_audit(said, paper_sample()).sections
+    ann, _, bob, _, _ = event_audit(said, paper_sample()).sections
     assert (ann.facts["reviewer"], ann.facts["supported_share"]) == ("ann", 1)
     assert (bob.facts["reviewer"], bob.facts["supported_share"]) == ("bob", 0)
+
+
+def test_agreement_of_two_reviewers_is_cohens_kappa() -> None:
+    ann = [None, None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]
+    bob = [None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]  # the last row is ann's alone
+    said = [review(row, "read", error) for row, error in enumerate(ann)]
+    said += [review(row, "read", error, reviewer="bob") for row, error in enumerate(bob)]
+    said.append(review(0, "read", "missing", reviewer="cem", sample="other"))
+    samples = paper_sample() | {"other": paper_sample()["s"].model_copy(update={"sample": "other"})}
+    (people,) = [one for one in event_audit(said, samples).sections if one.name.startswith("people")]
+    binary, whole = people.rows
+    assert (binary["first"], binary["second"], binary["both"], binary["agree"]) == ("ann", "bob", 8, 6)
+    assert (whole["verdict"], whole["agree"], whole["agree_share"]) == ("T34", 5, 0.625)
+    assert binary["kappa"] == 0.5  # 6 of 8 agree, half of either is supported: (0.75 - 0.5) / (1 - 0.5)
+    expected = (4 * 4 + 2 * 2 + 2 * 2) / 64
+    assert whole["kappa"] == round((0.625 - expected) / (1 - expected), 6)
+    assert people.facts == {"reviewers": 2, "names_alike": 0}
+
+
+def test_one_reviewer_agrees_with_nobody() -> None:
+    sections = event_audit([review(1, "read"), review(2, "read", "missing")], paper_sample()).sections
+    assert [one.name for one in sections] == ["reviewed_1", "findings_1"]
 
 
 def test_the_share_in_the_corpus_weights_categories_by_their_steps() -> None:
