@@ -118,6 +118,8 @@ class Intake:
         """
         content: bytes | mmap | None = None
         error, stamp = entry.error, None
+        if entry.sha256 is None:  # there was nothing to be read
+            return None, error
         if error is None:
             try:
                 if entry.member is not None and entry.length is None:

@@ -25,13 +25,14 @@ from pipeline.sources.registry import (
     read_first,
     source_named,
 )
-from pipeline.sources.sqlite_store import MAGIC, BrokenStore, member_content, read_store
+from pipeline.sources.sqlite_store import BESIDE, LOGS, MAGIC, BrokenStore, StoreNote, member_content, read_store
 from pipeline.stage import code_digest
 from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import LARGE_BYTES
 
 RUN_MANIFEST = "run_manifest.jsonl"
 WHOLE_FILE: dict[str, Any] = {"member": None, "base_line": 1, "base_offset": 0, "length": None}
+STORE, STORE_LOG = "openclaw_sqlite", "openclaw_sqlite_log"  # what reads a file that no adapter reads
 
 
 class RawEntry(msgspec.Struct, frozen=True):
@@ -57,7 +58,7 @@ class ScannedFile(msgspec.Struct):
 
     stamp: Stamp | None
     companions: dict[str, Stamp | None]
-    source: str | None  # adapter that reads it
+    source: str | None  # adapter that reads it, or STORE, STORE_LOG
     entries: list[RawEntry]
 
 
@@ -116,23 +117,40 @@ class Looker:
         self.stamps = stamps
         self.names = frozenset(stamps)
         self.companions = Companions(self.companion_bytes)
-        self.reader: str | None = None  # adapter of the file that was opened last
+        self.reader: str | None = None  # what reads the file that was opened last
+        self.stores: set[str] = set()
 
     def file(self, name: str, known: ScannedFile | None) -> ScannedFile:
         """What a file holds; the known where nothing has changed."""
+        found = known if known is not None and self.is_same(name, known) else self.opened(name)
+        if found.source == STORE:
+            self.stores.add(name)
+        return found
+
+    def is_same(self, name: str, known: ScannedFile) -> bool:
+        """True where neither a file nor what was read beside it has changed, and it could be read."""
         stamp = self.stamps[name]
-        if known and known.stamp == stamp and stamp is not None:
-            source = source_named(known.source) if known.source else None
-            beside = set(source.companions(name, self.names).values()) if source else set()
-            same = beside == set(known.companions) and all(
-                self.stamps[path] == known.companions[path] for path in beside
-            )
-            if same and not any(entry.error for entry in known.entries):
-                return known
+        if stamp is None or known.stamp != stamp or any(entry.error for entry in known.entries):
+            return False
+        beside = self.beside(name, known.source)
+        return beside == set(known.companions) and all(self.stamps[one] == known.companions[one] for one in beside)
+
+    def beside(self, name: str, reader: str | None) -> set[str]:
+        """What is read beside a file: of a store its logs, for what is in them is in no other file; of a log the
+        store."""
+        if reader == STORE:
+            return {name + suffix for suffix in BESIDE if name + suffix in self.names}
+        if reader == STORE_LOG:
+            return {store_of(name)} & self.names
+        source = source_named(reader) if reader else None
+        return set(source.companions(name, self.names).values()) if source else set()
+
+    def opened(self, name: str) -> ScannedFile:
+        """What a file holds that is looked at now."""
         used: dict[str, Stamp | None] = {}
         self.reader = None
-        entries = list(self.entries(name, stamp, used))
-        return ScannedFile(stamp, used, self.reader, entries)
+        entries = list(self.entries(name, self.stamps[name], used))
+        return ScannedFile(self.stamps[name], used, self.reader, entries)
 
     def entries(self, name: str, stamp: Stamp | None, used: dict[str, Stamp | None]) -> Iterator[RawEntry]:
         """The session candidates of one file."""
@@ -141,6 +159,9 @@ class Looker:
             return
         if not is_encodable(name):
             yield self.entry(name, stamp[0], error="its name is not UTF-8. Rename it and run again.")
+            return
+        if name.endswith(LOGS) and store_of(name) in self.stores:
+            yield self.log_entry(name, stamp[0], used)
             return
         try:
             if (long := self.long(name, stamp[0])) is not None:
@@ -153,7 +174,7 @@ class Looker:
             yield self.entry(name, stamp[0], error=reason_of(error))
             return
         if content is None:
-            yield from self.store_entries(name, stamp[0])
+            yield from self.store_entries(name, stamp[0], used)
             return
         first = read_first(content)
         inside = members(content, first)
@@ -176,24 +197,34 @@ class Looker:
         as read_long."""
         return read_long(f"{self.raw}/{name}", size) if size >= LARGE_BYTES and self.fetched is None else None
 
-    def store_entries(self, name: str, size: int) -> Iterator[RawEntry]:
-        """The sessions of an SQLite store."""
+    def store_entries(self, name: str, size: int, used: dict[str, Stamp | None]) -> Iterator[RawEntry]:
+        """The sessions of an SQLite store, and what there is to say of it."""
+        self.reader = STORE
+        used.update({path: self.stamps[path] for path in self.beside(name, STORE)})
         try:
-            for session in read_store(local_file(self.raw, name)):
-                if session.error is not None:
-                    what = {"broken_nodes": session.error} if session.is_context else None
-                    yield self.entry(name, 0, error=session.error, context=what, place={"member": session.session_id})
-                    continue
-                yield self.entry(
-                    name,
-                    len(session.content),
-                    sha256=sha256_of(session.content),
-                    first=read_first(session.content),
-                    context={"store": True, "index": session.context},
-                    place={"member": session.session_id},
-                )
+            for one in read_store(local_file(self.raw, name)):
+                if isinstance(one, StoreNote):
+                    noted = {"reason": one.reason, "what": one.what, "records": one.records}
+                    yield self.entry(name, 0, context={"noted": noted}, place={"member": one.table})
+                elif one.error is not None:
+                    yield self.entry(name, 0, error=one.error, place={"member": one.session_id})
+                else:
+                    yield self.entry(
+                        name,
+                        len(one.content),
+                        sha256=sha256_of(one.content),
+                        first=read_first(one.content),
+                        context={"store": True, "index": one.context},
+                        place={"member": one.session_id},
+                    )
         except BrokenStore as error:
-            yield self.entry(name, size, error=f"an SQLite database that is no session store: {error}")
+            yield self.entry(name, size, error=f"an SQLite database that cannot be read as a store: {error}")
+
+    def log_entry(self, name: str, size: int, used: dict[str, Stamp | None]) -> RawEntry:
+        """A log of a store, which is read with the store and changes while an agent is at work."""
+        self.reader = STORE_LOG
+        used[store_of(name)] = self.stamps[store_of(name)]
+        return self.entry(name, size, context={"noted": {"reason": "store_log", "what": store_of(name), "records": 1}})
 
     def entry(
         self,
@@ -240,6 +271,11 @@ class Looker:
         if self.fetched is not None:
             return decompressed(self.fetched.read(name))
         return whole_content(f"{self.raw}/{name}")[0]
+
+
+def store_of(log: str) -> str:
+    """Name of the store that a log of this name is of."""
+    return log.rpartition("-")[0]
 
 
 def is_encodable(name: str) -> bool:

@@ -31,7 +31,6 @@ from pipeline.sources.jsonl import Fault
 from pipeline.sources.names import NATIVE_NAME, identity_digits
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
-from pipeline.sources.session_index import REASON as BROKEN_CONTEXT
 from pipeline.sources.session_index import index_fault, is_index
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
@@ -99,15 +98,22 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     one = ReadFile(*place)
     content: bytes | memoryview | None = row["content"]
     context = json.loads(row["context"]) if row["context"] else {}
-    if (broken := context.get("broken_nodes")) is not None:
-        one.disposition = "sidecar"
-        return refuse(one, BROKEN_CONTEXT, None, sentences.broken_nodes(one, broken))
+    if (noted := context.get("noted")) is not None:
+        return note_store(one, noted, rules)
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, sentences.unreadable(one, row["error"]))
     if not isinstance(content, memoryview):
         return read_content(one, content, context, rules, row.get("sound", False))
     looked_at = read_long(one, content, context, rules)
     return one if looked_at is None else read_content(one, looked_at, context, rules, False, content)
+
+
+def note_store(one: ReadFile, noted: dict[str, Any], rules: NormalizeRules) -> ReadFile:
+    """What there is to say of a store, or of a log of one: no session."""
+    reason, one.records_in = noted["reason"], noted["records"]
+    if reason in rules.beside_reasons:
+        one.disposition = "sidecar"
+    return refuse(one, reason, None, sentences.of_store(one, reason, noted["what"]))
 
 
 def read_content(
@@ -121,14 +127,16 @@ def read_content(
     """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
     content = looked_at if whole is None else whole
     size = len(content)
-    named_session = ".jsonl" in one.path.rpartition("/")[2]
+    stored = bool(context.get("store"))
+    named_session = stored or ".jsonl" in one.path.rpartition("/")[2]
     if named_session and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     first = read_first(looked_at)
     sidecar = rules.sidecar(first.value)
     if first.source is None and is_index(one.path):
         return read_index(one, content)
-    if sidecar is None and first.source is None and (why := what_it_seems(one.path, looked_at, first.value, size)):
+    unknown = sidecar is None and first.source is None and not stored
+    if unknown and (why := what_it_seems(one.path, looked_at, first.value, size)):
         return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):
         one.disposition = "sidecar"
@@ -138,7 +146,7 @@ def read_content(
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if first.source is None:
-        return refuse(one, *sentences.no_session(one, looked_at, first.value, bool(context.get("store"))), content)
+        return refuse(one, *sentences.no_session(one, looked_at, first.value, stored), content)
     return parse(one, looked_at, first, context, rules, sound)
 
 

@@ -8,7 +8,6 @@ from pipeline.sources.jsonl import Fault, is_too_deep, pieces
 from pipeline.sources.not_json import TOO_DEEP, why_not_json
 from pipeline.sources.other_forms import other_form
 from pipeline.sources.registry import FORMATS, why_unclaimed
-from pipeline.sources.session_nodes import NODES
 from pipeline.sources.sqlite_store import STORE_HINT
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
@@ -17,10 +16,15 @@ INDEX_HINT = (
     "What it says there of the runs beside it (aborted, cost, parent) is not used; the sessions are read. "
     "Repair the file, or remove it."
 )
-NODES_HINT = (
-    "What it says there of runs (aborted, cost, parent) is not used; the sessions are read. Take the store from a "
-    "backup, or mend the row."
-)
+STORE_HINTS = {
+    "unknown_store": "Take it out of the raw folder if it is another program's; a store of another release has to be "
+    "exported to JSONL first.",
+    "empty_store": "Put the store back together with the `-wal` file beside it, in which its records may be, or remove "
+    "it.",
+    "windows_without_records": "Nothing is read of them: they never came to an answer, or their records were removed.",
+    "broken_context": "What it says there of runs (aborted, cost, parent) is not used; the sessions are read. Take the "
+    "store from a backup, or mend the row.",
+}
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 FORMATS_READ = ", ".join(dict.fromkeys(one.name for one in FORMATS))  # two modules read aec_trajectory
@@ -38,9 +42,13 @@ def broken_index(one: ReadFile, fault: Fault) -> str:
     return f"{one.path}: {fault.message}. {INDEX_HINT}"
 
 
-def broken_nodes(one: ReadFile, fault: str) -> str:
-    """Sentence for a store whose table of run contexts has something that cannot be used."""
-    return f"{one.path}: {NODES}: {fault}. {NODES_HINT}"
+def of_store(one: ReadFile, reason: str, what: str) -> str:
+    """Sentence for something about a store that is no session; of a log of a store, which `what` names."""
+    if reason == "store_log":
+        return f"{one.path}: a log of {what}, which is read with it."
+    kind = "an SQLite database that is not laid out as OpenClaw's store: " if reason == "unknown_store" else ""
+    table = f"{one.member}: " if one.member else ""
+    return f"{one.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
 
 
 def beside(one: ReadFile) -> str:

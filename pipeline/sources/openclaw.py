@@ -49,7 +49,8 @@ class OpenClaw:
         another record of a session."""
         if not isinstance(first, dict) or self.detect(first):
             return None
-        if first.get("type") == "message" and isinstance(first.get("message"), dict):
+        is_message = first.get("type") == "message" and isinstance(first.get("message"), dict)
+        if is_message or (first.get("type") in METADATA and {"timestamp", "parentId"} <= first.keys()):
             return "a session without its header, the line of type `session` that it begins with"
         return "a session header without `timestamp`" if first.get("type") == "session" else None
 

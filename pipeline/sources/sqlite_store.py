@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.sources.compressed import decompressed, is_packed
+from pipeline.sources.session_index import REASON
 from pipeline.sources.session_nodes import NODES, read_nodes
+from pipeline.sources.store_layout import WINDOWS, said, why_not_laid_out, windows_without_records
 
 FILE_NAME = "openclaw-agent.sqlite"
 MAGIC = b"SQLite format 3\x00"
-BESIDE = ("-wal",)  # the write-ahead log holds what is not in the database yet
+BESIDE = ("-wal", "-journal")  # logs: what is not in the database yet, and what a write that was cut off had changed
+LOGS = (*BESIDE, "-shm")  # the last is an index into the first, which is made anew
 ATTEMPTS = 3
 STORE_HINT = "Take the store from a backup, or the session out of it; its other sessions are read."
-Stamp = tuple[int, int] | None  # size and time of a file; null where there is none
+Stamp = tuple[int, int, int] | None  # size and times of a file; null where there is none
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,21 @@ class StoredSession:
     content: bytes
     context: dict[str, Any]
     error: str | None = None  # why its rows can't be read; then there is no content
-    is_context: bool = False  # no session: the table of run contexts, of which `error` says what is broken
+
+
+@dataclass(frozen=True)
+class StoreNote:
+    """Something about a store that is no session: `reason` is its code, `what` says it without the place and without
+    what to do, `table` is the one that it is about (null: the whole store), `records` how many it is about."""
+
+    reason: str
+    what: str
+    table: str | None = None
+    records: int = 0
 
 
 class BrokenStore(Exception):
-    """The file is an SQLite database that cannot be read, or holds no transcript_events."""
+    """The file is an SQLite database that cannot be read."""
 
 
 class PrivateCopy:
@@ -84,23 +97,44 @@ def copied(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def stamps(path: Path) -> list[Stamp]:
-    """Size and time of the database and its log."""
-    files = [path, *(path.with_name(path.name + suffix) for suffix in BESIDE)]
-    return [(one.stat().st_size, one.stat().st_mtime_ns) if one.exists() else None for one in files]
+    """Size and times of the database and its logs."""
+    return [stamp(one) for one in (path, *(path.with_name(path.name + suffix) for suffix in BESIDE))]
 
 
-def read_store(path: Path) -> Iterator[StoredSession]:
-    """Every session of the store in the order of ids, before them its table of run contexts if that is broken. Raises
-    BrokenStore with the reason."""
+def stamp(path: Path) -> Stamp:
+    """Size and times of a file; null where there is none."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def read_store(path: Path) -> Iterator[StoredSession | StoreNote]:
+    """Every session of the store in the order of ids, before them what there is to say of the store. Raises BrokenStore
+    with the reason."""
     try:
         with copied(path) as connection:
+            if (why := why_not_laid_out(connection)) is not None:
+                yield StoreNote("unknown_store", why)
+                return
             ids, nodes = session_ids(connection), read_nodes(connection)
-            if nodes.fault is not None:
-                yield StoredSession(NODES, b"", {}, nodes.fault, is_context=True)
+            yield from notes(connection, ids, nodes.fault)
             for session_id in ids:
                 yield stored(connection, session_id, nodes.contexts.get(session_id, {}))
     except (sqlite3.Error, ValueError) as error:
         raise BrokenStore(str(error)) from error
+
+
+def notes(connection: sqlite3.Connection, ids: list[Any], fault: str | None) -> Iterator[StoreNote]:
+    """What there is to say of a store. `fault`: what is broken in its table of run contexts."""
+    if not ids:
+        yield StoreNote("empty_store", "it holds no record of any session")
+    if windows := windows_without_records(connection):
+        what = f"{len(windows)} of the sessions that it lists have no record: {said(windows)}"
+        yield StoreNote("windows_without_records", what, WINDOWS, len(windows))
+    if fault is not None:
+        yield StoreNote(REASON, fault, NODES)
 
 
 def member_content(path: Path, session_id: str) -> bytes:

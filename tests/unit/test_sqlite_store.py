@@ -8,10 +8,23 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from normalizing import SAMPLES, normalized_folder
+from normalizing import RULES, SAMPLES, Normalized, check_accounting, normalized_folder
 
+from pipeline.construct.normalize import normalize
+from pipeline.intake import take_in
+from pipeline.records.session import RunManifestRow, SourceFile
 from pipeline.sources import sqlite_store
-from pipeline.sources.sqlite_store import BrokenStore, PrivateCopy, copy_of, member_content, read_store, removed
+from pipeline.sources.sqlite_store import (
+    FILE_NAME,
+    BrokenStore,
+    PrivateCopy,
+    StoredSession,
+    copy_of,
+    member_content,
+    read_store,
+    removed,
+)
+from pipeline.store import DataFolder
 
 STORE = SAMPLES / "2026.9.6" / "openclaw-agent.sqlite"
 EXPORT = SAMPLES / "2026.9.6" / "subagent-spawn.jsonl"
@@ -32,6 +45,11 @@ def live(path: Path) -> sqlite3.Connection:
     )
     connection.execute("INSERT INTO transcript_events VALUES ('live', 0, ?, NULL)", (EVENT,))
     return connection
+
+
+def sessions_in(path: Path) -> list[str]:
+    """Ids of the sessions of a store."""
+    return [one.session_id for one in read_store(path) if isinstance(one, StoredSession)]
 
 
 def test_a_store_is_copied_once_for_all_its_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,13 +74,13 @@ def test_a_live_store_is_read_without_a_lock_and_with_its_log(tmp_path: Path) ->
     with closing(live(path)) as agent:
         agent.execute("BEGIN EXCLUSIVE")
         before = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in tmp_path.iterdir())
-        assert [session.session_id for session in read_store(path)] == ["live"]
+        assert sessions_in(path) == ["live"]
         assert member_content(path, "live").decode() == EVENT + "\n"
         after = sorted((one.name, one.stat().st_size, one.stat().st_mtime_ns) for one in tmp_path.iterdir())
         assert after == before
         agent.execute("COMMIT")
         agent.execute("INSERT INTO transcript_events VALUES ('next', 0, ?, NULL)", (EVENT,))
-        assert [session.session_id for session in read_store(path)] == ["live", "next"], "it changed: copied anew"
+        assert sessions_in(path) == ["live", "next"], "it changed: copied anew"
 
 
 def test_a_copy_is_removed_by_the_process_that_made_it_and_by_no_other(tmp_path: Path) -> None:
@@ -94,3 +112,161 @@ def test_what_a_store_says_of_a_run_is_kept_beside_an_export(tmp_path: Path, nam
     assert alone["context"]["session_key"]
     assert both["context"] == alone["context"]
     assert both["source_file"] == f"both/{name}" if name.endswith("jsonl") else both["source_member"]
+
+
+def row_of(session_id: str, number: int, **fields: object) -> tuple[str, int, str, None]:
+    """A row of transcript_events."""
+    return session_id, number, json.dumps(fields | {"timestamp": "2026-01-01T00:00:01Z"}), None
+
+
+def reply(session_id: str, number: int, text: str) -> tuple[str, int, str, None]:
+    """A row with an answer that hangs on the row before it."""
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop"}
+    parent = f"{number - 1}" if number > 1 else None
+    return row_of(session_id, number, type="message", id=f"{number}", parentId=parent, message=message)
+
+
+def test_what_a_live_agent_commits_later_is_read_by_the_next_run(tmp_path: Path) -> None:
+    """The database itself does not change until its log is written back; what is new is in the log."""
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    data, path = DataFolder(tmp_path / "data"), tmp_path / "raw" / "m" / FILE_NAME
+
+    def said() -> list[str]:
+        intake = take_in(data, tmp_path / "raw", None, save=True)
+        found = Normalized()
+        for shard in sorted(intake.entries):
+            found.add(normalize(intake.read(SourceFile, shard), intake.read(RunManifestRow, shard), RULES))
+        check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+        assert {row["disposition"] for row in found.files} <= {"trajectory", "sidecar"}
+        return sorted(step["action_text"] for step in found.steps)
+
+    with closing(live(path)) as agent:
+        agent.execute("PRAGMA wal_autocheckpoint=0")
+        agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 1, "one"))
+        before = path.stat().st_mtime_ns
+        assert said() == ["one"]
+        agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("live", 2, "two"))
+        assert said() == ["one", "two"]
+        header = row_of("next", 0, type="session", version=4, id="next")
+        agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", header)
+        agent.execute("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", reply("next", 1, "three"))
+        assert said() == ["one", "three", "two"]
+        assert path.stat().st_mtime_ns == before, "all of it was in the log"
+        agent.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert said() == ["one", "three", "two"]
+
+
+def test_an_unchanged_store_is_not_copied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    with closing(live(tmp_path / "raw" / "m" / FILE_NAME)):
+        first = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, save=True)
+        monkeypatch.setattr(sqlite_store, "PrivateCopy", None)
+        again = take_in(DataFolder(tmp_path / "data"), tmp_path / "raw", None, save=True)
+        assert {shard: again.key(SourceFile, shard) for shard in again.entries} == {
+            shard: first.key(SourceFile, shard) for shard in first.entries
+        }
+
+
+def test_what_a_log_is_of_is_said_and_a_session_file_of_such_a_name_is_read(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / "m"
+    folder.mkdir(parents=True)
+    (folder / "s.jsonl").write_text(EVENT + "\n")
+    (folder / "s.jsonl-wal").write_text(EVENT.replace('"live"', '"other"') + "\n")
+    with closing(live(folder / FILE_NAME)):
+        _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    of = {row["path"]: row for row in found.files if row["member"] is None}
+    for suffix in ("-wal", "-shm"):
+        log = of[f"m/{FILE_NAME}{suffix}"]
+        assert (log["disposition"], log["reason"], log["records_in"]) == ("sidecar", "store_log", 1)
+        assert f"a log of m/{FILE_NAME}" in log["message"]
+    assert of["m/s.jsonl-wal"]["disposition"] == "trajectory"
+
+
+def test_a_change_that_was_cut_off_is_undone_in_the_copy(tmp_path: Path) -> None:
+    """A rollback journal that was left behind says what the database held before."""
+    path = tmp_path / "killed" / FILE_NAME
+    path.parent.mkdir()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as agent:
+        agent.execute("PRAGMA cache_size=1")
+        agent.execute("CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT, event_zstd BLOB)")
+        agent.execute("INSERT INTO transcript_events VALUES ('live', 0, ?, NULL)", (EVENT,))
+        agent.execute("BEGIN")
+        agent.execute("UPDATE transcript_events SET event_json = '{}'")
+        rows = [reply("live", number, "x" * 4000) for number in range(1, 40)]
+        agent.executemany("INSERT INTO transcript_events VALUES (?, ?, ?, ?)", rows)
+        for suffix in ("", "-journal"):
+            shutil.copy(tmp_path / f"{FILE_NAME}{suffix}", path.with_name(path.name + suffix))
+        agent.execute("ROLLBACK")
+    assert member_content(path, "live").decode() == EVENT + "\n"
+
+
+CREATED = "CREATE TABLE transcript_events (session_id TEXT, seq INTEGER, event_json TEXT, event_zstd BLOB)"
+WINDOWS = "CREATE TABLE session_windows (session_id TEXT)"
+
+
+def files_of(tmp_path: Path, *statements: str | tuple[str, tuple[object, ...]]) -> list[dict[str, object]]:
+    """What became of the only file of a folder, a store made by these statements."""
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    with closing(sqlite3.connect(tmp_path / "raw" / "m" / FILE_NAME, isolation_level=None)) as store:
+        for one in statements:
+            store.execute(*((one,) if isinstance(one, str) else one))
+    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+    return found.files
+
+
+def test_a_store_without_records_and_the_sessions_that_it_lists_are_told(tmp_path: Path) -> None:
+    windows = "INSERT INTO session_windows VALUES ('a'), ('b')"
+    empty, listed = sorted(files_of(tmp_path, CREATED, WINDOWS, windows), key=lambda row: str(row["member"]))
+    assert (empty["disposition"], empty["reason"], empty["member"]) == ("quarantined", "empty_store", None)
+    assert str(empty["message"]).startswith(f"m/{FILE_NAME}: it holds no record of any session. Put the store back")
+    assert (listed["disposition"], listed["reason"]) == ("sidecar", "windows_without_records")
+    assert (listed["member"], listed["records_in"]) == ("session_windows", 2)
+    assert "2 of the sessions that it lists have no record: a, b. " in str(listed["message"])
+
+
+def test_sessions_that_have_no_record_are_counted_beside_those_that_have(tmp_path: Path) -> None:
+    header = ("INSERT INTO transcript_events VALUES ('live', 0, ?, NULL)", (EVENT,))
+    files = files_of(tmp_path, CREATED, WINDOWS, "INSERT INTO session_windows VALUES ('live'), ('gone')", header)
+    assert {(row["member"], row["reason"]) for row in files} == {
+        ("live", None),
+        ("session_windows", "windows_without_records"),
+    }
+
+
+def test_a_session_whose_first_row_is_lost_is_named_with_the_reason(tmp_path: Path) -> None:
+    lost = row_of("lost", 1, type="model_change", id="1", parentId=None, provider="p", modelId="m")
+    insert = "INSERT INTO transcript_events VALUES (?, ?, ?, ?)"
+    rows = [(insert, row_of("kept", 0, type="session", version=4, id="kept")), (insert, lost)]
+    of = {row["member"]: row for row in files_of(tmp_path, CREATED, *rows)}
+    assert of["kept"]["disposition"] == "trajectory"
+    assert (of["lost"]["disposition"], of["lost"]["reason"]) == ("quarantined", "not_a_session")
+    message = str(of["lost"]["message"])
+    assert message.startswith(f"m/{FILE_NAME}: session lost: record 1: a session without its header")
+    assert "no SQLite database" not in message and message.endswith("its other sessions are read.")
+
+
+@pytest.mark.parametrize(
+    ("statements", "found"),
+    [
+        (["CREATE TABLE cookies (host TEXT)"], "found the tables cookies. "),
+        ([], "found no table at all. "),
+        (
+            [
+                CREATED.replace("event_json", "event_text"),
+                "CREATE TABLE schema_meta (app_version TEXT, schema_version INTEGER)",
+                "INSERT INTO schema_meta VALUES ('2027.1.1', 40)",
+            ],
+            "with the columns session_id, seq, event_text, event_zstd (written by 2027.1.1, schema 40). ",
+        ),
+    ],
+)
+def test_another_layout_is_told_with_what_was_expected_and_found(
+    tmp_path: Path, statements: list[str], found: str
+) -> None:
+    (row,) = files_of(tmp_path, *statements, "PRAGMA user_version=1")
+    assert (row["disposition"], row["reason"]) == ("quarantined", "unknown_store")
+    message = str(row["message"])
+    assert "expected a table `transcript_events` with the columns session_id, seq, event_json, event_zstd" in message
+    assert "OpenClaw 2026.8 and 2026.9" in message and found in message
+    assert "backup" not in message and "readable" not in message
