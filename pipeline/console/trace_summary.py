@@ -9,7 +9,7 @@ from pipeline.console.terminal import number_of
 from pipeline.records.session import TraceSummaryRow
 from pipeline.run import Run
 
-COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "provider_errors", "run_errors")
+COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "calls_without_result", "provider_errors", "run_errors")
 MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record says it
 DIGITS = 6  # of the sums of USD and seconds, whose last ones depend on the order of adding
 ERROR_CHARACTERS = 300
@@ -50,6 +50,7 @@ def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
         number_of(summary["user_turns"], "turn"),
         number_of(summary["tool_calls"], "tool call"),
         number_of(summary["tool_errors"], "tool error"),
+        f"{number_of(summary['calls_without_result'], 'call')} without result",
         number_of(summary["provider_errors"], "provider error"),
         number_of(summary["run_errors"], "run error"),
     ]

@@ -55,12 +55,12 @@ class AbandonedStep(Record):
 class RunSummary(Record):
     """What happened to the run as a whole, as its records say; runner noise is counted, it is no agent step."""
 
-    provider_errors: int
+    provider_errors: int  # messages that ended in an error, whether or not something was done before it
     run_errors: int  # user turns whose run was aborted, timed out or failed, as a run error or an aborted message says
     unexecuted_calls: int
     empty_replies: int
     silent_replies: int  # replies that nobody was shown: nothing but a silent token
-    end: str  # completed | error | aborted | timeout | dangling_call | no_reply
+    end: str  # completed | error | aborted | timeout | unanswered | dangling_call | no_reply
     stop_reason: str | None
     first_provider_error: str | None  # first error of a provider or a run, as text
     first_provider_error_after: int | None  # steps before it; null where the format does not say
@@ -94,8 +94,9 @@ class TraceSummary(Record):
     user_turns: int
     tool_calls: int
     replies: int
-    tool_errors: int  # calls whose tool_status, or what a notice says of their end, is a failure
-    first_error: str | None  # first failure of a tool, a provider or a run, as text
+    tool_errors: int  # calls whose result, or a notice of how they ended, says that they failed
+    calls_without_result: int  # calls of which no result is known; one that the runner made up is none
+    first_error: str | None  # what the session says of the first failure of a tool, a provider or a run
     first_error_step: int | None  # the step that failed; null where it was a provider or a run
     provider_errors: int
     run_errors: int  # user turns whose run was aborted, timed out or failed

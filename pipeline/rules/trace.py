@@ -45,6 +45,7 @@ class TraceRules(Rules):
 
     FILE: ClassVar[str] = "trace.toml"
     failed: str
+    waiting: str
     error_characters: int
     gave_up_pattern: RustPattern
     behaviours: list[BehaviourRule] = Field(alias="behaviour")

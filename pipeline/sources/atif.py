@@ -9,6 +9,7 @@ import msgspec
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.atif_records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from pipeline.sources.atif_steps import AtifBuilder
+from pipeline.sources.cost import usd_of
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, readable
@@ -163,14 +164,13 @@ def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
     """The RunSummary: totals as the document states them, else the sums of its steps."""
     stated = final if isinstance(final, dict) else {}
     usage = builder.usage
-    summed = usage["micro_usd"] / 1e6 if "micro_usd" in usage else None
     total_in, total_out = count_of(stated.get("total_prompt_tokens")), count_of(stated.get("total_completion_tokens"))
     cost = number_of(stated.get("total_cost_usd"))
     known: dict[str, Any] = {
         "stop_reason": builder.last_stop,
         "input_tokens": usage.get("input") if total_in is None else total_in,
         "output_tokens": usage.get("output") if total_out is None else total_out,
-        "cost_usd": summed if cost is None else cost,
+        "cost_usd": usd_of(usage) if cost is None else cost,
     }
     if builder.last_stop in ("error", "aborted"):
         known["end"] = builder.last_stop

@@ -18,6 +18,7 @@ from pipeline.sources.atif_records import (
     extra_of,
     results_of,
 )
+from pipeline.sources.cost import pico_usd
 from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_records import iso_time
@@ -147,7 +148,7 @@ class AtifBuilder:
             if (count := count_of(metrics.get(theirs))) is not None:
                 self.usage[ours] += count
         if (cost := number_of(metrics.get("cost_usd"))) is not None and abs(cost) < 1e9:
-            self.usage["micro_usd"] += round(cost * 1e6)  # integers: the same sum on every machine
+            self.usage["pico_usd"] += pico_usd(cost)
 
     def finish(self) -> None:
         """Close what is open."""

@@ -1,11 +1,11 @@
 """Messages of the active branch -> ReAct steps and user turns. A step is one executed agent action."""
 
-from math import isfinite
 from typing import Any
 
 import msgspec
 
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources.cost import pico_usd
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_beside, results_of
 from pipeline.sources.openclaw_records import Block, Message, iso_time
@@ -105,6 +105,7 @@ class StepBuilder(StepRows):
         self.counts["step_result"] -= len(results)
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
+        self.open_turn = False
         if message.model in self.injected:
             self.counts[f"injected:{self.injected[message.model]}"] += 1
             return
@@ -127,6 +128,7 @@ class StepBuilder(StepRows):
     def failed_run(self, error: str) -> None:
         """A record says that a run was aborted, timed out or failed."""
         self.run_error = error
+        self.open_turn = False
         self.run_errors.add(self.current_turn())
         self.note_error(error, len(self.stretch.calls) or self.stretch.text is not None)
 
@@ -149,6 +151,7 @@ class StepBuilder(StepRows):
         self.last_error = as_text(message.errorMessage)
         if message.stopReason in FAILED:
             self.note_error(self.last_error)
+            self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
             if message.stopReason == "aborted":
                 self.run_errors.add(self.current_turn())
         used, total = message.usage, self.usage
@@ -161,8 +164,7 @@ class StepBuilder(StepRows):
         cost = used.get("cost")
         usd = cost.get("total") if isinstance(cost, dict) else None
         if isinstance(usd, NUMBER):
-            micro_usd = usd * 1e6  # a sum of integers is the same on every machine
-            total["micro_usd"] = total.get("micro_usd", 0) + (round(micro_usd) if isfinite(micro_usd) else 0)
+            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(usd)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
@@ -220,8 +222,6 @@ class StepBuilder(StepRows):
 
     def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
         """A reply step where there is text; else the message is runner noise, counted."""
-        if failed and open_one.message is not None:
-            self.noise["aborted" if open_one.message.stopReason == "aborted" else "provider_errors"] += 1
         if open_one.text is None:
             if not failed and not open_one.unknown:
                 self.noise["empty_replies"] += 1

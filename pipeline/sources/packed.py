@@ -15,7 +15,16 @@ from pipeline.tables import from_records, schema
 Row = dict[str, Any]
 AT_ONCE = 4 << 20  # raw bytes after which the steps since then become columns
 LATER = ("resolved_by_step", "resolved_by_user_turn", "resolved_status")  # columns that a later record may still fill
-LOOKED_AT = ("step_id", "user_turn", "action_kind", "tool_name_raw", "has_result", "order_ambiguous", *LATER)
+LOOKED_AT = (
+    "step_id",
+    "user_turn",
+    "action_kind",
+    "tool_name_raw",
+    "has_result",
+    "result_synthetic",
+    "order_ambiguous",
+    *LATER,
+)
 TEXTS = ("arguments", "reflection_text", "result_details")
 
 

@@ -43,6 +43,7 @@ class StepList(StepRows):
 
     def moment(self, time: str | None) -> Moment:
         """A new agent message."""
+        self.open_turn = False
         self.message_index += 1
         return Moment(self.message_index, self.current_turn(), time)
 
@@ -110,7 +111,7 @@ class StepList(StepRows):
         return {
             **{name: self.noise.get(name, 0) for name in NOISE},
             "run_errors": len(self.run_errors),
-            "end": how_it_ended(self.steps),
+            "end": how_it_ended(self),
             "stop_reason": None,
             "first_provider_error": None,
             "first_provider_error_after": None,

@@ -18,7 +18,7 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
     timing, tokens = document.part("timing"), usage(document)
     started, ended = iso_time(timing.get("started_at")), iso_time(timing.get("completed_at"))
     errors = max(len(built.provider_errors), int(status == "provider_error"))
-    messages = [*built.provider_errors, document.part("error").get("message")] if errors else []
+    messages = [*built.provider_errors, document.part("error").get("message")]
     known = {
         "provider_errors": errors,
         "stop_reason": text_of(document.part("provider").get("finish_reason")),

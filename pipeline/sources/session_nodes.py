@@ -13,7 +13,7 @@ from pipeline.sources.openclaw_context import run_context
 from pipeline.sources.session_index import and_more, entry_faults, key_said
 
 NODES = "session_nodes"
-COLUMNS = ("session_key", "entry_json", "current_session_id", "status", "spawned_by")
+COLUMNS = ("session_key", "entry_json", "current_session_id", "status", "spawned_by", "label")
 Node = dict[str, Any]  # a row, by the names of its columns
 
 
@@ -79,6 +79,6 @@ def entry_of(node: Node) -> tuple[dict[str, Any], list[str]]:
 def context_of(node: Node, entry: dict[str, Any]) -> dict[str, Any]:
     """RunContext fields of a row; its own columns where the entry does not say."""
     context = run_context(text_of(node["session_key"]), entry)
-    for name in ("status", "spawned_by"):
+    for name in ("status", "spawned_by", "label"):
         context[name] = context[name] or text_of(node[name])
     return context

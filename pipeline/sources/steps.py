@@ -40,6 +40,7 @@ class StepRows:
         self.unknown_blocks = NamedCounts(rules.counted_names)  # by type: content blocks that are none that is read
         self.escaped_fields: list[str] = []
         self.message_index = 0
+        self.open_turn = False  # nothing that answers the latest user turn has come yet
 
     def current_turn(self) -> int | None:
         """Number of the latest user turn; null before the first."""
@@ -51,6 +52,7 @@ class StepRows:
 
     def new_turn(self, raw_text: str, row: RawLine) -> None:
         """What a user said, or a runner in a user's name. A turn without a person's words has an empty `text`."""
+        self.open_turn = True
         kinds = self.rules.user_kinds_of(raw_text)
         number = len(self.user_turns) + 1
         self.user_turns.append(
@@ -140,14 +142,19 @@ def written_out(texts: Mapping[str, str | None]) -> list[str]:
     return [name for name, text in texts.items() if text and ESCAPED_TEXT.search(text)]
 
 
-def how_it_ended(steps: list[dict[str, Any]]) -> str:
-    """completed | dangling_call | no_reply: by the last step."""
-    last = steps[-1] if steps else None
-    if last is None:
+def how_it_ended(rows: StepRows) -> str:
+    """completed | unanswered | dangling_call | no_reply: by the last user turn and the last step.
+
+    `unanswered`: nothing at all came after the last turn. A result that the runner made up is none.
+    """
+    if rows.open_turn:
+        return "unanswered"
+    last = rows.steps[-1] if rows.steps else None
+    if last is None or (rows.user_turns and rows.user_turns[-1]["before_step"] is None):
         return "no_reply"
     if last["action_kind"] == "reply":
         return "completed"
-    return "no_reply" if last["has_result"] else "dangling_call"
+    return "no_reply" if last["has_result"] and not last["result_synthetic"] else "dangling_call"
 
 
 def pointer(part: str, row: RawLine) -> dict[str, Any]:

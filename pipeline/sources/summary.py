@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from pipeline.sources.cost import usd_of
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.steps import how_it_ended as how_steps_end
 
@@ -21,13 +22,16 @@ def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
         "input_tokens": builder.usage.get("input"),
         "output_tokens": builder.usage.get("output"),
         "total_tokens": builder.usage.get("total"),
-        "cost_usd": builder.usage["micro_usd"] / 10**6 if "micro_usd" in builder.usage else None,
+        "cost_usd": usd_of(builder.usage),
         **span_of(times),
     }
 
 
 def how_it_ended(builder: StepBuilder) -> str:
-    """completed | error | aborted | timeout | dangling_call | no_reply: by the last run error, message and step."""
+    """completed | error | aborted | timeout | unanswered | dangling_call | no_reply: by the last user turn, run error,
+    message and step."""
+    if builder.open_turn:
+        return how_steps_end(builder)  # how an earlier turn ended says nothing of this one
     if builder.run_error is not None:
         if builder.rules.is_timeout(builder.run_error):
             return "timeout"
@@ -36,7 +40,7 @@ def how_it_ended(builder: StepBuilder) -> str:
         return "timeout"  # newer releases write no run error, only the aborted message
     if builder.last_stop in ("error", "aborted"):
         return builder.last_stop
-    return how_steps_end(builder.steps)
+    return how_steps_end(builder)
 
 
 def span_of(times: list[str]) -> dict[str, Any]:
