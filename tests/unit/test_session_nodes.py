@@ -42,6 +42,14 @@ def test_a_sound_table_is_not_told(tmp_path: Path) -> None:
     assert contexts["simple-reply"]["session_key"] == "agent:main:lab-simple-reply"
 
 
+def test_columns_say_what_the_entry_does_not(tmp_path: Path) -> None:
+    columns = {"status": "failed", "spawned_by": "agent:main:boss", "label": "weekly"}
+    _, contexts, _ = after(
+        tmp_path, *(f"update session_nodes set {name}='{one}' {ONE}" for name, one in columns.items())
+    )
+    assert {name: contexts["simple-reply"][name] for name in columns} == columns
+
+
 @pytest.mark.parametrize(
     ("statement", "what"),
     [

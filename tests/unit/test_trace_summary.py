@@ -1,4 +1,4 @@
-"""How a run went: what counts as a failure of a tool, as the end of a run, as waiting; what it cost, to the last digit."""
+"""How a run went: what is a failure of a tool, the end of a run, waiting; what it cost, to the last digit."""
 
 import json
 from typing import Any
