@@ -27,7 +27,7 @@ FULL = PLAIN | {
 
 def test_every_figure_is_shown() -> None:
     assert summary_lines(FULL, 4) == {
-        "trace": "4 steps, 2 turns, 3 tool calls, 1 tool error, 1 provider error, 0 run errors, "
+        "trace": "4 steps, 2 turns, 3 tool calls, 1 tool error, 0 calls without result, 1 provider error, 0 run errors, "
         "behaviour: completed (rule completed.reply)",
         "ended": "completed, stop reason: stop",
         "error": "step 2: no such file",
