@@ -27,8 +27,8 @@ FULL = PLAIN | {
 
 def test_every_figure_is_shown() -> None:
     assert summary_lines(FULL, 4) == {
-        "trace": "4 steps, 2 turns, 3 tool calls, 1 tool error, 0 calls without result, 1 provider error, 0 run errors, "
-        "behaviour: completed (rule completed.reply)",
+        "trace": "4 steps, 2 turns, 3 tool calls, 1 tool error, 0 calls without result, 1 provider error, "
+        "0 run errors, behaviour: completed (rule completed.reply)",
         "ended": "completed, stop reason: stop",
         "error": "step 2: no such file",
         "used": "tokens: 42 (30 in, 12 out), cost: 0.0125 USD, wall time: 12.346 s",
