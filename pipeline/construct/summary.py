@@ -52,7 +52,6 @@ def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFr
     call = pl.col("action_kind") == "tool_call"
     answered = pl.col("has_result") & ~pl.col("result_synthetic")
     failed = pl.sql_expr(rules.failed).fill_null(False)
-    waiting = pl.sql_expr(rules.waiting).fill_null(False)
     again = pl.struct(*TRAJECTORY_KEY, "tool_name_raw", "arguments").rle_id()
     own = pl.when(pl.col("resolved_status").is_null()).then("reflection_text")
     text = pl.coalesce(own, "notice").str.head(rules.error_characters)
@@ -60,7 +59,7 @@ def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFr
     return (
         steps.join(descriptors.select(*STEP_KEY, "tool_name", "tool_status"), on=STEP_KEY, maintain_order="left")
         .join(notices, on=[*TRAJECTORY_KEY, "resolved_by_user_turn"], how="left", maintain_order="left")
-        .with_columns(call=call, answered=answered, repeat=again, waiting=waiting)
+        .with_columns(call=call, answered=answered, repeat=again, waiting=rules.waiting)
         .with_columns(failed=failed, counted=pl.col("call") & ~pl.col("waiting"))
         .with_columns(repeat_length=pl.col("counted").sum().over("repeat"), error=pl.when("failed").then(text))
         .group_by(TRAJECTORY_KEY, maintain_order=True)

@@ -30,7 +30,7 @@ AutoFlag = Literal[
 ]
 AlignmentCase = Literal["exact", "fuzzy", "kept", "ambiguous", "reply"]  # paper T10
 ActionKind = Literal["tool_call", "reply"]
-RunEnd = Literal["completed", "error", "aborted", "timeout", "dangling_call", "no_reply"]
+RunEnd = Literal["completed", "error", "aborted", "timeout", "unanswered", "dangling_call", "no_reply"]
 Behaviour = Literal["completed", "gave_up", "errored_out", "timed_out", "aborted", "looping", "empty"]
 UserTurnKind = Literal[
     "user",

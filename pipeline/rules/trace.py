@@ -25,6 +25,12 @@ class SeenByBehaviour(Record):
     run_end: str
 
 
+class SeenByFailure(Record):
+    """What the conditions of a step see beside the step and its descriptors."""
+
+    answered: bool  # there is a result, and the runner did not make it up
+
+
 class BehaviourRule(Record):
     """A class, and the condition under which it is given."""
 
@@ -45,12 +51,23 @@ class TraceRules(Rules):
 
     FILE: ClassVar[str] = "trace.toml"
     failed: str
-    waiting: str
+    waiting_tools: list[str]
+    waiting_details: RustPattern
+    waiting_text: RustPattern
     error_characters: int
     gave_up_pattern: RustPattern
     behaviours: list[BehaviourRule] = Field(alias="behaviour")
 
-    _condition = field_validator("failed")(condition_over(Step, Descriptor))
+    _condition = field_validator("failed")(condition_over(Step, Descriptor, SeenByFailure))
+
+    @property
+    def waiting(self) -> pl.Expr:
+        """True for a call that asks how a command is doing, and hears that it is still running."""
+        runs = [
+            pl.col("result_details").str.contains(self.waiting_details),
+            pl.col("reflection_text").str.contains(self.waiting_text),
+        ]
+        return pl.col("tool_name").is_in(self.waiting_tools).fill_null(False) & pl.any_horizontal(runs).fill_null(False)
 
     def decided(self, column: str) -> pl.Expr:
         """`behaviour` or `id` of the first rule that holds."""
