@@ -12,7 +12,7 @@ import polars as pl
 
 from pipeline.console.explain_decision import decisions
 from pipeline.console.explain_label import label
-from pipeline.console.explain_rules import rule
+from pipeline.console.explain_rules import PRIOR, prior_rule, rule
 from pipeline.console.explain_steps import alignment, event, flags, parts, side_effect, status, targets
 from pipeline.console.find import Key, has_for, rows_for
 from pipeline.errors import NotFound
@@ -116,7 +116,11 @@ def risk(known: Known) -> Row:
             **part,
             "weight": weights.get(part["signal"], part["contribution"]),
             "steps": known.signal_steps.get(part["signal"], []),
-            "rule": rule(f"risk.{part['signal']}").model_dump(),
+            "rule": (
+                prior_rule(known.rows(Fused)[0]["subset"])
+                if part["signal"] == PRIOR
+                else rule(f"risk.{part['signal']}")
+            ).model_dump(),
         }
         for part in row["risk_breakdown"]
     ]

@@ -104,6 +104,26 @@ def command_place(action_text: str, shown: str) -> Span | None:
     return first(standing_alone(told, shown))
 
 
+def elsewhere_place(action_text: str) -> Span | None:
+    """Where the name of what runs a command on another machine stands (ssh)."""
+    _, texts = argument_names()
+    told = [value for name, value in arguments(whole(action_text)) if plain_name(name) in texts]
+    words = (one.words[0] for value in told for one in commands(value) if not one.redirection)
+    return first(one.span for one in words if bare_names(one.text) & carriers())
+
+
+@cache
+def carriers() -> set[str]:
+    """Commands that run another one elsewhere."""
+    return {name for one in ShellRules.load().wrappers if one.external for name in one.names}
+
+
+def stays_here(shown: str) -> bool:
+    """True where a command, as a record shows it, names an address of this machine."""
+    local = re.compile(ShellRules.load().local_url)
+    return any(local.search(word) for word in shown.split())
+
+
 def in_commands(told: list[Placed], target: str, shown: list[str]) -> Span | None:
     """The argument in the commands that are shown, else in any; of several the last, behind sub-commands."""
     known = [command for value in told for command in commands(value)]

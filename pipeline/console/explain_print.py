@@ -192,7 +192,11 @@ def print_alignment(found: Row, console: Console) -> None:
 def print_flag(found: Row, console: Console) -> None:
     """One firing of a flag."""
     valued(console, "flag", found)
-    if "read_from" in found:
+    if "cause" in found:
+        line(console, f"because of {in_words(found['cause']['rule'])}", 6)
+        for mark in found["cause"]["marked"]:
+            line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
+    elif "read_from" in found:
         line(console, f"read from {found['read_from']['field']}: {found['read_from']['value']}", 6)
     for one in found.get("because_of", []):
         if "tool_status" in one:

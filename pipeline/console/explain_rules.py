@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pipeline.rules.base import BUILT_IN, Rules, read_rules, rule_path
+from pipeline.rules.risk import RiskRules
+
+PRIOR = "subset_prior"
 
 
 class EntryKeys(BaseModel):
@@ -63,6 +66,26 @@ def rule(rule_id: str) -> RuleText:
     """What a rule id means; without place where no file has it."""
     known = catalogue().get(rule_id)
     return known or RuleText(rule_id=rule_id, place=None, says=settings().says.get(rule_id))
+
+
+def prior_rule(subset: str | None) -> RuleText:
+    """The [[prior]] of risk.toml that lists a subset, else its default_prior."""
+    rules = RiskRules.load()
+    lines = rule_path(rules.FILE).read_text(encoding="utf-8").splitlines()
+    listing = next((one for one in rules.priors if subset in one.subsets), None)
+    if listing is None:
+        wanted, says = (
+            r"default_prior\s*=",
+            f"default_prior {rules.default_prior:g}: no [[prior]] lists subset {subset}",
+        )
+    else:
+        wanted, says = (
+            rf".*[\"']{re.escape(str(subset))}[\"']",
+            f"[[prior]] {listing.weight:g}: it lists subset {subset}",
+        )
+    number = next((number for number, line in enumerate(lines, 1) if re.match(wanted, line)), 1)
+    said = "; ".join(filter(None, [settings().says.get(f"risk.{PRIOR}"), says]))
+    return RuleText(rule_id=f"risk.{PRIOR}", place=f"{shown_path(rules.FILE)}:{number}", says=said)
 
 
 def shown_path(file: str) -> str:

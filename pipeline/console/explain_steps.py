@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pipeline.console.explain_places import command_place, target_place
+from pipeline.console.explain_places import command_place, elsewhere_place, stays_here, target_place
 from pipeline.console.explain_rules import rule, settings
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
@@ -99,12 +99,35 @@ def flags(known: "Known", step: Row) -> list[Row]:
     for one in step["flag_evidence"]:
         marks = [{name: one[name] for name in ("field", "start", "end")}] if one["start"] is not None else []
         firing = given(one["flag"], one["rule_id"], texts(step, marks))
+        if one["cause"]:
+            firing["cause"] = given(one["flag"], one["cause"], cause_marks(known, step, one))
         if not marks:
             firing["read_from"] = {"field": one["field"], "value": short(step.get(one["field"]))}
         if because := rests_on(known, step, one["flag"]):
             firing["because_of"] = because
         found.append(firing)
     return found
+
+
+def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
+    """The text that made the rule hold from which a flag without a place of its own follows."""
+    if evidence["field"] == "tool_status":
+        return list(status(known, step)["marked"])
+    if evidence["flag"] != "external_interaction":
+        target = step["state_write_target"] or step["artifact_target"]
+        return target_marks(step, target) or list(event(known, step)["marked"])
+    shown = [one["command"] for one in step["command_parts"] or [] if one["rule_id"] == evidence["cause"]]
+    if shown:
+        return command_marks(step, next((one for one in shown if not stays_here(one)), shown[0]))
+    place = elsewhere_place(step["action_text"]) if step["command_parts"] else called_place(step)
+    return texts(step, [{"field": "action_text", "start": place[0], "end": place[1]}]) if place else []
+
+
+def called_place(step: Row) -> tuple[int, int] | None:
+    """Where the name of the tool stands that is called, of a wrapper's call the one inside."""
+    name = step["previous_tool_name"] or ""
+    start = (step["action_text"] or "").find(name) if name else -1
+    return (start, start + len(name)) if start >= 0 else None
 
 
 def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:

@@ -46,8 +46,8 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
     Columns: tool (real name behind a wrapper), name (the same as rules spell it), event_type, event_rule, kind, effect,
-    effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine), exit_one_ok. Whether
-    it succeeded is not asked.
+    effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine) and leaves_rule (what
+    says so), exit_one_ok. Whether it succeeded is not asked.
     """
     distinct = steps.filter(action_kind="tool_call").select(CALL).unique(maintain_order=True).collect()
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
@@ -130,7 +130,16 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
     values = list(zip(*(meaning[: len(MEANING)] for meaning in found), strict=True)) or [()] * len(MEANING)
     columns = [column(name, list(one), kind) for (name, kind), one in zip(MEANING.items(), values, strict=True)]
-    return texts.with_columns(*columns, part_lists([meaning.parts for meaning in found], shell_rules.nothing))
+    parts = [meaning.parts for meaning in found]
+    leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
+    return texts.with_columns(*columns, leaving, part_lists(parts, shell_rules.nothing))
+
+
+def leaving_rules(several: list[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
+    """Of each text's parts the first that leaves the machine: its rule, or that of what runs it elsewhere."""
+    leave = {rule.id for rule in shell_rules.commands if rule.external}
+    first = (next((part.rule for part in parts if part.external), None) for parts in several)
+    return [rule if rule is None or rule in leave else shell_rules.elsewhere_rule for rule in first]
 
 
 def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
@@ -225,6 +234,13 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         state.alias("state_target"),
         (pl.col("memory").fill_null(False) | pl.col("to_memory").fill_null(False)).alias("memory"),
         pl.when(SPOKEN).then("said_leaves").otherwise(pl.col("leaves").fill_null(False) | remote).alias("leaves"),
+        pl.when(SPOKEN)
+        .then("said_leaves_rule")
+        .when("leaves")
+        .then("event_rule")
+        .when(remote)
+        .then(pl.lit(rules.remote_rule))
+        .alias("leaves_rule"),
         pl.col("exit_one_ok").fill_null(False),
         (pl.col("effects") > 1).fill_null(False).alias("several_effects"),
         pl.coalesce("inner", "arguments").alias("real_arguments"),

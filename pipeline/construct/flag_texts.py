@@ -7,11 +7,18 @@ from pipeline.records.base import STEP_KEY
 from pipeline.rules.flags import FlagRules, TextRule
 from pipeline.rules.patterns import union
 
-EVIDENCE = {"flag": pl.String, "rule_id": pl.String, "field": pl.String, "start": pl.Int64, "end": pl.Int64}
+EVIDENCE = {
+    "flag": pl.String,
+    "rule_id": pl.String,
+    "field": pl.String,
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "cause": pl.String,
+}
 
 
 def text_evidence(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
-    """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end.
+    """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end; cause is null.
 
     start and end count Unicode code points of that field, [start, end); the first hit of a rule in a sentence counts.
     """
@@ -70,5 +77,6 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
         field="field",
         start=start,
         end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
+        cause=pl.lit(None, pl.String),
     )
     return collected(evidence, "words")

@@ -10,21 +10,24 @@ from pipeline.rules.flags import FlagRules
 def flags(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
     """auto_flags (in vocabulary order) and flag_evidence (then by field and place), one row a flagged step.
 
-    Reads the step's own words, event_type, tool_status, tool, real_arguments, message_index, memory, leaves, executed,
-    gap, said_so.
+    Reads the step's own words, event_type, event_rule, tool_status, status_rule, tool, real_arguments, message_index,
+    memory, leaves, leaves_rule, executed, gap_rule, said_so.
     """
     texts = text_evidence(steps, rules)
     facts = steps.select(
         *STEP_KEY,
         "message_index",
         "event_type",
+        "event_rule",
         "tool_status",
+        "status_rule",
         "tool",
         "real_arguments",
         "memory",
         "leaves",
+        "leaves_rule",
         "executed",
-        "gap",
+        "gap_rule",
         "said_so",
     ).collect()
     evidence = pl.concat([texts, *structural(facts, texts, rules)])
@@ -48,24 +51,32 @@ def structural(facts: pl.DataFrame, texts: pl.DataFrame, rules: FlagRules) -> li
     unsure = facts.join(uncertain, on=STEP_KEY, how="semi").select(message).unique()
     failed = pl.col("tool_status").is_in(rules.error_statuses) & pl.col("said_so")
     writes = facts.filter(pl.col("event_type").is_in(rules.write_categories))
-    lacking = (pl.col("tool_status").is_in(rules.gap_statuses) & pl.col("said_so")) | pl.col("gap")
+    lacking = (pl.col("tool_status").is_in(rules.gap_statuses) & pl.col("said_so")) | pl.col("gap_rule").is_not_null()
     return [
         fired(
             writes.join(unsure, on=message, how="semi"),
             "write_under_uncertainty",
             ids.write_under_uncertainty,
             "event_type",
+            "event_rule",
         ),
-        fired(facts.filter(pl.col("memory")), "memory_write", ids.memory_write, "state_write_target"),
-        fired(facts.filter(failed), "error_signal", ids.error_signal, "tool_status"),
+        fired(facts.filter(pl.col("memory")), "memory_write", ids.memory_write, "state_write_target", "event_rule"),
+        fired(facts.filter(failed), "error_signal", ids.error_signal, "tool_status", "status_rule"),
         fired(
             facts.filter(pl.col("leaves") & pl.col("executed")),
             "external_interaction",
             ids.external_interaction,
             "action_text",
+            "leaves_rule",
         ),
         fired(retries(facts, failed), "retry_of_failed", ids.retry_of_failed, "action_text"),
-        fired(facts.filter(lacking), "capability_gap", ids.capability_gap, "tool_status"),
+        fired(
+            facts.filter(lacking).with_columns(gap_rule=pl.coalesce("gap_rule", "status_rule")),
+            "capability_gap",
+            ids.capability_gap,
+            "tool_status",
+            "gap_rule",
+        ),
     ]
 
 
@@ -81,9 +92,15 @@ def retries(facts: pl.DataFrame, failed: pl.Expr) -> pl.DataFrame:
     return known.join(again, on=[*call, "message_index"], how="semi", maintain_order="left")
 
 
-def fired(steps: pl.DataFrame, flag: str, rule_id: str, field: str) -> pl.DataFrame:
-    """Evidence without a place in a text."""
+def fired(steps: pl.DataFrame, flag: str, rule_id: str, field: str, cause: str | None = None) -> pl.DataFrame:
+    """Evidence without a place in a text; `cause` is the column with the rule that gave what the flag was read from."""
     nowhere = pl.lit(None, dtype=pl.Int64)
     return steps.select(
-        *STEP_KEY, flag=pl.lit(flag), rule_id=pl.lit(rule_id), field=pl.lit(field), start=nowhere, end=nowhere
+        *STEP_KEY,
+        flag=pl.lit(flag),
+        rule_id=pl.lit(rule_id),
+        field=pl.lit(field),
+        start=nowhere,
+        end=nowhere,
+        cause=pl.lit(None, pl.String) if cause is None else pl.col(cause),
     )

@@ -14,11 +14,11 @@ ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 
 
 def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
-    """The steps with tool_status, status_rule (null for replies), executed, gap and said_so.
+    """The steps with tool_status, status_rule (null for replies), executed, gap_rule and said_so.
 
     Reads the columns of Step and the call's kind, tool, name and exit_one_ok. executed is false where nothing was done
-    (an unknown tool, refused arguments, an open approval); gap: the failure says that the tool is not there; said_so:
-    the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
+    (an unknown tool, refused arguments, an open approval); gap_rule: of the failure that says that the tool is not
+    there; said_so: the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
     frame = with_signs(steps, rules).lazy()
     for columns in one_after_the_other(rules):
@@ -48,7 +48,7 @@ def one_after_the_other(rules: DescribeRules) -> list[list[pl.Expr]]:
             of_verdict([verdict.value for verdict in verdicts]).alias("tool_status"),
             rule.alias("status_rule"),
             (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
-            (pl.col("failing") & any_hit([rule for rule in rules.failures if rule.gap])).alias("gap"),
+            pl.when("failing").then(first_hit([rule for rule in rules.failures if rule.gap])).alias("gap_rule"),
             ANSWERED.alias("said_so"),
         ],
     ]
@@ -94,6 +94,12 @@ def any_hit(failures: list[FailureRule]) -> pl.Expr:
 def hit(rule: FailureRule) -> pl.Expr:
     """True where this failure text is there."""
     return pl.col("hits").struct.field(rule.id)
+
+
+def first_hit(failures: list[FailureRule]) -> pl.Expr:
+    """Id of the first of these rules whose failure text is there."""
+    hits = (pl.when(pl.col("hits").struct.field(rule.id)).then(pl.lit(rule.id)) for rule in failures)
+    return pl.coalesce(*hits, pl.lit(None, pl.String))
 
 
 @once

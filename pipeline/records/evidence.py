@@ -8,13 +8,15 @@ from pipeline.records.base import Keyed, Record
 
 
 class FlagEvidence(Record):
-    """What fired a flag: a rule and the place in a field, in Unicode code points [start, end)."""
+    """What fired a flag: a rule and the place in a field, in Unicode code points [start, end). A flag that is read from
+    what a step is, or how it ended, has no place: `cause` is the rule that gave that."""
 
     flag: str
     rule_id: str
     field: str
     start: int | None
     end: int | None
+    cause: str | None
 
 
 class CommandPart(Record):

@@ -199,6 +199,7 @@ class DescribeRules(Rules):
     category_effect_rule: str
     tool_effect_rule: str
     arguments_effect_rule: str
+    remote_rule: str
     effect_categories: list[EventType]
     no_effect_statuses: list[ToolStatus]
     failure_statuses: list[ToolStatus]

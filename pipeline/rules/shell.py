@@ -141,6 +141,7 @@ class ShellRules(Rules):
     fallback_rule: str
     unparsed_rule: str
     nothing_rule: str
+    elsewhere_rule: str
     redirect_rule: str
     redirect_category: Category
     version_flags: list[str]

@@ -12,11 +12,12 @@ from pipeline.console.explain import explain
 from pipeline.console.find import known
 from pipeline.console.settings import settings
 from pipeline.console.work import current
+from pipeline.rules.base import rule_path
 from pipeline.store import DataFolder
 
 pytestmark = pytest.mark.slow
 
-WITHOUT_PLACE = {"risk.subset_prior", "onset.top_k_risky_steps"}
+WITHOUT_PLACE = {"onset.top_k_risky_steps"}
 Row = dict[str, Any]
 
 
@@ -102,6 +103,29 @@ def test_a_write_under_uncertainty_names_the_words_and_a_retry_the_failure(expla
     for flag in resting:
         if flag["value"] == "retry_of_failed":
             assert {one["tool_status"] for one in flag["because_of"]} <= {"error", "timeout", "not_found", "denied"}
+
+
+def test_every_flag_names_a_place_or_what_it_follows_from(explained: list[Row]) -> None:
+    fired = [flag for one in explained for step in one["steps"] for flag in step["flags"]]
+    assert any("cause" in flag for flag in fired)
+    for flag in fired:
+        assert flag["marked"] or flag.get("cause") or flag.get("because_of"), flag
+        if flag["value"] == "external_interaction":
+            assert flag["cause"]["marked"], flag
+
+
+def test_the_prior_names_the_line_that_gives_it(explained: list[Row]) -> None:
+    priors = {
+        (one["outcome"]["subset"], signal["rule"]["place"], signal["rule"]["says"])
+        for one in explained
+        for signal in one["risk"]["signals"]
+        if signal["signal"] == "subset_prior"
+    }
+    lines = rule_path("risk.toml").read_text(encoding="utf-8").splitlines()
+    assert priors
+    for subset, place, says in priors:
+        line = lines[int(place.removeprefix("risk.toml:")) - 1]
+        assert f'"{subset}"' in line or (line.startswith("default_prior") and "default_prior" in says)
 
 
 def test_the_command_prints_what_it_knows(example: Ran) -> None:

@@ -73,7 +73,7 @@ def corpus() -> list[dict[str, Any]]:
         for model in ("m", "n")
         for number in range(1, 31)
     ]
-    evidence = {"flag": "hedge", "rule_id": "hedge.x", "field": "reflection_text", "start": 1, "end": 3}
+    evidence = {"flag": "hedge", "rule_id": "hedge.x", "field": "reflection_text", "start": 1, "end": 3, "cause": None}
     steps[0] |= {"auto_flags": ["hedge"], "flag_evidence": [evidence]}
     return steps
 

@@ -287,9 +287,8 @@ def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytes
     rules = FlagRules.load()
     given = steps(reply("🦞 Je ne suis pas sûr du port."), reply("Si je ne suis pas sûr, je demande."))
     (found, silent) = describe(given, RULES, SHELL, rules).collect().to_dicts()
-    assert found["flag_evidence"] == [
-        {"flag": "uncertainty", "rule_id": "uncertainty.french", "field": "action_text", "start": 2, "end": 20}
-    ]
+    place = {"field": "action_text", "start": 2, "end": 20, "cause": None}
+    assert found["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.french", **place}]
     assert silent["auto_flags"] == []
     assert describe(given, RULES, SHELL, FLAGS).collect()["auto_flags"].to_list() == [[], []]
 
@@ -298,3 +297,25 @@ def test_text_rules_have_unique_ids_and_known_flags() -> None:
     ids = [rule.id for rule in FLAGS.texts]
     assert len(ids) == len(set(ids))
     assert {rule.flag for rule in FLAGS.texts} <= set(FLAGS.order)
+
+
+CAUSES = [
+    (call("web_search", {"query": "x"}), "external_interaction", "tool.web_search"),
+    (call("web_fetch", {"url": "https://a.io"}), "external_interaction", "tool.web_fetch"),
+    (call("slack_post_message", {"text": "x"}), "external_interaction", "verb.message"),
+    (call("github_create_issue", {"title": "x"}), "external_interaction", "remote.service"),
+    (shell("cd a && git push"), "external_interaction", "git.send"),
+    (shell("ls; curl http://localhost; curl https://a.io"), "external_interaction", "curl.get"),
+    (shell("ssh host 'rm a'"), "external_interaction", "shell.run_elsewhere"),
+    (call("write", {"path": "MEMORY.md"}), "memory_write", "state.memory_file"),
+    (call("memory_store", {"text": "x"}), "memory_write", "tool.memory_store"),
+    (shell("false", "", {"status": "failed", "exitCode": 1}), "error_signal", "status.details_status"),
+    (call("nope", {}, "Tool nope not found", result_is_error=True), "capability_gap", "failure.unknown_tool"),
+    (call("write", {"path": "a"}, thinking="I'm not sure which."), "write_under_uncertainty", "tool.write"),
+]
+
+
+def test_a_flag_without_a_place_names_the_rule_that_it_follows_from() -> None:
+    for found, (_, flag, cause) in zip(apart(*(given for given, _, _ in CAUSES)), CAUSES, strict=True):
+        assert [one["cause"] for one in found["flag_evidence"] if one["flag"] == flag] == [cause], found
+        assert all(one["cause"] is None for one in found["flag_evidence"] if one["start"] is not None)

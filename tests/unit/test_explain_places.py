@@ -7,6 +7,7 @@ import pytest
 from describe_steps import call, described
 
 from pipeline.console.explain_places import command_place, target_place
+from pipeline.console.explain_steps import flags
 
 # tool, arguments, text around the mark with the mark in » «
 TARGETS: list[tuple[str, Any, str]] = [
@@ -67,3 +68,27 @@ def test_what_is_written_otherwise_is_not_marked() -> None:
     assert target_place('write {"path": "b"}', "a", []) is None
     assert target_place("write not json", "a", []) is None
     assert command_place('exec {"command": "lsof"}', "ls -l") is None
+
+
+LEAVING = [
+    ("web_search", {"query": "x"}, "tool.web_search", "»web_search« {"),
+    ("web_fetch", {"url": "https://a.io"}, "tool.web_fetch", "»web_fetch« {"),
+    ("tool_call", {"id": "web_search", "args": {"query": "x"}}, "tool.web_search", '"id": "»web_search«"'),
+    ("GitHubCreateIssue", {"title": "x"}, "remote.service", "»GitHubCreateIssue« {"),
+    ("exec", {"command": "cd a && git push -f"}, "git.send", '&& »git push -f«"'),
+    ("exec", {"command": "curl http://localhost:1; curl https://a.io"}, "curl.get", '; »curl https://a.io«"'),
+    ("exec", {"command": "ls; ssh host 'rm a'"}, "shell.run_elsewhere", "; »ssh« host"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "cause", "around"), LEAVING)
+def test_what_leaves_the_machine_is_marked(tool: str, arguments: Any, cause: str, around: str) -> None:
+    given = call(tool, arguments)
+    (row,) = described(given)
+    step = {**given, **row, "previous_tool_name": row["tool_name"]}
+    (flag,) = [one for one in flags(None, step) if one["value"] == "external_interaction"]  # type: ignore[arg-type]
+    (mark,) = flag["cause"]["marked"]
+    assert flag["rule"]["rule_id"] == "flag.leaves_machine"
+    assert flag["cause"]["rule"]["rule_id"] == cause
+    assert flag["cause"]["rule"]["place"]
+    assert around in f"{mark['before']}»{mark['text']}«{mark['after']}"

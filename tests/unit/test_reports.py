@@ -142,7 +142,7 @@ def test_statuses_by_tool_add_up_and_count_failures() -> None:
 
 
 def test_rules_that_fired_are_those_that_gave_a_value() -> None:
-    evidence = [{"flag": "hedge", "rule_id": "hedge.seems", "field": "thinking", "start": 0, "end": 5}]
+    evidence = [{"flag": "hedge", "rule_id": "hedge.seems", "field": "thinking", "start": 0, "end": 5, "cause": None}]
     unclear = "fuzzy.read fuzzy.write"
     key = {"source_model": "m", "trajectory_id": "t"}
     breakdown = [{"signal": "other_steps", "count": 0}, {"signal": "subset_prior", "count": 1}]

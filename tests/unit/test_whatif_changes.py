@@ -14,7 +14,7 @@ from pipeline.records.risk import Onset, Risk, StepRisk
 from pipeline.tables import from_records, schema
 
 KEY = {"source_model": "m", "trajectory_id": "t"}
-FLAG = {"flag": "hedge", "rule_id": "flags.hedge.maybe", "field": "thinking", "start": 3, "end": 8}
+FLAG = {"flag": "hedge", "rule_id": "flags.hedge.maybe", "field": "thinking", "start": 3, "end": 8, "cause": None}
 PART = {"event_type": "query", "rule_id": "shell.grep", "command": "grep a b", "side_effect": False, "target": None}
 ROWS: dict[type[Record], dict[str, Any]] = {
     AlignedDescriptor: {
@@ -136,8 +136,8 @@ def test_evidence_of_a_flag_that_moves_to_another_place_is_told_with_its_rules()
             "what": "evidence of flag hedge",
             "step_id": 1,
             "kind": "other rules",
-            "before": "flags.hedge.maybe thinking 3 8",
-            "after": "flags.hedge.perhaps thinking 20 27",
+            "before": "flags.hedge.maybe thinking 3 8 -",
+            "after": "flags.hedge.perhaps thinking 20 27 -",
             "rules_before": ["flags.hedge.maybe"],
             "rules_after": ["flags.hedge.perhaps"],
         }
