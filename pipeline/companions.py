@@ -6,6 +6,7 @@ from collections.abc import Callable
 from mmap import mmap
 from typing import Any
 
+from pipeline.sources.jsonl import escape_surrogates
 from pipeline.sources.registry import WHOLE_JSON
 from pipeline.sources.session_index import contexts_by_session, is_index
 
@@ -50,8 +51,8 @@ class Companions:
 
 
 def value_of(content: bytes) -> Any:
-    """The JSON value, the text where it is none."""
-    text = content.decode("utf-8", "replace")
+    """The JSON value, the text where it is none; lone surrogates, which no table can hold, are written out."""
+    text = escape_surrogates(content).decode("utf-8", "replace")
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -3,6 +3,7 @@ rows that no session got, by name."""
 
 import polars as pl
 
+from pipeline.construct.fuse import carried_id
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import (
     FAILURES_ONLY,
@@ -120,7 +121,7 @@ def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyF
     """Every row of each session whose rows contradict each other, sorted."""
     said = ["task_id", "success", "status", "error_type"]
     carried = outcomes.select(
-        pl.format("source:{}", "trajectory_id").alias("row_id"),
+        carried_id(),
         "source_model",
         *[pl.col("oracle").struct.field(name) for name in said],
     )

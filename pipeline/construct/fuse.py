@@ -121,9 +121,15 @@ def carried(outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """The outcomes that sources carry themselves, as rows."""
     return outcomes.select(
         *TRAJECTORY_KEY,
-        pl.format("source:{}", "trajectory_id").alias("row_id"),
+        carried_id(),
         *[pl.col("oracle").struct.field(name) for name in FIELDS if name != "source_model"],
     )
+
+
+def carried_id() -> pl.Expr:
+    """row_id of each outcome that a source carries: source:<trajectory id>, with #2 … behind it after the first."""
+    number, first = pl.int_range(1, pl.len() + 1).over(TRAJECTORY_KEY), pl.format("source:{}", "trajectory_id")
+    return pl.when(number == 1).then(first).otherwise(pl.format("{}#{}", first, number)).alias("row_id")
 
 
 @cache

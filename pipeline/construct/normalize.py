@@ -14,7 +14,7 @@ from pipeline.construct.input_file import ReadFile, digests, key_of, order, refu
 from pipeline.construct.seeming import what_it_seems
 from pipeline.construct.session_rows import add_rows, outcome_row, task_rows
 from pipeline.construct.step_columns import StepColumns
-from pipeline.records.oracle import SourceOutcome, SourceOutcomes
+from pipeline.records.oracle import SILENT_STATUSES, SourceOutcome, SourceOutcomes
 from pipeline.records.session import (
     FileOutcome,
     FileOutcomes,
@@ -266,5 +266,10 @@ def take_over(of: ReadFile, one: ReadFile) -> None:
     """What only the surroundings of a copy tell: an index or a store, an outcome, a lost head, a parent."""
     assert of.session is not None
     assert one.session is not None
+    known = len(of.session.outcomes)
     of.session.fill_from(one.session)
+    told = [outcome for outcome in of.session.outcomes if outcome.get("status") not in SILENT_STATUSES]
+    if len(of.session.outcomes) > known and len(told) > 1:
+        sentence = f"beside its copy {one.path} another outcome lies than beside this file; neither is taken for true"
+        of.session.warnings.append(Fault("differing_outcomes", 1, sentence))
     of.parent = of.parent or one.parent

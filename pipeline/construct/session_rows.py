@@ -55,8 +55,7 @@ def add_rows(
     for row in session.user_turns:
         row.update(key)
     rows["turn"] += session.user_turns
-    if session.outcome is not None:
-        rows["outcome"].append({**key, "oracle": oracle_record(one, session.outcome)})
+    rows["outcome"] += [{**key, "oracle": oracle_record(one, outcome)} for outcome in session.outcomes]
     rows["trajectory"].append(
         {
             **key,

@@ -75,7 +75,8 @@ class OracleCategory(Record):
 
 
 class SourceOutcome(Keyed):
-    """An outcome that a source itself carries (an evaluation beside it). Context, never a label."""
+    """An outcome that a source itself carries (an evaluation beside it); several where copies of a session carry
+    different ones. Context, never a label."""
 
     oracle: OracleRecord
 

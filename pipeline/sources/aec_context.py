@@ -162,7 +162,8 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
     if not trial.get("evaluated") and not failed:
         return None
     success = None if failed else says(trial.get("verdict"))
-    errors = [one for one in trial.get("errors", []) if isinstance(one, str)]
+    told = trial.get("errors")
+    errors = [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
     fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | {
         "session_id": text(trial.get("trial_id")),
         "run_id": text(trial.get("run_id")),

@@ -86,7 +86,7 @@ class OpenClaw:
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
         made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcome": run.get("outcome")}
-        made["task"] = run.get("task")
+        made["task"], made["run_faults"] = run.get("task"), run.get("faults")
         made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
         return {key: one for key, one in made.items() if one}
 
@@ -145,7 +145,7 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         session_version=None if header.version is None else str(header.version),
         truncated=raw.torn,
         several_sessions=seems_several(lines, len(lines) - len(body), content),
-        warnings=list(raw.warnings),
+        warnings=[*raw.warnings, *(Fault(reason, 1, message) for reason, message in context.get("run_faults", []))],
         context=context.get("index", {}),
         outcome=context.get("outcome"),
         task=context.get("task", {}),

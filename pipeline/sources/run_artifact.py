@@ -17,7 +17,7 @@ from pipeline.sources.run_artifact_layout import (
     sessions_of,
     traces_of,
 )
-from pipeline.sources.run_artifact_outcome import of_run, outcome_of, slim_evaluation, task_of_run
+from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, outcome_of, task_of_run
 from pipeline.sources.run_artifact_summary import ENDS, SUCCESS, models, run_summary
 from pipeline.sources.run_artifact_uris import uri_faults
 from pipeline.sources.session import MalformedSession, ParsedSession
@@ -56,12 +56,14 @@ class RunArtifact:
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
         """Repetition, outcomes of the evaluations, and whether a native session of the run lies beside it."""
-        results = [slim_evaluation(one, key.removeprefix(EVALUATION)) for key, one in by_kind(found, EVALUATION)]
+        results = {key.removeprefix(EVALUATION): one for key, one in by_kind(found, EVALUATION)}
+        evaluations, unreadable = evaluations_in(results)
         named = named_sessions(first, tuple(one for _, one in by_kind(found, TRACE)))
         sessions = [(key.removeprefix(SESSION), one) for key, one in by_kind(found, SESSION)]
         made = {
             "repetition": repetition(path),
-            "evaluations": [one for one in results if one is not None],
+            "evaluations": evaluations,
+            "unreadable_evaluations": unreadable,
             "native_session": any(is_native(one, where, path, named) for where, one in sessions),
         }
         return {key: one for key, one in made.items() if one}
@@ -95,7 +97,7 @@ class RunArtifact:
             records_in=1 + len(document.events),
             record_counts=steps.counts + Counter({"metadata:document": 1}),
             record_digests=document.digests,
-            warnings=[*document.warnings, *trace.warnings, *document_faults(document, evaluations)],
+            warnings=[*document.warnings, *trace.warnings, *document_faults(document, context)],
         )
 
 
@@ -132,12 +134,11 @@ def header_id(content: Any) -> str | None:
     return text_of(header.get("id")) if isinstance(header, dict) else None
 
 
-def document_faults(document: Document, evaluations: list[dict[str, Any]]) -> list[Fault]:
-    """What is strange about the document as a whole."""
+def document_faults(document: Document, context: dict[str, Any]) -> list[Fault]:
+    """What is strange about the document as a whole, and about evaluations beside it."""
     faults = uri_faults(document.value)
     status = document.value.get("status")
     if not isinstance(status, str) or status not in (SUCCESS, *ENDS):
         faults.append(Fault("unknown_status", 1, f"a status never seen before: {status!r}"))
-    strangers = len(evaluations) - len(of_run(evaluations, document.part("identity")))
-    faults += [Fault("evaluation_of_another_run", 1, "an evaluation beside the run names another run")] * strangers
-    return faults
+    evaluations, unreadable = context.get("evaluations", []), context.get("unreadable_evaluations", [])
+    return faults + evaluation_faults(evaluations, unreadable, document.part("identity"))

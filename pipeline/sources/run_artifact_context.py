@@ -8,8 +8,8 @@ from typing import Any
 
 from pipeline.records.session import RunContext
 from pipeline.sources.json_values import number_of, text_of
-from pipeline.sources.run_artifact_layout import evaluations_of, in_own_folder, repetition, runs_of
-from pipeline.sources.run_artifact_outcome import outcome_of, slim_evaluation, task_of_run
+from pipeline.sources.run_artifact_layout import evaluations_of, in_own_folder, is_evaluation_of, repetition, runs_of
+from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, outcome_of, task_of_run
 
 ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # names of companions: these, and their path
 
@@ -22,8 +22,8 @@ def companions_of(session_path: str, paths: frozenset[str]) -> dict[str, str]:
 
 
 def for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
-    """{"index": RunContext fields, "outcome": OracleRecord fields or null, "task": subset, task_id, attempt} of the
-    artifact that this session is of.
+    """{"index": RunContext fields, "outcome": OracleRecord fields or null, "task": subset, task_id, attempt, "faults":
+    (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
 
     Empty where no artifact, or more than one, is this session's. `found` = contents of companions_of().
     """
@@ -32,12 +32,15 @@ def for_session(session_id: str | None, session_path: str, found: dict[str, Any]
     if len(mine) != 1:
         return {}
     path, document = mine[0]
-    results = [slim_evaluation(one, key.removeprefix(EVALUATION)) for key, one in sorted(found.items())]
-    evaluations = [one for one in results if one is not None]
+    results = {key.removeprefix(EVALUATION): one for key, one in found.items() if key.startswith(EVALUATION)}
+    own = {one: result for one, result in results.items() if is_evaluation_of(one, path)}
+    evaluations, unreadable = evaluations_in(own)
+    faults = evaluation_faults(evaluations, unreadable, document["identity"])
     return {
         "index": run_context(document),
         "outcome": outcome_of(document, evaluations, repetition(path)),
         "task": task_of_run(document["identity"], repetition(path)),
+        "faults": [(one.reason, one.message) for one in faults],
     }
 
 

@@ -68,6 +68,12 @@ def evaluations_of(path: str, paths: frozenset[str]) -> list[str]:
     return layout(paths).evaluations.get(run.groups(), []) if run else []
 
 
+def is_evaluation_of(path: str, run: str) -> bool:
+    """True where a file is an evaluation result of the run at `run`: its repetition, not another's beside it."""
+    own, evaluated = RUN.match(run), EVALUATION.match(path)
+    return own is not None and evaluated is not None and own.groups() == evaluated.groups()
+
+
 def sessions_of(path: str, paths: frozenset[str]) -> list[str]:
     """Native session files that may be the run's: in its own folder, and next to the artifact."""
     found = layout(paths).sessions

@@ -3,16 +3,20 @@
 from typing import Any
 
 from pipeline.sources.json_values import count_of, number_of, text_of
+from pipeline.sources.jsonl import Fault
 from pipeline.sources.run_artifact_summary import SUCCESS
 
 CHECKS = ("passed", "failed", "error")  # deterministic checks of an evaluation, by how they ended
 
 
 def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
-    """What of a final_result_<N>.json concerns the outcome; null where the file is no such result."""
-    if not isinstance(result, dict) or not isinstance(result.get("summary"), dict):
+    """What of a final_result_<N>.json concerns the outcome; null where the file is no such result, or where one of its
+    counts of checks cannot be read: a count that is not there is not zero."""
+    summary = result.get("summary") if isinstance(result, dict) else None
+    told = summary if isinstance(summary, dict) else {}
+    counts = {name: count_of(told.get(f"deterministic_{name}_checks")) for name in CHECKS}
+    if not isinstance(result, dict) or any(count is None or count < 0 for count in counts.values()):
         return None
-    summary = result["summary"]
     return {
         "path": path,
         "run_id": result.get("run_id"),
@@ -20,8 +24,26 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
         "version": result.get("schema_version"),
         "score": number_of(result.get("final_score")),
         "security": (result.get("security") or {}).get("verdict") if isinstance(result.get("security"), dict) else None,
-        **{name: count_of(summary.get(f"deterministic_{name}_checks")) or 0 for name in CHECKS},
+        **counts,
     }
+
+
+def evaluations_in(found: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """(evaluations, paths of files that are none) out of the contents of result files by their paths."""
+    slim = {path: slim_evaluation(found[path], path) for path in sorted(found)}
+    return [one for one in slim.values() if one is not None], [path for path, one in slim.items() if one is None]
+
+
+def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], identity: Any) -> list[Fault]:
+    """A warning for each evaluation of a run that cannot be used."""
+    ids = identity if isinstance(identity, dict) else {}
+    strangers = [one["path"] for one in evaluations if one not in of_run(evaluations, ids)]
+    another = "the evaluation names another run, so it says nothing of this one"
+    broken = "is no evaluation whose checks can be counted, so it says nothing; make it anew"
+    return [
+        *(Fault("evaluation_of_another_run", 1, f"{path}: {another}") for path in strangers),
+        *(Fault("unreadable_evaluation", 1, f"{path}: {broken}") for path in unreadable),
+    ]
 
 
 def of_run(evaluations: list[dict[str, Any]], identity: dict[str, Any]) -> list[dict[str, Any]]:
@@ -56,7 +78,7 @@ def outcome_of(
     error = error if isinstance(error, dict) and status != SUCCESS else {}
     scores = {one["score"] for one in found}
     return {
-        "run_id": identity.get("run_id"),
+        "run_id": text_of(identity.get("run_id")),
         **task_of_run(identity, repetition),
         "success": success if status == SUCCESS else None,
         "status": scored if status == SUCCESS else "infra_error",

@@ -70,6 +70,7 @@ class ParsedSession:
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary
     context: dict[str, Any] = field(default_factory=dict)  # RunContext: what lay beside the session
     outcome: dict[str, Any] | None = None
+    other_outcomes: list[dict[str, Any]] = field(default_factory=list)  # of copies, where they say something else
     task: dict[str, Any] = field(default_factory=dict)  # subset, task_id, attempt, where the source itself names them
     completeness: str | None = None
     records_in: int = 0
@@ -77,14 +78,27 @@ class ParsedSession:
     record_digests: Sequence[bytes] = ()
     warnings: list[Fault] = field(default_factory=list)
 
+    @property
+    def outcomes(self) -> list[dict[str, Any]]:
+        """Every outcome that this session and its copies carry, those that say the same once."""
+        return ([] if self.outcome is None else [self.outcome]) + self.other_outcomes
+
     def fill_from(self, copy: "ParsedSession") -> None:
         """Take over what lay beside a copy of this session, where nothing beside this one said it."""
         told = {name: value for name, value in copy.context.items() if value is not None}
         self.context = told | {name: value for name, value in self.context.items() if value is not None}
-        self.outcome = self.outcome or copy.outcome
+        if self.outcome is None:
+            self.outcome = copy.outcome
+        elif copy.outcome is not None and verdict(copy.outcome) not in map(verdict, self.outcomes):
+            self.other_outcomes.append(copy.outcome)
         self.task = self.task or copy.task
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop
+
+
+def verdict(outcome: dict[str, Any]) -> tuple[Any, ...]:
+    """What an outcome says, whoever says it."""
+    return outcome.get("status"), outcome.get("success"), outcome.get("task_id")
 
 
 class Source(Protocol):

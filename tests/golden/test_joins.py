@@ -13,8 +13,9 @@ from pipeline.console.status_report import as_data, print_status
 from pipeline.console.terminal import output
 from pipeline.console.work import current
 from pipeline.errors import WrongUse
-from pipeline.records.oracle import UnmatchedRow
+from pipeline.records.oracle import Fused, UnmatchedRow
 from pipeline.records.release import LabelAssignment, Master, SummaryCount
+from pipeline.records.session import FileOutcome
 from pipeline.reports.write import as_files
 
 MODEL = "m"
@@ -234,6 +235,43 @@ def test_a_row_that_says_nothing_of_a_run_contradicts_none_that_does(tmp_path: P
     assert (counts["duplicate_rows"], counts["contradictions"]) == (1, 0)
     named = {(row["row_id"], row["reason"]) for row in found.rows(UnmatchedRow)}
     assert named == {(f"rows.jsonl:{line}", "set_aside") for line in (1, 3, 7)}
+
+
+TRIAL = [
+    {"format": "aec-bench-trajectory", "version": 1, "timestamp": "2026-01-02T03:04:05Z"},
+    {"step": 1, "role": "assistant", "content": "Done."},
+]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "match", "outcome"),
+    [
+        ((True, True), "matched", "pass"),
+        ((True, False), "contradiction", None),
+        ((False, True, True), "contradiction", None),
+        ((None, True), "matched", "pass"),
+        ((None, False, None), "matched", "fail"),
+    ],
+)
+def test_copies_of_a_session_beside_which_different_outcomes_lie(
+    verdicts: tuple[bool | None, ...], match: str, outcome: str | None, tmp_path: Path
+) -> None:
+    corpus = Corpus(tmp_path, {"none"})
+    for number, verdict in enumerate(verdicts, 1):
+        folder = corpus.raw / MODEL / f"trial-{number}"
+        folder.mkdir(parents=True)
+        (folder / "trajectory.jsonl").write_text("".join(json.dumps(one) + "\n" for one in TRIAL), encoding="utf-8")
+        record = {"trial_id": "t", "task_id": "drop", "completeness": "complete", "evaluation": {"passed": verdict}}
+        (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
+    found = corpus.bring()
+    (row,) = found.rows(Fused)
+    assert (row["oracle_match"], row["oracle_outcome"]) == (match, outcome)
+    differ = match == "contradiction"
+    kept = [(one["row_id"], one["success"]) for one in found.contradictions()]
+    name = f"source:{row['trajectory_id']}"
+    assert kept == ([(name, verdicts[0]), (f"{name}#2", verdicts[1])] if differ else [])
+    told = [one["name"] for file in found.rows(FileOutcome) for one in file["warnings"]]
+    assert told == ["differing_outcomes"] * differ
 
 
 @pytest.mark.parametrize("more", [{}, {"status": "scored"}, {"status": "scored", "success": None}])

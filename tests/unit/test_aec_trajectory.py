@@ -541,6 +541,14 @@ def test_only_a_records_own_words_are_a_verdict() -> None:
     assert outcome(evaluation_status="failed", evaluation=None) == ("not_scored", None, None)
 
 
+@pytest.mark.parametrize("errors", [5, True, {"a": "b"}, "late", [None, 1, "late"]])
+def test_errors_of_an_evaluation_that_are_no_list_stop_nothing(errors: Any) -> None:
+    record = V2 | {"evaluation": {"passed": False, "validity": {"errors": errors}}}
+    found = parse_lines(context=beside({"m/trial-1/trial.json": record})).outcome
+    assert found is not None
+    assert (found["success"], found["error_message"]) == (False, "late" if isinstance(errors, list) else None)
+
+
 def test_which_record_means_the_session() -> None:
     assert "trial" not in beside({"m/trial-1/other.json": {"trial_id": "x"}, "m/trial-1/broken.json": None})
     two = {"m/trial-1/a.json": V2, "m/trial-1/b.json": V2 | {"trial_id": "trial-9"}}

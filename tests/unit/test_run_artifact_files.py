@@ -21,10 +21,19 @@ from run_artifact_builders import (
     turn,
 )
 
-from pipeline.records.oracle import OracleRecord
+from pipeline.companions import value_of
+from pipeline.console.progress import Progress
+from pipeline.console.settings import settings
+from pipeline.console.work import bring
+from pipeline.construct.input_file import ReadFile
+from pipeline.construct.session_rows import oracle_record
+from pipeline.records.oracle import Fused, OracleRecord, SourceOutcome
+from pipeline.records.session import FileOutcome
 from pipeline.sources import run_artifact_context
 from pipeline.sources.run_artifact_uris import relative, resolve, uri_faults
 from pipeline.sources.session import MalformedSession
+from pipeline.store import DataFolder
+from pipeline.tables import from_records
 
 DONE = message("assistant", "Done.", "All good.")
 
@@ -130,7 +139,10 @@ def test_several_evaluations_have_to_agree() -> None:
 
 def test_an_evaluation_of_another_run_says_nothing() -> None:
     assert outcome(stored(DONE), evaluation(run_id="run_8")) == (None, ["evaluation_of_another_run"])
-    assert outcome(stored(DONE), "no JSON", {"x": 1}, None) == (None, [])
+    broken: list[Any] = ["no JSON", {"x": 1}, None, [], evaluation() | {"summary": {"deterministic_passed_checks": 2}}]
+    assert outcome(stored(DONE), *broken) == (None, ["unreadable_evaluation"] * 5)
+    counted, warnings = outcome(stored(DONE), evaluation(), "no JSON")
+    assert (counted["success"], counted["flags"], warnings) == (True, [], ["unreadable_evaluation"])
     flagged, _ = outcome(stored(DONE), evaluation(security={"verdict": "critical_fail"}))
     assert flagged["flags"] == ["security_critical_fail"]
 
@@ -198,6 +210,57 @@ def test_context_for_the_native_session() -> None:
     assert run_artifact_context.for_session("native-1", OWN, {}) == {}
 
 
+@pytest.mark.parametrize("count", [None, True, -1, 1.5, "1", [1], {}, float("nan")])
+@pytest.mark.parametrize("name", ["passed", "failed", "error"])
+def test_a_count_that_is_none_is_not_taken_for_zero(name: str, count: Any) -> None:
+    found = evaluation()
+    found["summary"][f"deterministic_{name}_checks"] = count
+    assert outcome(stored(DONE), found) == (None, ["unreadable_evaluation"])
+
+
+@pytest.mark.parametrize("value", [None, True, 3, 1.5, "\ud83d", [], [1], {"a": 1}, 10**400])
+def test_no_strange_value_of_a_document_or_an_evaluation_stops_its_neighbours(value: Any) -> None:
+    """Every field of both, in turn: what comes of it is a row that a table takes."""
+    places: list[tuple[str, ...]] = [("identity", name) for name in stored()["identity"]]
+    places += [(name,) for name in ("status", "error", "timing", "usage", "request", "provider")]
+    for place in places:
+        document = stored(DONE)
+        inside = document[place[0]] if len(place) > 1 else document
+        inside[place[-1]] = value
+        if ADAPTER.detect(document):
+            taken(document, evaluation())
+    for name in evaluation():
+        taken(stored(DONE), evaluation() | {name: value})
+    taken(stored(DONE), evaluation(security={"verdict": value}))
+
+
+def taken(document: dict[str, Any], result: dict[str, Any]) -> None:
+    """The outcome of a document goes into its table."""
+    written = json.dumps(document).encode()
+    read = value_of(json.dumps(result).encode())
+    context = ADAPTER.context(document, RUN, dict.fromkeys(ADAPTER.companions(RUN, frozenset([RUN, RESULT])), read))
+    session = parse(written, **json.loads(json.dumps(context)))
+    file = ReadFile("m", RUN, None, 1, 0, "00", session=session)
+    rows = [{"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, one)} for one in session.outcomes]
+    assert from_records(rows, SourceOutcome).height == len(rows)
+
+
+def test_evaluations_of_another_repetition_are_not_this_ones() -> None:
+    """Runs of one campaign may have one id; the number in the names tells them apart."""
+    beside, other = f"{FOLDER}/native-1.jsonl", RUN.replace("run_2", "run_1")
+    results = {RESULT: evaluation(1, 1), RESULT.replace("result_2", "result_1"): evaluation()}
+    wanted = run_artifact_context.companions_of(beside, frozenset([RUN, other, beside, *results]))
+    assert set(wanted.values()) == {RUN, other, *results}
+    files = {RUN: openclaw(), other: openclaw("none")} | results
+    given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
+    assert (given["outcome"]["status"], given["outcome"]["success"]) == ("scored", False)
+    assert (given["outcome"]["flags"], given["faults"]) == ([], [])
+    files[RESULT] = "no JSON"
+    given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
+    assert given["outcome"] is None
+    assert [(reason, RESULT in message) for reason, message in given["faults"]] == [("unreadable_evaluation", True)]
+
+
 def test_context_where_several_runs_lie_beside_a_session() -> None:
     beside = f"{FOLDER}/native-1.jsonl"
     other = RUN.replace("run_2", "run_1")
@@ -210,6 +273,44 @@ def test_context_where_several_runs_lie_beside_a_session() -> None:
     assert given["index"]["status"] == "success"
     twice = dict.fromkeys(wanted, openclaw())
     assert run_artifact_context.for_session("native-1", beside, twice) == {}
+
+
+def native(session_id: str) -> str:
+    """A native session of one reply."""
+    reply = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+    time = "2026-01-01T00:00:00.000Z"
+    header = {"type": "session", "version": 3, "id": session_id, "timestamp": time, "cwd": "/w"}
+    line = {"type": "message", "id": "a", "parentId": None, "timestamp": time, "message": reply}
+    return f"{json.dumps(header)}\n{json.dumps(line)}\n"
+
+
+def test_what_becomes_of_evaluations_in_a_folder(tmp_path: Path) -> None:
+    """Three repetitions, each with its native session: one evaluation is missing, one broken, one lies outside."""
+    raw = tmp_path / "raw"
+    for number in (1, 2, 3):
+        run = raw / RUN.replace("run_2", f"run_{number}")
+        (run.with_suffix(".artifacts")).mkdir(parents=True)
+        run.write_text(json.dumps(openclaw("none")))
+        (run.with_suffix(".artifacts") / f"native-{number}.jsonl").write_text(native(f"native-{number}"))
+    folder = (raw / RESULT).parent
+    folder.mkdir(parents=True)
+    (folder / "final_result_2.json").write_text(json.dumps(evaluation(1, 1)))
+    (folder / "final_result_3.json").write_text('{"summary": {')
+    outside = raw / "other" / RESULT.replace("result_2", "result_1")
+    outside.parent.mkdir(parents=True)
+    outside.write_text(json.dumps(evaluation()))
+    data = DataFolder(tmp_path / "data")
+    done = bring(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress(quiet=True))
+    assert done.tables is not None
+    fused = {row["trajectory_id"].partition(".")[0]: row for row in done.tables[Fused].collect().to_dicts()}
+    assert {name: (row["oracle_match"], row["oracle_outcome"]) for name, row in fused.items()} == {
+        "native-1": ("unmatched", None),
+        "native-2": ("matched", "fail"),
+        "native-3": ("unmatched", None),
+    }
+    files = done.tables[FileOutcome].collect().to_dicts()
+    told = {row["path"].rpartition("/")[2]: row["warnings"] for row in files if row["warnings"]}
+    assert told == {"native-3.jsonl": [{"name": "unreadable_evaluation", "count": 1}]}
 
 
 SHARED = Path(os.environ.get("OPENCLAWBENCH_SHARED") or Path(__file__).parents[3] / "shared")
