@@ -54,12 +54,28 @@ def complaints(done: Done) -> list[str]:
 def warnings(files: pl.DataFrame) -> list[str]:
     """A sentence for each fault that did not stop a file, and for each file beside sessions that is of no use."""
     beside = unusable_context(files)
-    rows = files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True)
     return [f"{row['reason']}: {row['message']}" for row in beside] + [
-        f"{row['warnings']['name']}: {place_of(row)}: {row['warnings']['count']} times, first in line"
-        f" {row['first_warning_line']}; the session is kept"
-        for row in rows
+        f"{row['reason']}: {row['message']}; the session is kept" for row in warned(files)
     ]
+
+
+def warned(files: pl.DataFrame) -> list[dict[str, Any]]:
+    """Faults that did not stop a file, by file and reason: file, member, reason, line of the first, count, message."""
+    rows = files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True)
+    return [warning_row(row, row["warnings"]) for row in rows]
+
+
+def warning_row(row: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
+    """One of them. `row`: of FileOutcome; `told`: what it has of this reason."""
+    times = f"{told['count']} times, first in" if told["count"] > 1 else "in"
+    return {
+        "file": row["path"],
+        "member": row["member"],
+        "reason": told["name"],
+        "line": told["line"],
+        "count": told["count"],
+        "message": f"{place_of(row)}: {times} line {told['line']}",
+    }
 
 
 def unusable_context(files: pl.DataFrame) -> list[dict[str, Any]]:

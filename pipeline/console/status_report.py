@@ -1,5 +1,6 @@
 """Status: which stages are up to date, how many rows they hold, and what in the input was never seen before."""
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -7,7 +8,7 @@ from rich.console import Console
 
 from pipeline.chain import Shard
 from pipeline.console.find import has, rows_of
-from pipeline.console.report import accounting, print_accounting, unusable_context
+from pipeline.console.report import accounting, print_accounting, unusable_context, warned
 from pipeline.console.terminal import table
 from pipeline.console.trace_summary import totals, written
 from pipeline.flow import whole
@@ -146,6 +147,7 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
             files.filter(pl.col("disposition") == "quarantined").select("path", "reason", "line", "message").to_dicts()
         )
         found["unusable_context"] = unusable_context(files)
+        found["input_warnings"] = [*run.intake.warnings, *warned(files)]
     return found
 
 
@@ -169,6 +171,9 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
             console.print()
             rows_of_it = ([one["reason"], one["line"], one["message"]] for one in lost)
             console.print(table("Context that cannot be used", ["reason", "line", "message"], rows_of_it))
+        if told := warned(files):
+            console.print()
+            console.print(table("Kept with a warning", ["reason", "count", "where"], kept_with(told)))
     for title, found in (("Faults of the inputs", run.intake.faults), ("Of the oracle", run.intake.warnings)):
         if found:
             console.print()
@@ -186,6 +191,15 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     if strange := unknown(run):
         console.print()
         console.print(table("Known to no rule", ["what", "count"], most_of(strange)))
+
+
+def kept_with(told: list[dict[str, Any]]) -> list[list[Any]]:
+    """(reason, count, where) of the first warnings; how many there are of each reason in the others."""
+    rows = [[one["reason"], one["count"], one["message"]] for one in told[:SHOWN]]
+    left = Counter(dict.fromkeys(sorted({one["reason"] for one in told[SHOWN:]}), 0))
+    for one in told[SHOWN:]:
+        left[one["reason"]] += one["count"]
+    return rows + [[reason, count, "in more files: --json"] for reason, count in left.items()]
 
 
 def most_of(counted: list[dict[str, Any]]) -> list[list[Any]]:

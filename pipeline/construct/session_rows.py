@@ -1,7 +1,7 @@
 """Rows of the tables of normalize, but for the steps: trajectories, user turns, outcomes that a source carries, what
 became of each file."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping
 from operator import itemgetter
 from typing import Any
@@ -119,11 +119,19 @@ def outcome_row(one: ReadFile) -> dict[str, Any]:
         "reason": one.reason,
         "line": one.line,
         "message": one.message,
-        "warnings": named_counts(Counter(fault.reason for fault in warnings)),
-        "first_warning_line": one.base_line + warnings[0].line - 1 if warnings else None,
+        "warnings": (warned := warning_rows(warnings, one.base_line)),
+        "first_warning_line": min((row["line"] for row in warned), default=None),
         "records_in": one.records_in,
         "record_counts": named_counts(counts),
     }
+
+
+def warning_rows(warnings: list[Fault], base_line: int) -> list[dict[str, Any]]:
+    """Warned rows in the order of their reasons."""
+    lines: dict[str, list[int]] = defaultdict(list)
+    for fault in warnings:
+        lines[fault.reason].append(base_line + fault.line - 1)
+    return [{"name": reason, "count": len(at), "line": min(at)} for reason, at in sorted(lines.items())]
 
 
 def named_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:

@@ -197,6 +197,14 @@ class TraceSummaryRow(Keyed):
     trace_summary: TraceSummary
 
 
+class Warned(Record):
+    """How often a fault that did not stop a file was found in it, and where first."""
+
+    name: str  # reason code
+    count: int
+    line: int  # of the first one, 1-based
+
+
 class FileOutcome(Record):
     """What became of one input file; every input is accounted for."""
 
@@ -211,8 +219,8 @@ class FileOutcome(Record):
     reason: str | None  # reason code: why it is a copy, quarantined or no session
     line: int | None  # offending line, 1-based
     message: str | None  # the sentence a person reads
-    warnings: list[Count]  # faults that did not stop the file, by reason code
-    first_warning_line: int | None
+    warnings: list[Warned]  # faults that did not stop the file, by reason code
+    first_warning_line: int | None  # the smallest of theirs
     records_in: int
     record_counts: list[Count]  # where the records went: steps, metadata, named reasons; sums to records_in
 

@@ -118,9 +118,10 @@ def read_lines(
 ) -> RawFile:
     """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is none).
 
-    Two objects on one line are two records; a broken last line is a torn one (the writer was killed); a broken line
-    before it makes the file unusable, because a step may be lost with it. `quick` decodes as `decode` does, and may say
-    less about what it refuses. `sound`: the file is known to be (sources/sound.py).
+    Two objects on one line are two records; a broken last line is a torn one (the writer was killed), of which the
+    whole records at its beginning are kept; a broken line before it makes the file unusable, because a step may be lost
+    with it. `quick` decodes as `decode` does, and may say less about what it refuses. `sound`: the file is known to be
+    (sources/sound.py).
     """
     if sound and quick and isinstance(content, bytes) and (lines := sound_lines(content, quick)) is not None:
         return RawFile(lines)
@@ -139,10 +140,13 @@ def read_lines(
         faults: list[Fault] = []
         found = texts_of_line(number, offset, data, decode, valid, faults)
         broken = [fault for fault in faults if fault.reason in FATAL]
-        if broken and broken[0].reason == "broken_json" and raw.lines and is_last(content, offset + len(data)):
+        torn = broken and broken[0].reason == "broken_json" and is_last(content, offset + len(data))
+        if torn and (raw.lines or found):
+            end = found[-1].offset + found[-1].length if found else offset
             raw.torn = True
-            raw.torn_length = len(data)
-            raw.warnings.append(Fault("torn_last_line", number, f"line {number}: the last line is incomplete"))
+            raw.torn_length = offset + len(data) - end
+            after = f"; what is whole before its break is read ({len(found)})" if found else ""
+            raw.warnings.append(Fault("torn_last_line", number, f"line {number}: the last line is incomplete{after}"))
         elif broken:
             raw.fatal = broken[0]
             return raw
@@ -254,7 +258,8 @@ def readable(data: bytes) -> bytes:
 
 
 def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], faults: list[Fault]) -> list[RawLine]:
-    """Rows with their own offsets where objects are chained on one line; nothing and a fault where it is not JSON."""
+    """Rows with their own offsets where objects are chained on one line; a fault where it is not JSON, with the rows of
+    what stands before that."""
     text = data.decode("utf-8", "surrogateescape").rstrip(BLANKS)
     position, offset = 0, row.offset
     found: list[RawLine] = []
@@ -273,7 +278,7 @@ def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], fau
                 return []
             why = why_not_json(text, error, start)
             faults.append(Fault("broken_json", row.line, f"line {row.line}: not JSON: {why}"))
-            return []
+            return found
         offset += start - position  # blanks are one byte each
         found.append(RawLine(row.line, offset, len(part), clean is not part, value))
         position, offset = end, offset + len(part)

@@ -228,7 +228,7 @@ def hashable(value: Any) -> str | None:
 
 
 def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine], branch: Branch) -> None:
-    """Count what is off the branch and warn of missing parents."""
+    """Count what is off the branch and warn of parents that are missing, or stand where they should not."""
     if branch.duplicates:
         counts["duplicate_record"] = len(branch.duplicates)
     for index in branch.abandoned:
@@ -238,9 +238,14 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
             counts["off_branch"] += 1
         else:
             counts.note("unknown_type:", kind)
-    for index in branch.missing_parents:
+    own = "it would be its own ancestor; it hangs on the record before it"
+    behind = {index: body[parent].line for index, parent in branch.later_parents.items()}
+    told = [(index, "missing_parent", "its parent is not in the file") for index in branch.missing_parents]
+    told += [(index, "circular_record", own) for index in branch.circular]
+    told += [(at, "later_parent", f"its parent stands behind it, in line {one}") for at, one in behind.items()]
+    for index, reason, sentence in sorted(told):
         line = body[index].line
-        session.warnings.append(Fault("missing_parent", line, f"line {line}: its parent is not in the file"))
+        session.warnings.append(Fault(reason, line, f"line {line}: {sentence}"))
 
 
 def build(

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 class Branch:
     """Indices into the records, by what they are."""
 
-    active: list[int] = field(default_factory=list)  # in file order
+    active: list[int] = field(default_factory=list)  # each behind its parent: nearly always the file's order
     abandoned: list[int] = field(default_factory=list)
     duplicates: list[int] = field(default_factory=list)
     missing_parents: list[int] = field(default_factory=list)
+    later_parents: dict[int, int] = field(default_factory=dict)  # record -> its parent, which stands behind it
+    circular: list[int] = field(default_factory=list)  # would be their own ancestors
 
 
 class Node(NamedTuple):
@@ -37,46 +39,106 @@ def is_chain(ids: list[Any], parents: list[Any]) -> bool:
 def active_branch(nodes: list[Node]) -> Branch:
     """Walk from the last record to the root.
 
-    An id may repeat: a parent is the nearest earlier record of that id. A record without an id or without a parent
-    field hangs on the previous record in file order, and so does one whose parent is not in the file (counted).
-    Duplicates (same id and content, or same parent and content off the branch) count once.
+    An id may repeat: a parent is the nearest earlier record of that id; where none is earlier, the first of the later
+    ones. A record without an id or without a parent field hangs on the previous record in file order, and so does one
+    whose parent is not in the file, or that would be its own ancestor (both counted). Duplicates (same id and content,
+    or same parent and content off the branch) count once.
     """
     branch = Branch()
     latest: dict[Hashable, int] = {}
-    kept: list[int] = []
+    first: dict[Hashable, int] = {}
+    before: dict[int, int | None] = {}  # of each record that is kept, the one before it
     above: dict[int, int | None] = {}
+    open_ended: list[int] = []  # records whose parent does not stand before them
+    previous: int | None = None
     for index, node in enumerate(nodes):
-        before = latest.get(node.id) if node.id is not None else None
-        if before is not None and nodes[before].content == node.content:
+        same = latest.get(node.id) if node.id is not None else None
+        if same is not None and nodes[same].content == node.content:
             branch.duplicates.append(index)
             continue
-        previous = kept[-1] if kept else None
-        if not node.has_parent_key or node.id is None:
-            above[index] = previous
-        elif node.parent is None:
-            above[index] = None
-        elif node.parent in latest:
-            above[index] = latest[node.parent]
-        else:
-            above[index] = previous
-            branch.missing_parents.append(index)
-        kept.append(index)
+        before[index] = above[index] = previous
+        if node.has_parent_key and node.id is not None:
+            if node.parent is None:
+                above[index] = None
+            elif node.parent in latest:
+                above[index] = latest[node.parent]
+            else:
+                open_ended.append(index)
+        previous = index
         if node.id is not None:
             latest[node.id] = index
-    on_path: set[int] = set()
-    cursor = kept[-1] if kept else None
+            first.setdefault(node.id, index)
+    for index in open_ended:
+        if (later := first.get(nodes[index].parent)) is None:
+            branch.missing_parents.append(index)
+        else:
+            branch.later_parents[index] = above[index] = later
+    if branch.later_parents:
+        cut_circles(branch, above, before)
+    place(branch, nodes, above, previous)
+    return branch
+
+
+def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, int | None]) -> None:
+    """Let records that are their own ancestors hang on the record before them, or on none where that hangs on them.
+
+    Whatever goes round in a circle has a parent that stands later in it: the first such record is the one that is cut.
+    """
+    seen: set[int] = set()
+    for start in above:
+        path: dict[int, None] = {}
+        one: int | None = start
+        while one is not None and one not in seen:
+            seen.add(one)
+            path[one] = None
+            one = above[one]
+        if one in path:
+            circle = list(path)
+            cut = min(index for index in circle[circle.index(one) :] if index in branch.later_parents)
+            branch.circular.append(cut)
+            del branch.later_parents[cut]
+            above[cut] = None
+    branch.circular.sort()
+    roots = dict(above)
+    for cut in branch.circular:
+        if (previous := before[cut]) is not None and root_of(previous, roots) != cut:
+            above[cut] = roots[cut] = previous
+
+
+def root_of(index: int, roots: dict[int, int | None]) -> int:
+    """Where the way up from a record ends; the way gets shorter for whoever asks next."""
+    while (up := roots[index]) is not None:
+        roots[index] = roots[up] if roots[up] is not None else up
+        index = up
+    return index
+
+
+def hanging_on(last: int | None, above: dict[int, int | None]) -> int | None:
+    """The end of the way down from a record, by the last of what hangs on each."""
+    below = {parent: index for index, parent in above.items() if parent is not None}
+    while last in below:
+        last = below[last]
+    return last
+
+
+def place(branch: Branch, nodes: list[Node], above: dict[int, int | None], last: int | None) -> None:
+    """Say of each record that is kept where it is. The way up begins at the last record of the file, or where something
+    hangs on that and stands before it, at the last of these."""
+    path: dict[int, None] = {}
+    cursor = hanging_on(last, above) if branch.later_parents else last
     while cursor is not None:
-        on_path.add(cursor)
+        path[cursor] = None
         cursor = above[cursor]
+    branch.active = list(reversed(path))
+    if len(path) == len(above):
+        return
     below: dict[int | None, list[int]] = defaultdict(list)
-    if len(on_path) < len(kept):
-        for index in on_path:
-            below[above[index]].append(index)
-    for index in kept:
-        if index in on_path:
-            branch.active.append(index)
-        elif any(nodes[one].content == nodes[index].content for one in below[above[index]]):
+    for index in path:
+        below[above[index]].append(index)
+    for index in above:
+        if index in path:
+            continue
+        if any(nodes[one].content == nodes[index].content for one in below[above[index]]):
             branch.duplicates.append(index)
         else:
             branch.abandoned.append(index)
-    return branch

@@ -1,5 +1,6 @@
 """Bad input: a sentence, a reason code, a count in the manifest, the rest processed, the right exit status."""
 
+import json
 import os
 import re
 import shutil
@@ -34,8 +35,8 @@ QUARANTINED = {
     "no-model.jsonl": ("no_source_model", "Put it under raw/<source_model>/", None),
 }
 WARNED = {
-    "m/torn.jsonl": ("torn_last_line", "first in line"),
-    "m/latin-1.jsonl": ("invalid_utf8", "first in line"),
+    "m/torn.jsonl": ("torn_last_line", "in line"),
+    "m/latin-1.jsonl": ("invalid_utf8", "in line"),
 }
 COPIES = ["m/plain.jsonl.reset.2026-11-21T12-00-00.000Z", "m/under-another-name.jsonl", "m/shorter.jsonl"]
 KEPT = ["m/folder.jsonl/inside.jsonl", "m/linked/far.jsonl", "m/latin-1.jsonl", "m/torn.jsonl", "m/plain.jsonl"]
@@ -142,8 +143,19 @@ def test_a_fault_that_does_not_stop_a_file(bad: Bad, path: str) -> None:
     reason, sentence = WARNED[path]
     row = outcomes(bad)[path]
     assert (row["disposition"], row["reason"]) == ("trajectory", None)
-    assert row["warnings"] == [{"name": reason, "count": 1}]
+    assert [(one["name"], one["count"]) for one in row["warnings"]] == [(reason, 1)]
+    sentence += f" {row['warnings'][0]['line']};"
     assert any(one.startswith(f"{reason}: {path}") and sentence in one for one in bad.ended.err.splitlines())
+
+
+def test_status_shows_what_was_kept_with_a_warning(bad: Bad) -> None:
+    found = json.loads(call("status", "--json", "--data", bad.data, "--raw", bad.raw).text)["input_warnings"]
+    assert {(one["file"], one["reason"], one["count"]) for one in found} == {
+        (path, reason, 1) for path, (reason, _) in WARNED.items()
+    }
+    shown = call("status", "--data", bad.data, "--raw", bad.raw).text
+    assert "Kept with a warning" in shown
+    assert all(any(reason in line for line in shown.splitlines()) for reason, _ in WARNED.values())
 
 
 def test_a_torn_session_is_truncated_and_bad_bytes_are_kept(bad: Bad) -> None:

@@ -126,6 +126,10 @@ def test_a_torn_last_line_is_noted_and_the_rest_is_kept(objects: list[Any], data
     assert raw.torn
     assert raw.torn_length == cut
     assert len(raw.lines) == len(objects)
+    behind = read_lines(content[: len(content) - cut].removesuffix(b"\n") + b" " + last[:cut], json.loads)
+    assert behind.fatal is None and behind.torn and len(behind.lines) == len(objects)
+    assert (behind.torn_length, behind.warnings[-1].reason) == (cut + 1, "torn_last_line")
+    assert behind.warnings[-1].line == len(objects)
     middle = read_lines(content + b'\n{"type":"custom"}', json.loads)
     assert middle.fatal is not None
     assert (middle.fatal.reason, middle.fatal.line) == ("broken_json", len(objects) + 1)
