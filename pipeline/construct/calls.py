@@ -99,7 +99,7 @@ def verb_number(rules: DescribeRules) -> pl.Expr:
         if rule.kind in COMMAND_KINDS:
             holds = pl.col("unknown").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
-    return pl.coalesce(numbers)
+    return pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
 
 
 @once

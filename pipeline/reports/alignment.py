@@ -7,7 +7,7 @@ import polars as pl
 
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.reports import plots
-from pipeline.reports.counting import by_model, models_of, share, with_models
+from pipeline.reports.counting import all_models, by_model, share, with_models
 from pipeline.reports.section import BY_MODEL, Row, Section, Tables
 from pipeline.reports.settings import EvidenceReportRules
 from pipeline.rules.align import AlignRules
@@ -23,7 +23,7 @@ def alignment(tables: Tables, rules: EvidenceReportRules) -> Section:
     align = AlignRules.load()
     steps = tables(AlignedDescriptor)
     calls = steps.filter(pl.col("alignment_case") != align.reply_case)
-    models = models_of(steps)
+    models = all_models(tables)
     rows = with_models(by_model(calls, KEYS), models)
     cases = with_models(by_model(calls, ["alignment_case"]), models)
     total = sum(row["steps"] for row in rows)

@@ -4,12 +4,19 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.reports.section import BY_MODEL, Row
+from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.session import TraceSummaryRow
+from pipeline.reports.section import BY_MODEL, Row, Tables
 
 
 def models_of(table: pl.LazyFrame) -> list[str]:
     """The source models of a table, in the order of names."""
     return table.select("source_model").unique().sort("source_model").collect()["source_model"].to_list()
+
+
+def all_models(tables: Tables) -> list[str]:
+    """Every source model that has a trajectory, also one without a step."""
+    return sorted({*models_of(tables(TraceSummaryRow)), *models_of(tables(AlignedDescriptor))})
 
 
 def by_model(table: pl.LazyFrame, keys: list[str], name: str = "steps") -> list[Row]:

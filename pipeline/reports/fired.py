@@ -60,6 +60,18 @@ def fired_ids(tables: Tables) -> dict[str, dict[str, int]]:
     }
 
 
+def lesser_ids(tables: Tables) -> dict[str, dict[str, int]]:
+    """Stage -> rule id -> in how many places it decided something without giving a step's value: as one of several
+    parts of a command, or as the cause of a flag."""
+    steps = tables(AlignedDescriptor)
+    parts = steps.select("event_rule", part="command_parts").explode("part")
+    own = parts.select("event_rule", rule=pl.col("part").struct.field("rule_id"))
+    named = pl.col("event_rule").is_not_null() & (pl.col("event_rule") == pl.col("rule"))
+    evidence = steps.select(one="flag_evidence").explode("one")
+    causes = evidence.select(rule=pl.col("one").struct.field("cause"))
+    return {"describe": counted(pl.concat([own.filter(~named).select("rule"), causes]))}
+
+
 def counted(rules: pl.LazyFrame) -> dict[str, int]:
     """How often each id stands in the column `rule`."""
     return dict(rules.drop_nulls().group_by("rule").agg(pl.len()).sort("rule").collect().iter_rows())
@@ -70,15 +82,21 @@ def rules_fired(tables: Tables, rules: EvidenceReportRules) -> list[Section]:
     fired = fired_ids(tables)
     known = {spec.file: known_ids(spec) for spec in rules.rule_files}
     stage_of = {spec.file: spec.stage for spec in rules.rule_files}
-    numbers = [
-        {"file": file, "rule_id": one, "fired": fired[stage_of[file]].get(one, 0)}
-        for file, ids in known.items()
-        for one in ids
-    ]
+    lesser = lesser_ids(tables)
+
+    def row(file: str | None, stage: str, one: str) -> Row:
+        return {
+            "file": file,
+            "rule_id": one,
+            "fired": fired[stage].get(one, 0),
+            "in_part": lesser.get(stage, {}).get(one, 0),
+        }
+
+    numbers = [row(file, stage_of[file], one) for file, ids in known.items() for one in ids]
     in_no_file = [
-        {"file": None, "rule_id": one, "fired": number}
+        row(None, stage, one)
         for stage, ids in fired.items()
-        for one, number in ids.items()
+        for one in dict.fromkeys([*ids, *lesser.get(stage, {})])
         if not any(one in known[file] for file in known if stage_of[file] == stage)
     ]
     return [by_file(numbers, in_no_file), never(numbers), ever([*numbers, *in_no_file], rules)]
@@ -88,13 +106,15 @@ def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
     """One row a rule file."""
     rows = []
     for file in dict.fromkeys(row["file"] for row in numbers):
-        of_file = [row["fired"] for row in numbers if row["file"] == file]
-        did = sum(number > 0 for number in of_file)
+        of_file = [row for row in numbers if row["file"] == file]
+        gave = sum(row["fired"] > 0 for row in of_file)
+        did = sum(has_fired(row) for row in of_file)
         rows.append(
             {
                 "file": file,
                 "rules": len(of_file),
-                "fired": did,
+                "fired": gave,
+                "in_part_only": did - gave,
                 "never_fired": len(of_file) - did,
                 "fired_share": share(did, len(of_file)),
             }
@@ -104,35 +124,40 @@ def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
         name="rules",
         title="Rules by rule file",
         about="A rule fired where it gave a value of this corpus: a category, a status, a side effect, a flag, an "
-        "alignment, a class "
-        "of run, a part of the risk score, an onset candidate. A shell rule that met only a lesser part of compound "
-        "commands "
-        "gave no value and counts as not fired.",
+        "alignment, a class of run, a part of the risk score, an onset candidate. It fired in part where it said what "
+        "one of several parts of a command does, which did not name the step, or what a flag follows from.",
         columns={
             "file": "rule file in force",
             "rules": "rule ids in it",
-            "fired": "ids that fired at least once",
-            "never_fired": "ids that never fired",
-            "fired_share": "`fired` of `rules`",
+            "fired": "ids that gave a value at least once",
+            "in_part_only": "ids that gave none, but fired in part",
+            "never_fired": "ids that never fired in either way",
+            "fired_share": "`fired` and `in_part_only` of `rules`",
         },
         rows=rows,
         facts={"rules": len(numbers), "never_fired": silent, "ids_in_no_file": len(in_no_file)},
         definitions={
             "rules": "Rule ids in all these files.",
-            "never_fired": "Those that gave no value on this corpus; a small corpus leaves many silent.",
+            "never_fired": "Those that decided nothing on this corpus; a small corpus leaves many silent.",
             "ids_in_no_file": "Ids that fired and stand in no rule file: a defect.",
         },
         plot=partial(picture, rows),
     )
 
 
+def has_fired(row: Row) -> bool:
+    """True where a rule decided something, a value or a part of one."""
+    return bool(row["fired"] or row["in_part"])
+
+
 def never(numbers: list[Row]) -> Section:
     """Every rule without a firing."""
-    rows = [{"file": row["file"], "rule_id": row["rule_id"]} for row in numbers if not row["fired"]]
+    rows = [{"file": row["file"], "rule_id": row["rule_id"]} for row in numbers if not has_fired(row)]
     return Section(
         name="rules_never_fired",
         title="Rules that never fired",
-        about="Rules of the files above that gave no value on this corpus, in the order of the files.",
+        about="Rules of the files above that gave no value on this corpus and fired in no part either, in the order of "
+        "the files. What several texts of one failure decide together is told of the one that named its status alone.",
         columns={"file": "rule file", "rule_id": "id of the rule"},
         rows=rows,
     )
@@ -140,16 +165,17 @@ def never(numbers: list[Row]) -> Section:
 
 def ever(numbers: list[Row], rules: EvidenceReportRules) -> Section:
     """Every rule that fired, most often first."""
-    rows = sorted((row for row in numbers if row["fired"]), key=lambda row: -row["fired"])
+    rows = sorted((row for row in numbers if has_fired(row)), key=lambda row: (-row["fired"], -row["in_part"]))
     return Section(
         name="rules_fired",
         title="Rules that fired",
-        about="How often each rule gave a value.",
+        about="How often each rule gave a value, and how often it decided a part of one.",
         columns={
             "file": "rule file; none is a defect",
             "rule_id": "id of the rule",
             "fired": "values that it gave: one a step; of trace.toml, risk.toml and onset.toml one a trajectory; of "
             "text flags one a place",
+            "in_part": "parts of commands that it named beside the one that named the step; flags that follow from it",
         },
         rows=rows,
         shown=rules.unknown_rows,
@@ -159,12 +185,13 @@ def ever(numbers: list[Row], rules: EvidenceReportRules) -> Section:
 def picture(rows: list[Row]) -> "Figure":
     """Fired and silent rules of each file."""
     figure, (axes,) = plots.new_figure(8, 1.4 + 0.3 * len(rows))
-    parts = {"fired": [row["fired"] for row in rows], "never fired": [row["never_fired"] for row in rows]}
-    colours = {"fired": plots.BAR, "never fired": "#c8c8c8"}
+    shown = {"fired": "fired", "in part only": "in_part_only", "never fired": "never_fired"}
+    parts = {name: [row[column] for row in rows] for name, column in shown.items()}
+    colours = {"fired": plots.BAR, "in part only": "#9ecae1", "never fired": "#c8c8c8"}
     names = [row["file"] for row in rows]
     plots.stacked(figure, axes, names, parts, "Rules that fired on this corpus, by rule file", colours)
     for place, row in enumerate(rows):
-        plots.behind(axes, f"{row['fired']} of {row['rules']}", row["rules"], place)
+        plots.behind(axes, f"{row['fired'] + row['in_part_only']} of {row['rules']}", row["rules"], place)
     axes.margins(x=0.12)
     axes.set_xlabel("rules")
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.vocabulary import EventType
 from pipeline.reports import plots
-from pipeline.reports.counting import by_model, models_of, share, with_models
+from pipeline.reports.counting import all_models, by_model, share, with_models
 from pipeline.reports.section import BY_MODEL, Row, Section, Tables
 from pipeline.reports.settings import EvidenceReportRules
 
@@ -20,7 +20,7 @@ NONE: Row = {"steps": 0, BY_MODEL: {}}
 def inventory(tables: Tables, rules: EvidenceReportRules) -> Section:
     """T9 with every category, also those without a step; a category outside the closed set stands last."""
     steps = tables(AlignedDescriptor)
-    return inventory_of(by_model(steps, ["event_type"]), models_of(steps), rules)
+    return inventory_of(by_model(steps, ["event_type"]), all_models(tables), rules)
 
 
 def inventory_of(counts: list[Row], models: list[str], rules: EvidenceReportRules) -> Section:

@@ -11,7 +11,7 @@ from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import Step
-from pipeline.reports.counting import by_model, models_of, with_models
+from pipeline.reports.counting import all_models, by_model, with_models
 from pipeline.reports.section import BY_MODEL, Row, Section, Tables
 from pipeline.reports.settings import EvidenceReportRules
 from pipeline.rules.describe import DescribeRules
@@ -24,7 +24,7 @@ def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
     verbs = [rule.id for rule in describe.verbs]
     steps = tables(AlignedDescriptor)
     unnamed = steps.filter(pl.col("event_rule").is_in([describe.fallback_rule, *verbs]))
-    rows = with_models(by_model(unnamed, ["tool_name_raw", "event_rule", "event_type"]), models_of(steps))
+    rows = with_models(by_model(unnamed, ["tool_name_raw", "event_rule", "event_type"]), all_models(tables))
     rows.sort(key=lambda row: row["event_rule"] != describe.fallback_rule)
     nothing = [row for row in rows if row["event_rule"] == describe.fallback_rule]
     return Section(
@@ -72,7 +72,7 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
     shell_rules = ShellRules.load()
     fallback = [shell_rules.fallback_rule, shell_rules.unparsed_rule]
     steps = tables(AlignedDescriptor)
-    models = models_of(steps)
+    models = all_models(tables)
     wanted = steps.filter(pl.col("event_rule").is_in(fallback)).select(STEP_KEY)
     calls = (
         tables(Step)

@@ -4,9 +4,15 @@ import json
 import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 from child import EXAMPLE, Ran, call, few_shards, files, table
 from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (a fixture)
+
+from pipeline.construct.describe import describe
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.flags import FlagRules
+from pipeline.rules.shell import ShellRules
 
 pytestmark = pytest.mark.slow
 
@@ -77,3 +83,25 @@ def test_nothing_of_a_session_steers_a_terminal_or_the_markdown(nasty: Path) -> 
         row["tool_name_raw"]
         for row in json.loads((folder / "evidence.json").read_bytes())["sections"]["alignment"]["rows"]
     }
+
+
+def test_commands_and_tools_whose_rules_never_fired_are_not_missed(reported: Path) -> None:
+    """Without them the descriptors of the corpus are the same; without a rule that fired in part alone they are not."""
+    found = call("report", "evidence", "--data", reported, "--json").json["sections"]
+    silent = {row["rule_id"] for row in found["rules_never_fired"]["rows"]}
+    in_part = {row["rule_id"] for row in found["rules_fired"]["rows"] if not row["fired"]}
+    steps = pl.read_parquet(reported / "work" / "step" / "*.parquet").lazy()
+    shell, tools = ShellRules.load(), DescribeRules.load()
+
+    def without(ids: set[str]) -> pl.DataFrame:
+        fewer = shell.model_copy(update={"commands": [one for one in shell.commands if one.id not in ids]})
+        verbs = {"verbs": [one for one in tools.verbs if one.id not in ids]}
+        return describe(steps, tools.model_copy(update=verbs), fewer, FlagRules.load()).collect()
+
+    whole = without(set())
+    assert len(silent & {one.id for one in shell.commands}) > 20
+    assert without(silent).equals(whole)
+    used = sorted(in_part & {one.id for one in shell.commands})
+    assert used
+    for one in used:
+        assert not without({one}).equals(whole), one

@@ -52,6 +52,17 @@ def test_the_inventory_has_every_category_and_adds_up() -> None:
     assert found.facts == {"steps": 4, "categories_without_a_step": 11, "outside_the_closed_set": 1}
 
 
+def test_a_source_model_without_a_step_has_a_column_of_zeros() -> None:
+    runs = [{"source_model": model, "trajectory_id": "t"} for model in ("idle", "m")]
+    given = tables({AlignedDescriptor: [step(1)], TraceSummaryRow: runs})
+    for section in (inventory(given, RULES), alignment(given, RULES)):
+        assert all(row["by_model"]["idle"] == 0 for row in section.rows)
+        assert section.plot is not None
+        figure = section.plot()
+        shown = {text.get_text() for axes in figure.axes for text in [*axes.get_xticklabels(), *axes.get_yticklabels()]}
+        assert shown & {"idle", "idle (0)"}
+
+
 def test_the_inventory_of_nothing_has_no_shares() -> None:
     found = inventory(described(), RULES)
     assert {row["share"] for row in found.rows} == {None}
@@ -143,6 +154,10 @@ def test_statuses_by_tool_add_up_and_count_failures() -> None:
 
 def test_rules_that_fired_are_those_that_gave_a_value() -> None:
     evidence = [{"flag": "hedge", "rule_id": "hedge.seems", "field": "thinking", "start": 0, "end": 5, "cause": None}]
+    part = {"event_type": None, "rule_id": "shell.nothing", "command": "cd a", "side_effect": False, "target": None}
+    parts = [part, part, part | {"rule_id": "git.send"}]
+    place = {"field": "action_text", "start": None, "end": None, "cause": "shell.run_elsewhere"}
+    leaves = {"flag": "external_interaction", "rule_id": "flag.leaves_machine", **place}
     unclear = "fuzzy.read fuzzy.write"
     key = {"source_model": "m", "trajectory_id": "t"}
     breakdown = [{"signal": "other_steps", "count": 0}, {"signal": "subset_prior", "count": 1}]
@@ -151,18 +166,22 @@ def test_rules_that_fired_are_those_that_gave_a_value() -> None:
         AlignedDescriptor: [
             step(1, flag_evidence=evidence, alignment_rule=unclear),
             step(2, event_rule="shell.no_such_rule"),
+            step(3, event_rule="git.send", command_parts=parts, flag_evidence=[leaves], alignment_rule=None),
         ],
         Risk: [risk("pass_low_risk") | {"risk_breakdown": breakdown}],
         Onset: [key | {"onset_rules": [onset]}],
         TraceSummaryRow: [key | {"trace_summary": {"behaviour_rule": "otherwise"}}],
     }
     by_file, never, ever = rules_fired(tables(given), RULES)
-    fired = {(row["file"], row["rule_id"]): row["fired"] for row in ever.rows}
+    fired = {(row["file"], row["rule_id"]): row["fired"] for row in ever.rows if row["fired"]}
+    in_part = {row["rule_id"]: row["in_part"] for row in ever.rows if row["in_part"]}
     silent = {row["rule_id"] for row in never.rows}
     assert fired == {
         ("describe.toml", "tool.read"): 1,
-        ("describe.toml", "status.no_sign_of_failure"): 2,
-        ("describe.toml", "effect.none"): 2,
+        ("describe.toml", "status.no_sign_of_failure"): 3,
+        ("describe.toml", "effect.none"): 3,
+        ("shell.toml", "git.send"): 1,
+        ("flags.toml", "flag.leaves_machine"): 1,
         ("flags.toml", "hedge.seems"): 1,
         ("align.toml", "alias.read"): 1,
         ("align.toml", "fuzzy.read"): 1,
@@ -172,8 +191,11 @@ def test_rules_that_fired_are_those_that_gave_a_value() -> None:
         ("trace.toml", "otherwise"): 1,
         (None, "shell.no_such_rule"): 1,
     }
+    assert in_part == {"shell.nothing": 2, "shell.run_elsewhere": 1}
+    assert by(by_file, "file")["shell.toml"]["in_part_only"] == 2
     assert by_file.facts["ids_in_no_file"] == 1
-    assert by_file.facts["never_fired"] == len(never.rows) == by_file.facts["rules"] - 10
+    assert by_file.facts["never_fired"] == len(never.rows) == by_file.facts["rules"] - 14
+    assert not {"shell.nothing", "git.send"} & silent
     assert {"other_steps", "shell.nothing_else", "flag.memory_target", "alias.exec", "effect.not_done"} <= silent
 
 

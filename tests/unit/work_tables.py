@@ -24,6 +24,7 @@ BLANK_STEP: dict[str, Any] = {
     "side_effect_rule": "effect.none",
     "auto_flags": [],
     "flag_evidence": [],
+    "command_parts": [],
     "previous_event_type": "read",
     "alignment_case": "exact",
     "alignment_rule": "alias.read",
