@@ -14,6 +14,7 @@ def thrown(tool: str, error: str, **more: Any) -> dict[str, Any]:
     return call(tool, {"path": "a"}, json.dumps(body, indent=2), body, result_is_error=False, **more)
 
 
+CALLED = {"arguments": json.dumps({"command": "ls | grep '['"})}
 STATUSES: list[tuple[str, dict[str, Any], str]] = [
     ("no sign", call("read", {"path": "a"}, "error error failed"), "ok"),
     ("empty", call("read", {"path": "a"}, ""), "ok"),
@@ -85,6 +86,9 @@ STATUSES: list[tuple[str, dict[str, Any], str]] = [
                                                                                "exitCode": 0}), "ok"),
     ("grep finds nothing", shell("grep x f", TAIL.format(1), {"status": "completed", "exitCode": 1},
                                  result_is_error=True), "ok"),
+    ("grep's own error", shell("cat f | grep '('", "grep: Unmatched ( or \\(" + TAIL.format(1)), "error"),
+    ("of 2026.2", thrown("exec", "grep: Unmatched [, [^\n\nCommand exited with code 1") | CALLED, "error"),
+    ("grep warns", shell("grep '\\d' f", "grep: warning: stray \\ before d" + TAIL.format(1)), "ok"),
     ("grep fails", shell("grep x f", "grep: f: No such file or directory" + TAIL.format(2)), "not_found"),
     ("tests fail", shell("npm test", TAIL.format(1)), "error"),
     ("unknown tool", call("frob", None, "Tool frob not found", {}, result_is_error=True), "not_found"),
