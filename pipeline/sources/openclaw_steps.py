@@ -202,9 +202,11 @@ class StepBuilder(StepRows):
 
     def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
         name = clean_name(call.name)
-        arguments = str(call.arguments, "utf-8", "backslashreplace") or "{}"
-        step = self.step("tool_call", f"{name or '(no name)'} {arguments}", name)
-        step["arguments"] = arguments
+        arguments = str(call.arguments, "utf-8", "backslashreplace")
+        shown = name or "(no name)"
+        has_arguments = arguments not in ("", "null")
+        step = self.step("tool_call", f"{shown} {arguments}" if has_arguments else shown, name)
+        step["arguments"] = arguments if has_arguments else None  # never inferred: absent is null
         step["order_ambiguous"] = ambiguous
         if result is not None:
             self.give(step, result)

@@ -154,3 +154,11 @@ def test_a_run_artifact_says_why_it_failed(status: str) -> None:
     ]
     document = written(stored(*trace, **failed(status, message="no room left")))
     assert summarized(document, "m/run_1.json")["first_error"] == "disk is full"
+
+
+@pytest.mark.parametrize("written", [None, "absent"])
+def test_arguments_that_are_not_there_are_null(written: str | None) -> None:
+    block = {"type": "toolCall", "id": "c1", "name": "status"} | ({} if written else {"arguments": None})
+    content = session(user(), agent(block, stop="toolUse"), came(1, "a"))
+    (step,) = normalized_rows([raw_row(content) | {"content": [content], "sha256": "0"}]).steps
+    assert picked(step, "arguments", "action_text", "reflection_text") == (None, "status", "a")
