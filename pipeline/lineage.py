@@ -10,6 +10,9 @@ import msgspec
 
 from pipeline.scan import RawEntry
 from pipeline.sources.names import NATIVE_NAME, PACKED, basename, copy_order, identity_digits, safe_name
+from pipeline.sources.session import CHILDREN, PARENT
+
+Key = tuple[str, str]  # (source model, identity)
 
 
 def entry_name(entry: RawEntry) -> str:
@@ -30,13 +33,16 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     """Entries with `parent_trajectory_id` in their context where exactly one session is the parent, else unchanged.
 
     A parent is known by its session key (spawned_by of the index) or by its file's basename (parentSession of the
-    header), within the source model. Where that names several sessions nothing is linked: never guessed. Neither are
+    header), within the source model; of a session inside another one, or in a file that another one names, it is that
+    one. Where that names several sessions nothing is linked: never guessed. Neither are
     sessions that would be their own ancestors: their context says so (`circular_parent`).
     """
     listed = list(entries)
     contexts = {index: json.loads(entry.context) for index, entry in enumerate(listed) if entry.context}
     known: dict[tuple[str, str], set[str]] = defaultdict(set)
-    named = trajectory_names(listed)
+    held = holders(listed, contexts)
+    own_keys = {(listed[index].source_model, listed[index].identity) for index in held}
+    named = trajectory_names(listed, own_keys | set(held.values()))
     for index, entry in enumerate(listed):
         trajectory_id = named.get((entry.source_model, entry.identity))
         if trajectory_id is None:
@@ -46,10 +52,11 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
             known[entry.source_model, f"key:{key}"].add(trajectory_id)
     parents: dict[tuple[str, str], str] = {}  # (source model, trajectory) -> its parent
     linked = []
-    for index, context in contexts.items():
-        run, entry = run_of(context), listed[index]
+    for index in sorted(contexts.keys() | held.keys()):
+        run, entry = run_of(contexts.get(index)), listed[index]
         names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
         found = [known.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
+        found = [{named[held[index]]}] if held.get(index) in named else found
         parent = next((next(iter(one)) for one in found if len(one) == 1), None)
         if parent is not None:
             own = (entry.source_model, named.get((entry.source_model, entry.identity), ""))
@@ -58,9 +65,26 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     circular = in_circles(parents)
     for index, own, parent in linked:
         told = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
-        text = json.dumps(contexts[index] | told, sort_keys=True, ensure_ascii=True)
+        text = json.dumps(contexts.get(index, {}) | told, sort_keys=True, ensure_ascii=True)
         listed[index] = msgspec.structs.replace(listed[index], context=text)
     return listed
+
+
+def holders(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
+    """By place in the list: the session that it lies inside, or the only one that names its file as a sub-agent's."""
+    naming: dict[tuple[str, str], set[Key]] = defaultdict(set)
+    held: dict[int, Key] = {}
+    for index, context in contexts.items():
+        entry = listed[index]
+        for path in context.get(CHILDREN, ()):
+            naming[entry.source_model, path].add((entry.source_model, entry.identity))
+        if PARENT in context:
+            held[index] = (entry.source_model, context[PARENT])
+    for index, entry in enumerate(listed) if naming else ():
+        names = naming.get((entry.source_model, entry.path), set())
+        if len(names) == 1 and entry.member is None:
+            held[index] = next(iter(names))
+    return held
 
 
 def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
@@ -78,12 +102,13 @@ def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
     return found
 
 
-def trajectory_names(entries: Iterable[RawEntry]) -> dict[tuple[str, str], str]:
-    """Trajectory id by (source model, identity), as normalize gives it: of copies under several names the longest names
-    it. Left out where that can't be told without reading them: a packed file among them hides its length."""
+def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key, str]:
+    """Trajectory id by (source model, identity), as normalize gives it, of sessions with an id and of those `wanted`:
+    of copies under several names the longest names it. Left out where that can't be told without reading them: a packed
+    file among them hides its length."""
     groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
     for entry in entries:
-        if entry.session_id is not None:
+        if entry.session_id is not None or (entry.source_model, entry.identity) in wanted:
             groups[entry.source_model, entry.identity].append(entry)
     found = {}
     for key, group in groups.items():

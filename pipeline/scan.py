@@ -17,19 +17,24 @@ from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
 from pipeline.sources.compressed import MAGIC_BYTES, BrokenPacking, decompressed, is_packed
 from pipeline.sources.mapped import chunks, mapped, sha256_of
+from pipeline.sources.members import Member
 from pipeline.sources.registry import (
     HEAD_BYTES,
+    PART_OF,
     FirstRecord,
+    embedded,
     first_of_long,
     members,
     read_first,
     source_named,
 )
+from pipeline.sources.session import IDENTITY, PARENT
 from pipeline.sources.sqlite_store import BESIDE, LOGS, MAGIC, BrokenStore, StoreNote, member_content, read_store
 from pipeline.stage import code_digest
 from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import LARGE_BYTES
 
+NO_TRAJECTORY = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
 RUN_MANIFEST = "run_manifest.jsonl"
 WHOLE_FILE: dict[str, Any] = {"member": None, "base_line": 1, "base_offset": 0, "length": None}
 STORE, STORE_LOG = "openclaw_sqlite", "openclaw_sqlite_log"  # what reads a file that no adapter reads
@@ -181,10 +186,30 @@ class Looker:
         if inside is None:
             context = self.context(name, first, used)
             yield self.entry(name, stamp[0], sha256=sha256_of(content), first=first, context=context, stamp=stamp)
+            yield from self.embedded(name, content, first, "", Member("", 1, 0, len(content)))
         for one in inside or []:
             part = content[one.offset : one.offset + one.length]
             place = {"member": one.name, "base_line": one.line, "base_offset": one.offset, "length": one.length}
-            yield self.entry(name, one.length, sha256=sha256_of(part), first=read_first(part), place=place)
+            inner = read_first(part)
+            of = {PART_OF: first.source.name} if inner.source is None and first.source else None
+            yield self.entry(name, one.length, sha256=sha256_of(part), first=inner, context=of, place=place)
+
+    def embedded(
+        self, name: str, content: bytes, parent: FirstRecord, within: str, place: Member
+    ) -> Iterator[RawEntry]:
+        """The sessions inside a session, and those inside them. `content`: of the file; `place`: of the session."""
+        part = content[place.offset : place.offset + place.length]
+        for one in embedded(part, parent):
+            inner = Member(f"{within}{one.name}", place.line + one.line - 1, place.offset + one.offset, one.length)
+            data = content[inner.offset : inner.offset + inner.length]
+            first = read_first(data)
+            where = {"member": inner.name, "base_line": inner.line, "base_offset": inner.offset, "length": inner.length}
+            if first.source is not parent.source:
+                yield self.entry(name, inner.length, sha256=sha256_of(data), place=where, error=NO_TRAJECTORY)
+                continue
+            context = {PARENT: parent.identity} | (first.source.context(first.value, name, {}) if first.source else {})
+            yield self.entry(name, inner.length, sha256=sha256_of(data), first=first, context=context, place=where)
+            yield from self.embedded(name, content, first, f"{inner.name}.", inner)
 
     def content(self, name: str) -> bytes | None:
         """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
@@ -249,7 +274,7 @@ class Looker:
             stamp=stamp,
             sha256=sha256,
             session_id=first.session_id if first and known else None,
-            identity=first.identity if first and known else f"path:{name}",
+            identity=(context or {}).get(IDENTITY, first.identity) if first and known else f"path:{name}",
             context=json.dumps(context, sort_keys=True, ensure_ascii=True) if context else None,
             error=error,
         )

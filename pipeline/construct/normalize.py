@@ -29,8 +29,8 @@ from pipeline.records.session import (
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault
 from pipeline.sources.names import NATIVE_NAME, identity_digits
-from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first
-from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
+from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first, skipped
+from pipeline.sources.session import IDENTITY, MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.session_index import index_fault, is_index
 from pipeline.sources.sound import sound
 from pipeline.stage import stage
@@ -132,7 +132,7 @@ def read_content(
     if named_session and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     first = read_first(looked_at)
-    sidecar = rules.sidecar(first.value)
+    sidecar = rules.sidecar(first.value) or (skipped(context, first.value) if first.source is None else None)
     if first.source is None and is_index(one.path):
         return read_index(one, content)
     unknown = sidecar is None and first.source is None and not stored
@@ -195,7 +195,7 @@ def parse(
 
 def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dict[str, Any]) -> None:
     """Note the session that a file holds."""
-    session.identity = first.identity
+    session.identity = context.get(IDENTITY, first.identity)
     one.session = session
     one.parent = context.get("parent_trajectory_id")
     if "circular_parent" in context:

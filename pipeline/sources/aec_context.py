@@ -13,6 +13,8 @@ from pipeline.sources.plain_steps import StepList
 
 AGENT_RESULT = "agent-result.json"
 MOST_CANDIDATES = 16  # JSON files of a folder that are looked at; a folder of more is a ledger: only names count there
+ENDED = ("completed", "failed", "cancelled")  # v2: executions that are over; an invalid one is evidence of nothing
+OPEN_EVIDENCE = ("pending", "partial", "incomplete", "missing")
 OPEN_EVALUATION = (None, "pending")  # v2: a record that is not sealed yet
 VERDICTS = {"pass": True, "passed": True, "fail": False, "failed": False}  # a record that says so itself
 VERDICT_FIELDS = ("passed", "pass", "success", "verdict", "outcome", "judgment")
@@ -128,6 +130,7 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
         "run_id": record.get("run_id") or record.get("experiment_id"),
         "task_id": record.get("task_id") or part(record, "task").get("task_id"),
         "attempt": record.get("attempt"),
+        "dataset": record.get("dataset_id"),
         "completeness": completeness(record),
         "execution_status": record.get("execution_status"),
         "evaluation_status": record.get("evaluation_status"),
@@ -144,11 +147,12 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def completeness(record: dict[str, Any]) -> str | None:
-    """partial | complete. v2: complete once executed to the end and no evaluation is pending."""
+    """partial | complete. v2: complete once the execution has ended, however it did, no evaluation is pending and no
+    evidence is said to be missing."""
     if "completeness" in record:
         return record["completeness"] if record["completeness"] in ("partial", "complete") else None
-    ended = record.get("execution_status") == "completed" and record.get("evaluation_status") not in OPEN_EVALUATION
-    return "complete" if ended else "partial"
+    ended = record.get("execution_status") in ENDED and record.get("evaluation_status") not in OPEN_EVALUATION
+    return "complete" if ended and record.get("evidence_status") not in OPEN_EVIDENCE else "partial"
 
 
 def says(value: Any) -> bool | None:
@@ -180,6 +184,16 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
     }
     del fields["source_model"], fields["native_session_basename"]
     return fields
+
+
+def task(trial: dict[str, Any]) -> dict[str, Any]:
+    """subset, task_id and attempt of a run as its record names them, whatever came of it; empty where it names none."""
+    told = {
+        "subset": text(trial.get("dataset")),
+        "task_id": text(trial.get("task_id")),
+        "attempt": count_of(trial.get("attempt")),
+    }
+    return told if any(one is not None for one in told.values()) else {}
 
 
 def text(value: Any) -> str | None:

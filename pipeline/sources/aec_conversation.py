@@ -3,20 +3,31 @@
 import json
 from typing import Any
 
+from pipeline.rules.base import canonical_digest
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources import aec_context
-from pipeline.sources.aec_records import text_of
-from pipeline.sources.aec_trajectory import AecTrajectory, begin, complete, opening_digest, readable_lines
+from pipeline.sources.aec_lost_end import note_lost_end
+from pipeline.sources.aec_records import opens_conversation, text_of
+from pipeline.sources.aec_trajectory import (
+    AecTrajectory,
+    begin,
+    complete,
+    has_time,
+    only_header,
+    opening_digest,
+    readable_lines,
+)
 from pipeline.sources.jsonl import Fault, RawLine
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList, not_blank
-from pipeline.sources.session import MalformedSession, ParsedSession
+from pipeline.sources.session import IDENTITY, MalformedSession, ParsedSession
 
 TRAJECTORY_NAMES = tuple(f"trajectory.jsonl{ending}" for ending in ("", ".gz", ".zst"))
 
 
 class AecConversation:
-    """The adapter. It gives user turns and replies; where a trajectory lies beside it, it gives nothing.
+    """The adapter. It gives user turns and replies; where a trajectory lies beside it, it gives nothing, unless that
+    has nothing but its header: then this is all there is of the run, and that header tells the run from others.
 
     Its sessions are of the format aec_trajectory, with session_version `conversation`.
     """
@@ -26,8 +37,7 @@ class AecConversation:
     identity_lines = 3  # trials of one task open with the same prompts; the first answer tells them apart
 
     def detect(self, first: Any) -> bool:
-        said = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
-        return said and isinstance(first.get("role"), str) and "content" in first
+        return opens_conversation(first)
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """The first three lines, as far as `head` has them."""
@@ -40,10 +50,17 @@ class AecConversation:
         return aec_context.companions(path, paths) | ({} if beside == path else {"trajectory": beside})
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """As for a trajectory, and {trajectory_beside: true} where one is there (unread counts as there)."""
+        """As for a trajectory, and {trajectory_beside: true} where one is there (unread counts as there), or the
+        {identity} that the header of one without steps gives the run."""
         made = aec_context.context(path, found)
         if "trajectory" in found and opens_trajectory(found["trajectory"]):
-            made["trajectory_beside"] = True
+            header = only_header(found["trajectory"])
+            if header is None:
+                made["trajectory_beside"] = True
+            else:
+                made["header_only"] = True
+                if has_time(header):
+                    made[IDENTITY] = canonical_digest(header)
         return made
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
@@ -57,6 +74,8 @@ class AecConversation:
         for place, row in enumerate(raw.lines):
             take(steps, row, followed=bool(spoken) and place < spoken[-1])
         steps.finish()
+        if context.get("header_only") and not raw.torn:
+            note_lost_end(session, len(steps.steps), raw.lines, context)
         return complete(session, steps, raw.lines, context, rules)
 
 

@@ -1,6 +1,7 @@
 """Shapes of aec-bench lines (trajectory.jsonl, conversation.jsonl), and the texts in them. Unknown keys are ignored."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -43,6 +44,24 @@ def decode_entry(data: bytes) -> Entry:
         return ENTRY.decode(data)
     except msgspec.ValidationError as error:
         raise UnexpectedShape(f"a record of unexpected shape: {error}") from error
+
+
+def opens_conversation(first: Any) -> bool:
+    """True for the first line of a conversation.jsonl."""
+    said = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
+    return said and isinstance(first.get("role"), str) and "content" in first
+
+
+def records_in(value: Any) -> Iterator[Any]:
+    """The whole records of a JSONL file that lies beside: `value` is its text, or its only record; null: unreadable."""
+    if not isinstance(value, str):
+        yield from () if value is None else (value,)
+        return
+    for line in value.lstrip("\ufeff").split("\n"):
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            continue
 
 
 def is_header(entry: Entry) -> bool:

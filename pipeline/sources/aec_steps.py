@@ -1,7 +1,7 @@
 """Lines of an aec-bench trajectory -> ReAct steps and user turns. There are no call ids: a step's k-th call has its
 k-th result, by tool name and count."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -21,7 +21,8 @@ class Message:
     texts: list[RawLine] = field(default_factory=list)
     calls: list[RawLine] = field(default_factory=list)
     texts_before: int = 0  # of `texts`, those before the first call
-    last: int = 0  # index of its last line
+    first: int = 0  # index of its first line
+    last: int = 0  # of its last one
 
     def speech(self) -> Speech:
         """All its text, for the first call. Blank lines say nothing."""
@@ -38,6 +39,7 @@ class Turn:
     messages: list[Message] = field(default_factory=list)
     results: list[RawLine] = field(default_factory=list)
     result_moments: list[Moment] = field(default_factory=list)
+    result_lines: list[int] = field(default_factory=list)  # their indices
     answered: bool = False  # results came after the last message
 
 
@@ -70,6 +72,7 @@ class TrajectoryBuilder:
         elif entry.role == "tool_result":
             turn = self.turn(step_number(row))
             turn.results.append(row)
+            turn.result_lines.append(self.line)
             time = iso_time(entry.timestamp)
             turn.result_moments.append(Moment(self.list.message_index, len(self.list.user_turns) or None, time))
             turn.answered = True
@@ -83,7 +86,7 @@ class TrajectoryBuilder:
             self.close()
         turn = self.turn(number)
         if not turn.messages or turn.answered:
-            turn.messages.append(Message(self.list.moment(iso_time(row.value.timestamp))))
+            turn.messages.append(Message(self.list.moment(iso_time(row.value.timestamp)), first=self.line))
             turn.answered = False
         message = turn.messages[-1]
         message.last = self.line
@@ -114,11 +117,17 @@ class TrajectoryBuilder:
         self.turns = {}
 
     def turn_steps(self, turn: Turn, unfinished: bool) -> None:
-        """Steps of one turn: its messages, calls paired with results, then orphan results."""
+        """Steps of one turn: its messages, calls paired with results; an orphan result where it stands among them."""
         calls = [row for message in turn.messages for row in message.calls]
         pairing = pair_by_order(calls, turn.results)
+        left = pairing.orphans if unfinished else []
+        self.list.counts["unfinished_result"] += len(left)
+        self.list.counts["step_result"] += len(turn.results) - len(left)
+        orphans = deque(() if left else sorted(pairing.orphans))
         index = 0
         for message in turn.messages:
+            while orphans and turn.result_lines[orphans[0]] < message.first:
+                self.orphan_step(turn, orphans.popleft())
             message.moment.followed = self.spoken > message.last
             if unfinished and not message.calls and not turn.answered and self.spoken == message.last:
                 self.list.counts["unfinished_message"] += len(message.texts)
@@ -129,12 +138,13 @@ class TrajectoryBuilder:
                 feedback = None if result is None else feedback_of(turn.results[result])
                 self.call_step(row, message, place == 0, feedback, index in pairing.ambiguous)
                 index += 1
-        left = pairing.orphans if unfinished else []
-        self.list.counts["unfinished_result"] += len(left)
-        self.list.counts["step_result"] += len(turn.results) - len(left)
-        for orphan in pairing.orphans if not left else []:
-            row = turn.results[orphan]
-            self.list.orphan(name_of(row), feedback_of(row), turn.result_moments[orphan])
+        for orphan in orphans:
+            self.orphan_step(turn, orphan)
+
+    def orphan_step(self, turn: Turn, place: int) -> None:
+        """A result that fits no call."""
+        row = turn.results[place]
+        self.list.orphan(name_of(row), feedback_of(row), turn.result_moments[place])
 
     def call_step(
         self, row: RawLine, message: Message, first: bool, feedback: Feedback | None, ambiguous: bool

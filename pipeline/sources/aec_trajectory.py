@@ -6,13 +6,15 @@ from typing import Any
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources import aec_context
 from pipeline.sources.aec_lost_end import CONVERSATION, last_reply, note_lost_end
-from pipeline.sources.aec_records import FORMAT, ROLES, Entry, decode_entry, is_header
+from pipeline.sources.aec_records import FORMAT, ROLES, Entry, decode_entry, is_header, opens_conversation, records_in
 from pipeline.sources.aec_steps import TrajectoryBuilder
-from pipeline.sources.jsonl import RawFile, RawLine, pieces, read_lines
+from pipeline.sources.jsonl import Fault, RawFile, RawLine, pieces, read_lines
 from pipeline.sources.openclaw import record_digests
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList
 from pipeline.sources.session import MalformedSession, ParsedSession
+
+HEADER_ONLY = "header_only"
 
 
 class AecTrajectory:
@@ -35,17 +37,24 @@ class AecTrajectory:
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
-        conversation = f"{path.rpartition('/')[0]}/{CONVERSATION}"
-        beside = {"conversation": conversation} if conversation in paths and conversation != path else {}
-        return aec_context.companions(path, paths) | beside
+        names = (f"{path.rpartition('/')[0]}/{CONVERSATION}{packed}" for packed in ("", ".gz", ".zst"))
+        beside = next((one for one in names if one in paths and one != path), None)
+        return aec_context.companions(path, paths) | ({} if beside is None else {"conversation": beside})
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """The agent's result and the trial record, as far as they are used, and what the conversation ends with."""
-        return aec_context.context(path, found) | last_reply(found.get("conversation"))
+        """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that
+        there is one."""
+        conversation = found.get("conversation")
+        there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
+        return aec_context.context(path, found) | last_reply(conversation) | there
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         raw = readable_lines(content)
         headers = [row for row in raw.lines if is_header(row.value)]
+        if context.get("conversation") and len(headers) == len(raw.lines):
+            raise MalformedSession(
+                Fault(HEADER_ONLY, 1, "has a header and no step; the conversation beside it is read")
+            )
         session = begin(self.name, content, raw, context)
         version = headers[0].value.version if headers else None
         session.session_version = None if version is None else str(version)
@@ -65,6 +74,16 @@ class AecTrajectory:
 def has_time(header: dict[str, Any]) -> bool:
     """True for a header that says when the run began."""
     return header.get("format") == FORMAT and iso_time(header.get("timestamp")) is not None
+
+
+def only_header(value: Any) -> dict[str, Any] | None:
+    """The header of a trajectory that has nothing else; null for any other. `value`: its text, or its only record."""
+    header: dict[str, Any] | None = None
+    for one in records_in(value):
+        if not isinstance(one, dict) or one.get("format") != FORMAT:
+            return None
+        header = header or one
+    return header
 
 
 def opening_digest(head: bytes, lines: int) -> str:
@@ -93,6 +112,7 @@ def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> P
         warnings=list(raw.warnings),
         context=aec_context.run_context(context),
         outcome=aec_context.outcome(trial) if trial else None,
+        task=aec_context.task(trial),
         completeness=trial.get("completeness"),
         records_in=len(raw.lines) + raw.torn,
         record_digests=record_digests(content, raw.lines),

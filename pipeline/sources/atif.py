@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from posixpath import dirname, normpath
 from typing import Any
 
 import msgspec
@@ -13,15 +14,17 @@ from pipeline.sources.cost import usd_of
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, readable
+from pipeline.sources.members import Member
 from pipeline.sources.not_json import why_not_json
 from pipeline.sources.plain_steps import StepList
-from pipeline.sources.session import MalformedSession, ParsedSession
+from pipeline.sources.session import CHILDREN, MalformedSession, ParsedSession
 
 VERSION = "ATIF-v"
 
 
 class Atif:
-    """The adapter. Embedded sub-agent trajectories are counted, not read; steps copied from elsewhere are left out."""
+    """The adapter. Sub-agent trajectories that a document holds are sessions of their own (embedded()), counted in it;
+    steps copied from elsewhere are left out."""
 
     name = "atif"
 
@@ -43,8 +46,24 @@ class Atif:
         return {}
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """Nothing."""
-        return {}
+        """The files beside it that it names as its sub-agents' trajectories."""
+        children = child_files(first, path)
+        return {CHILDREN: children} if children else {}
+
+    def embedded(self, first: Any, content: bytes) -> list[Member]:
+        """Where the sub-agents' trajectories are that the document holds. Nothing where its brackets do not fit: then
+        it is refused as a whole."""
+        if not isinstance(first, dict) or not first.get("subagent_trajectories"):
+            return []
+        try:
+            ranges = element_ranges(content, "subagent_trajectories")
+        except ValueError:
+            return []
+        places = enumerate(ranges, start=1)
+        return [
+            Member(f"subagent{number}", 1 + content.count(b"\n", 0, begin), begin, end - begin)
+            for number, (begin, end) in places
+        ]
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         document = read_document(content)
@@ -75,6 +94,26 @@ class Atif:
         if subagents:
             session.record_counts["subagent_trajectory"] = subagents
         return session
+
+
+def child_files(first: Any, path: str) -> list[str]:
+    """Paths of the files that a document's results name as trajectories of sub-agents: beside it or below, never
+    outside its folder."""
+    folder, told = dirname(path), set()
+    for step in list_in(first, "steps"):
+        for result in list_in(step.get("observation") if isinstance(step, dict) else None, "results"):
+            refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
+            for ref in refs if isinstance(refs, list) else [refs]:
+                name = ref.get("trajectory_path") if isinstance(ref, dict) else None
+                place = normpath(f"{folder}/{name}") if isinstance(name, str) and name[:1] not in ("", "/") else path
+                told |= {place} if place != path and place.startswith(f"{folder}/") else set()
+    return sorted(told)
+
+
+def list_in(value: Any, key: str) -> list[Any]:
+    """A list inside an object; empty where it is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
 
 
 def id_of(first: Any, key: str) -> str | None:

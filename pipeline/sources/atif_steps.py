@@ -163,6 +163,8 @@ class AtifBuilder:
         step: AtifStep = stretch.row.value
         answers, ambiguous, orphans = assign(stretch.calls, stretch.results)
         failed = stretch.extra.stop_reason in FAILED
+        if failed:
+            self.note_failure(stretch)
         executed = [index for index in range(len(stretch.calls)) if not failed or answers[index]]
         self.list.noise["unexecuted_calls"] += len(stretch.calls) - len(executed)
         before = len(self.list.steps)
@@ -187,14 +189,16 @@ class AtifBuilder:
         if answers:
             self.list.answer(step, merged([given.feedback for given in answers]))
 
+    def note_failure(self, stretch: Stretch) -> None:
+        """A message that ended in an error, or was aborted: counted whatever was done before it."""
+        aborted = stretch.extra.stop_reason == "aborted"
+        self.list.noise["aborted" if aborted else "provider_errors"] += 1
+        if aborted:
+            self.list.run_errors.add(stretch.moment.user_turn)
+
     def reply_or_noise(self, stretch: Stretch, failed: bool) -> None:
         """A reply where there is text; else the message is runner noise, counted."""
         step: AtifStep = stretch.row.value
-        if failed:
-            aborted = stretch.extra.stop_reason == "aborted"
-            self.list.noise["aborted" if aborted else "provider_errors"] += 1
-            if aborted:
-                self.list.run_errors.add(stretch.moment.user_turn)
         text = content_text(step.message)
         if text is not None:
             made = self.list.reply(text, stretch.moment, [stretch.row], content_text(step.reasoning_content))

@@ -18,6 +18,7 @@ from pipeline.sources.plain_steps import StepList
 from pipeline.sources.session import MalformedSession, ParsedSession
 
 RESULT, EVENT = "result", "event"  # record types
+OTHER_ROW = "llm_benchmark_other"  # reason of a row of a type never seen before
 KEYS = ("provider", "model", "prompt_id")  # every result has them
 IDENTITY = ("provider", "model", "thinking_level", "prompt_id", "run_id")
 AVAILABLE, EMPTY = "ok", "empty_response"  # availability of a call that went through; failure type of an empty answer
@@ -43,7 +44,7 @@ class LlmBenchmark:
         if not isinstance(first, dict):
             return False
         if first.get("record_type") == EVENT:
-            return "event" in first and "tag" in first
+            return "event" in first
         return first.get("record_type") == RESULT and all(key in first for key in KEYS)
 
     def why_not(self, first: Any) -> str | None:
@@ -51,8 +52,14 @@ class LlmBenchmark:
         kind = first.get("record_type") if isinstance(first, dict) else None
         if kind not in (RESULT, EVENT):
             return None if kind is None else f"a row of record_type {str(kind)!r}, which is neither result nor event"
-        missing = [key for key in (KEYS if kind == RESULT else ("event", "tag")) if key not in first]
+        missing = [key for key in (KEYS if kind == RESULT else (EVENT,)) if key not in first]
         return f"a row of record_type {kind} without {', '.join(missing)}" if missing else None
+
+    def skipped(self, row: Any) -> str | None:
+        """Why a row of a results file is none of a session, and nobody has to look at it: it says itself that it is of
+        another type than `result`. Null for a result, and for what does not say of which type it is."""
+        kind = row.get("record_type") if isinstance(row, dict) else None
+        return OTHER_ROW if isinstance(kind, str) and kind != RESULT else None
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """The session id says provider, model, thinking level, prompt and run; the identity is the line's own bytes.

@@ -26,6 +26,7 @@ DECODER = json.JSONDecoder()
 QUICK = msgspec.json.Decoder()
 DEEPEST = 100  # brackets, in a first record that the fast parser is given
 HEAD_BYTES = 1 << 20  # of a very long session, in which its first record is looked for
+PART_OF = "part_of"  # key of the context of a part that no source claims: the source of its file
 WHOLE_JSON = 64 << 20  # bytes: a larger file is not tried as one JSON document
 
 
@@ -43,6 +44,19 @@ def members(content: bytes, first: FirstRecord) -> list[Member] | None:
     """The sessions inside a file that holds several; null where the file itself is the session."""
     split = getattr(first.source, "members", None)
     return None if split is None else list(split(content))
+
+
+def embedded(content: bytes, first: FirstRecord) -> list[Member]:
+    """The sessions that a session holds inside itself, each read as one of its own."""
+    find = getattr(first.source, "embedded", None)
+    return [] if find is None else list(find(first.value, content))
+
+
+def skipped(context: dict[str, Any], value: Any) -> str | None:
+    """Reason for which a part of a file of several sessions is none of them, as the file's source tells it; null where
+    it does not. `context`: of the part, which names that source if no source claims the part itself."""
+    told = getattr(source_named(context.get(PART_OF, "")), "skipped", None)
+    return None if told is None else told(value)
 
 
 def source_named(name: str) -> Source | None:

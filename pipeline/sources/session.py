@@ -12,6 +12,10 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault, RawLine
 from pipeline.sources.packed import PackedSteps
 
+# Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
+# names as sessions of its sub-agents; identity of the session that it lies inside.
+IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
+
 
 class RecordDigests(Sequence[bytes]):
     """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need.

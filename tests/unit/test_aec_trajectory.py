@@ -172,6 +172,26 @@ def test_unequal_counts_pair_nothing() -> None:
     ]
 
 
+def test_an_orphan_stands_where_its_line_stands() -> None:
+    session = parse_lines(
+        line(1, "assistant", content="plan"),
+        call(1, "a"),
+        result(1, "b", "B"),
+        line(1, "assistant", content="more"),
+        call(1, "c"),
+        result(2, "z", "Z"),
+        line(2, "assistant", content="final"),
+    )
+    told = shape(session, "tool_name_raw", "action_text", "orphan")
+    assert told == [
+        ("a", "a", False),
+        ("b", None, True),
+        ("c", "c", False),
+        ("z", None, True),
+        (None, "final", False),
+    ]
+
+
 def test_another_tools_result_is_an_orphan() -> None:
     session = parse_lines(call(1, "a"), result(1, "b", "B"))
     assert shape(session, "tool_name_raw", "reflection_text", "orphan") == [("a", None, False), ("b", "B", True)]
@@ -508,6 +528,15 @@ def test_a_trial_record_of_version_1() -> None:
     OracleRecord.model_validate(outcome | {"source_model": "m", "native_session_basename": None})
 
 
+def test_a_record_names_the_task_whatever_came_of_it() -> None:
+    task = {"subset": None, "task_id": "drop", "attempt": 3}
+    for record in (V2, V2 | {"evaluation": None, "evaluation_status": "not_requested"}):
+        assert parse_lines(context=beside({"m/trial-1/trial.json": record})).task == task
+    named = parse_lines(context=beside({"m/trial-1/x.json": V1 | {"dataset_id": "d"}})).task
+    assert named == {"subset": "d", "task_id": "drop", "attempt": None}
+    assert parse_lines().task == {}
+
+
 def test_a_partial_record_is_marked() -> None:
     assert parse_lines(context=beside({"m/trial-1/x.json": V1 | {"completeness": "partial"}})).completeness == "partial"
 
@@ -518,7 +547,12 @@ def test_a_partial_record_is_marked() -> None:
         ({}, "complete"),
         ({"evaluation_status": "not_requested", "evaluation": None}, "complete"),
         ({"evaluation_status": "pending", "evaluation": None}, "partial"),
-        ({"execution_status": "failed"}, "partial"),
+        ({"execution_status": "failed"}, "complete"),
+        ({"execution_status": "cancelled"}, "complete"),
+        ({"execution_status": "running"}, "partial"),
+        ({"execution_status": "invalid"}, "partial"),
+        ({"evidence_status": "complete"}, "complete"),
+        ({"evidence_status": "pending"}, "partial"),
         ({"evaluation_status": None}, "partial"),
     ],
 )
@@ -593,7 +627,7 @@ def test_a_conversation_gives_turns_and_replies() -> None:
 
 def test_beside_a_trajectory_it_gives_nothing() -> None:
     path = "m/trial-1/conversation.jsonl"
-    for text in [jsonl(HEADER, call(1, "a")).decode(), HEADER, None]:
+    for text in [jsonl(HEADER, call(1, "a")).decode(), call(1, "a"), None]:
         made = beside({"m/trial-1/trajectory.jsonl": text}, path, CONVERSATION)
         assert made == {"trajectory_beside": True}
         assert refusal(TALK, CONVERSATION, made) == ("beside_trajectory", 1)

@@ -1,9 +1,11 @@
 """Rows of the OpenClaw LLM Benchmark: one reply step at most, no guessed actions, every line accounted for."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from normalizing import check_accounting, normalized_folder
 
 from pipeline.records.base import Keyed
 from pipeline.records.oracle import OracleRecord
@@ -135,6 +137,7 @@ def test_text_is_not_rewritten() -> None:
 def test_detect() -> None:
     assert ADAPTER.detect(row())
     assert ADAPTER.detect(EVENT)
+    assert ADAPTER.detect({"record_type": "event", "event": "ollama_ps_failed"})
     for other in (None, [], {}, {"record_type": "result"}, {"record_type": "event"}, row(record_type="summary")):
         assert not ADAPTER.detect(other)
 
@@ -186,3 +189,28 @@ def test_what_is_not_one_result_is_refused() -> None:
     assert refusal(line(row()) + b"\n" + line(row())) == "several_records"
     assert refusal(line(row())[:-5]) == "broken_json"
     assert refusal(b"") == "several_records"
+
+
+def test_what_is_no_result_is_skipped_and_counted(tmp_path: Path) -> None:
+    rows = [
+        {"record_type": "event", "event": "ollama_ps_failed", "error": "x"},
+        row(),
+        {"record_type": "event"},
+        {"record_type": "summary", "models": []},
+        {"record_type": "result", "provider": "p"},
+        {"provider": "p"},
+        7,
+    ]
+    (tmp_path / "raw" / "m").mkdir(parents=True)
+    (tmp_path / "raw" / "m" / "results.jsonl").write_bytes(b"\n".join([*map(line, rows), b"{broken"]))
+    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+    fates = {int(one["member"][4:]): (one["disposition"], one["reason"]) for one in found.files}
+    assert fates == {
+        1: ("sidecar", "llm_benchmark_event"),
+        2: ("trajectory", None),
+        3: ("sidecar", "llm_benchmark_other"),
+        4: ("sidecar", "llm_benchmark_other"),
+        **dict.fromkeys((5, 6, 7), ("quarantined", "not_a_session")),
+        8: ("quarantined", "not_json"),
+    }

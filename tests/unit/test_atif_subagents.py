@@ -1,0 +1,103 @@
+"""Trajectories of sub-agents in ATIF documents, inside them or in files beside them: each is one of its own."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from normalizing import Normalized, check_accounting, normalized_folder
+
+AGENT = {"name": "harness", "version": "1"}
+
+
+def document(name: str, **fields: Any) -> dict[str, Any]:
+    steps = [
+        {"step_id": 1, "source": "user", "message": f"ask {name}"},
+        {"step_id": 2, "source": "agent", "message": f"é\u2028 answer of {name}"},
+    ]
+    return {"schema_version": "ATIF-v1.7", "session_id": name, "agent": AGENT, "steps": steps} | fields
+
+
+def naming(name: str, *paths: Any) -> dict[str, Any]:
+    """A document one of whose results names files as sub-agents' trajectories."""
+    made = document(name)
+    refs = [{"trajectory_path": path} for path in paths]
+    call = {"tool_call_id": "a", "function_name": "spawn", "arguments": {}}
+    result = {"source_call_id": "a", "content": None, "subagent_trajectory_ref": refs}
+    made["steps"].append(
+        {"step_id": 3, "source": "agent", "message": "", "tool_calls": [call], "observation": {"results": [result]}}
+    )
+    return made
+
+
+def read(tmp_path: Path, files: dict[str, Any], indent: int | None = 1) -> Normalized:
+    for name, value in files.items():
+        path = tmp_path / "raw" / "m" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(value, indent=indent, ensure_ascii=False), encoding="utf-8")
+    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+    return found
+
+
+def parents(found: Normalized) -> dict[str, str | None]:
+    """Session id -> session id of the parent."""
+    names = {row["trajectory_id"]: row["session_id"] for row in found.trajectories}
+    return {row["session_id"]: names.get(row["parent_trajectory_id"]) for row in found.trajectories}
+
+
+def test_what_a_document_holds_are_trajectories_with_a_parent(tmp_path: Path) -> None:
+    inner = document("two", subagent_trajectories=[document("three")])
+    top = document("top", subagent_trajectories=[document("one"), inner])
+    for indent in (None, 1):
+        found = read(tmp_path / str(indent), {"a.json": top}, indent)
+        assert parents(found) == {"top": None, "one": "top", "two": "top", "three": "two"}
+        (outcome,) = [row for row in found.files if row["member"] is None]
+        assert {"name": "subagent_trajectory", "count": 2} in outcome["record_counts"]
+        content = (tmp_path / str(indent) / "raw" / "m" / "a.json").read_bytes()
+        for row in found.trajectories:
+            (step,) = found.steps_of(row)
+            (raw,) = step["raw"]
+            begin = row["source_base_offset"] + raw["offset"]
+            assert json.loads(content[begin : begin + raw["length"]])["message"] == step["action_text"]
+            assert content.count(b"\n", 0, begin) == row["source_base_line"] + raw["line"] - 2
+
+
+def test_documents_without_ids_are_linked_too(tmp_path: Path) -> None:
+    inner = {key: value for key, value in document("one").items() if key != "session_id"}
+    top = {key: value for key, value in document("top").items() if key != "session_id"}
+    found = read(tmp_path, {"a.json": top | {"subagent_trajectories": [inner]}})
+    ids = {row["source_member"]: row for row in found.trajectories}
+    assert ids["subagent1"]["parent_trajectory_id"] == ids[None]["trajectory_id"]
+
+
+def test_what_does_not_say_of_which_format_it_is_needs_a_person(tmp_path: Path) -> None:
+    inner = {key: value for key, value in document("one").items() if key != "schema_version"}
+    found = read(tmp_path, {"a.json": document("top", subagent_trajectories=[inner, None])})
+    assert parents(found) == {"top": None}
+    told = [row for row in found.files if row["disposition"] == "quarantined"]
+    assert [row["member"] for row in told] == ["subagent1", "subagent2"]
+    assert "schema_version" in told[0]["message"]
+
+
+def test_a_file_that_a_result_names_has_that_parent(tmp_path: Path) -> None:
+    files = {
+        "n/p.json": naming(
+            "p", "child.json", "sub/other.json", "../out.json", "/m/n/abs.json", "p.json", "gone.json", 7
+        ),
+        "n/child.json": document("child"),
+        "n/sub/other.json": document("other"),
+        "n/abs.json": document("abs"),
+        "out.json": document("out"),
+    }
+    linked = {"child": "p", "other": "p"}
+    assert parents(read(tmp_path, files)) == dict.fromkeys(("p", "abs", "out")) | linked
+
+
+def test_a_file_that_two_name_has_no_parent_and_a_circle_is_told(tmp_path: Path) -> None:
+    found = read(
+        tmp_path / "a", {"p.json": naming("p", "c.json"), "q.json": naming("q", "c.json"), "c.json": document("c")}
+    )
+    assert parents(found) == {"p": None, "q": None, "c": None}
+    found = read(tmp_path / "b", {"p.json": naming("p", "q.json"), "q.json": naming("q", "p.json")})
+    assert parents(found) == {"p": None, "q": None}
+    assert [one["name"] for row in found.files for one in row["warnings"]] == ["circular_parent"] * 2
