@@ -177,7 +177,7 @@ def packet_line(done: Done) -> str:
     too_long = rows["fits"].len() - rows["fits"].sum()
     return (
         f"packets: {rows.height}, the longest about {longest} tokens of steps and user turns; {short} shortened, "
-        f"{too_long} too long even so; `openclawbench export packet-cuts` lists what was left out"
+        f"{too_long} too long for the budget; `openclawbench export packet-cuts` lists what was left out"
     )
 
 

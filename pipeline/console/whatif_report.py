@@ -80,6 +80,8 @@ def print_report(found: dict[str, Any], console: Console) -> None:
         )
     stages = ", ".join(found["stages"]) or "nothing"
     console.print(f"made again in memory: {stages}; the work tables are as they were")
+    if found["stages"] and "packet" not in found["stages"]:
+        console.print("packets are not compared; --packets does")
     console.print(f"{found['moved']} of {found['trajectories']} trajectories change\n")
     if not found["changes"]:
         return

@@ -167,6 +167,12 @@ def test_rules_that_are_in_force_move_nothing(base: Path) -> None:
     assert "0 of " in ended.text
 
 
+def test_that_packets_are_left_out_is_said(base: Path, tmp_path: Path) -> None:
+    rules = edited(tmp_path / "rules", "risk.toml")
+    assert "packets are not compared; --packets does" in call("whatif", "--rules", rules, "--data", base).text
+    assert "not compared" not in call("whatif", "--rules", rules, "--data", base, "--packets").text
+
+
 def test_a_shard_that_is_stale_is_left_out_and_said(small: Ran, tmp_path: Path) -> None:
     shutil.copytree(small.data, tmp_path / "data")
     shutil.copytree(small.raw, tmp_path / "raw")
