@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from pipeline.sources.session_index import is_index
+
 NO_FOLDER = "a folder that cannot be listed, a link that leads back, or one of too many. Make it readable or remove it."
 LINKS = 64  # to one folder that are followed: two in each lead to a million of what is twenty folders further
 Stamp = list[int]
@@ -13,7 +15,7 @@ Stamp = list[int]
 
 def files_below(top: str) -> Iterator[tuple[str, Stamp | None]]:
     """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
-    and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link back to a folder above it."""
+    or an index and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link to one above."""
     visits: Counter[str] = Counter()  # of real folders
     waiting: list[tuple[str, str, tuple[str, ...]]]
     waiting = [(top, "", (os.path.realpath(top),))]  # folder, its name as a prefix, where it and those above it are
@@ -35,7 +37,8 @@ def files_below(top: str) -> Iterator[tuple[str, Stamp | None]]:
                 if not (is_link and (real in above or visits[real] >= LINKS)):
                     waiting.append((entry.path, f"{name}/", (*above, real)))
                     continue
-            if kind in (stat.S_IFDIR, stat.S_IFREG) or stamp is not None or ".jsonl" in entry.name:
+            looks_like_one = ".jsonl" in entry.name or is_index(entry.name)
+            if kind in (stat.S_IFDIR, stat.S_IFREG) or stamp is not None or looks_like_one:
                 yield name, stamp
 
 

@@ -52,6 +52,7 @@ class TrajectoryBuilder:
         self.list = steps
         self.torn = torn
         self.turns: dict[int, Turn] = {}
+        self.highest: int | None = None  # number of an open turn
         self.begun = 0  # turns that there have been
         self.spoken = -1  # index of the last line that a user or the agent wrote
         self.line = -1
@@ -82,7 +83,7 @@ class TrajectoryBuilder:
     def agent_line(self, row: RawLine) -> None:
         """Text or a call. Step numbers that go back begin anew: what was open is closed."""
         number = step_number(row)
-        if self.turns and number < max(self.turns):
+        if self.highest is not None and number < self.highest:
             self.close()
         turn = self.turn(number)
         if not turn.messages or turn.answered:
@@ -100,6 +101,7 @@ class TrajectoryBuilder:
         """The turn of a step number; a new one where none is open."""
         if number not in self.turns:
             self.turns[number] = Turn()
+            self.highest = number if self.highest is None else max(number, self.highest)
             self.begun += 1
         return self.turns[number]
 
@@ -114,7 +116,7 @@ class TrajectoryBuilder:
         what is lost."""
         for number, turn in self.turns.items():
             self.turn_steps(turn, number in unfinished)
-        self.turns = {}
+        self.turns, self.highest = {}, None
 
     def turn_steps(self, turn: Turn, unfinished: bool) -> None:
         """Steps of one turn: its messages, calls paired with results; an orphan result where it stands among them."""

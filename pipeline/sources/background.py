@@ -29,27 +29,51 @@ def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRul
     if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
         return  # most sessions leave nothing running: their turns need not be searched for notices
     running: dict[str, Row] = {}  # process id -> step, of what no step has ended
-    unnoticed: dict[str, Row] = {}  # process or approval id -> step, of what no notice has ended
+    unnoticed = Unnoticed(known.short_name)
     turns = notices_before(user_turns, rules)
     for step in steps:
         while turns and turns[0][0] <= step["step_id"]:
             _, number, notice = turns.popleft()
-            resolve(unnoticed, number, notice, known.short_name)
+            unnoticed.resolve(number, notice)
         text = step["result_details"]
         polled = bool(running) and step["tool_name_raw"] in known.process_tools
         details = loads(text) if text and (polled or may_be_open(text, rules)) else {}
         status = details.get("status")
         if status == known.running and isinstance(details.get("sessionId"), str):
             if step["tool_name_raw"] not in known.process_tools:
-                running[details["sessionId"]] = unnoticed[details["sessionId"]] = step
+                running[details["sessionId"]] = step
+                unnoticed.add(details["sessionId"], step)
         elif status in known.awaiting and isinstance(details.get("approvalId"), str):
-            unnoticed[details["approvalId"]] = step
+            unnoticed.add(details["approvalId"], step)
         elif polled:
             session = loads(step["arguments"]).get("sessionId")
             if isinstance(session, str) and session in running and is_final(details, step["reflection_text"], rules):
                 running.pop(session)["resolved_by_step"] = step["step_id"]
     for _, number, notice in turns:
-        resolve(unnoticed, number, notice, known.short_name)
+        unnoticed.resolve(number, notice)
+
+
+class Unnoticed:
+    """Steps by process or approval id, of what no notice has ended. `short`: characters by which one may name it."""
+
+    def __init__(self, short: int) -> None:
+        self.short = short
+        self.steps: dict[str, Row] = {}
+        self.shortened: dict[str, set[str]] = {}  # ids by their beginning
+
+    def add(self, key: str, step: Row) -> None:
+        """One more."""
+        self.steps[key] = step
+        self.shortened.setdefault(key[: self.short], set()).add(key)
+
+    def resolve(self, user_turn: int, notice: Notice) -> None:
+        """Link the one command that a notice names; nothing where it names none, or its short name fits several."""
+        names = set(notice.names)
+        keys = names & self.steps.keys() or set().union(*(self.shortened.get(name, ()) for name in names))
+        if len(keys) == 1:
+            key = keys.pop()
+            self.steps.pop(key).update(resolved_by_user_turn=user_turn, resolved_status=notice.status)
+            self.shortened[key[: self.short]].discard(key)
 
 
 def notices_before(user_turns: list[Row], rules: NormalizeRules) -> deque[tuple[int | float, int, Notice]]:
@@ -61,14 +85,6 @@ def notices_before(user_turns: list[Row], rules: NormalizeRules) -> deque[tuple[
                 yield turn["before_step"] or float("inf"), turn["user_turn"], notice
 
     return deque(found())
-
-
-def resolve(unnoticed: dict[str, Row], user_turn: int, notice: Notice, short: int) -> None:
-    """Link the one command that a notice names; nothing where it names none, or its short name fits several."""
-    keys = [key for key in unnoticed if key in notice.names]
-    keys = keys or [key for key in unnoticed if key[:short] in notice.names]
-    if len(keys) == 1:
-        unnoticed.pop(keys[0]).update(resolved_by_user_turn=user_turn, resolved_status=notice.status)
 
 
 def all_that_may_be_open(steps: list[Row], rules: NormalizeRules) -> list[Row]:

@@ -6,6 +6,7 @@ import msgspec
 
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.cost import pico_usd
+from pipeline.sources.json_values import number_of
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_beside, results_of
 from pipeline.sources.openclaw_records import Block, Message, iso_time
@@ -21,9 +22,6 @@ NOTHING, ONE_WITH_ONE = (
     Pairing(),
     Pairing({0: 0}),
 )  # how most messages are paired: nothing to pair, a call with its result
-
-
-NUMBER = (int, float)
 
 
 class Result(msgspec.Struct, gc=False):
@@ -140,7 +138,7 @@ class StepBuilder(StepRows):
 
     def repeats_reply(self, message: Message, text: str | None) -> bool:
         """True for the line that a failed run leaves behind: api cli, no usage, the text of the previous reply."""
-        used = sum(v for v in (message.usage or {}).values() if isinstance(v, int | float))
+        used = any(v for v in (message.usage or {}).values() if isinstance(v, int | float))
         said = self.stretch.text or self.last_reply or ""
         return not used and text is not None and text.strip() == said.strip()  # it repeats without the blanks around
 
@@ -159,12 +157,12 @@ class StepBuilder(StepRows):
             return
         for ours, theirs in USAGE:
             count = used.get(theirs)
-            if isinstance(count, int):
+            if type(count) is int and count >= 0:
                 total[ours] = total.get(ours, 0) + count
         cost = used.get("cost")
         usd = cost.get("total") if isinstance(cost, dict) else None
-        if isinstance(usd, NUMBER):
-            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(usd)
+        if (known := number_of(usd)) is not None:
+            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(known)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""

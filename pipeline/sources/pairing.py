@@ -1,6 +1,6 @@
 """Which tool result belongs to which call, within one stretch up to the next model-written message (own choice)."""
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 
@@ -31,22 +31,31 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     """Two passes: all ids first, k-th call of an id with its k-th result; then leftovers by position, and only where
     tool name and counts are equal. What is left on either side stays alone: nothing is guessed."""
     pairing = Pairing()
-    free = list(range(len(results)))
+    of_id = grouped([one.id for one in results])
     for index, call in enumerate(calls):
-        match = next((r for r in free if call.id and results[r].id == call.id), None)
-        if match is not None:
-            pairing.result_of[index] = match
-            free.remove(match)
+        if call.id and (found := of_id.get(call.id)):
+            pairing.result_of[index] = found.popleft()
     repeated = {one for one, n in Counter(call.id for call in calls if call.id).items() if n > 1}
     pairing.ambiguous |= {i for i, call in enumerate(calls) if call.id in repeated}
+    taken = set(pairing.result_of.values())
+    free = [r for r in range(len(results)) if r not in taken]
     open_calls = [i for i in range(len(calls)) if i not in pairing.result_of]
-    for name in dict.fromkeys(clean_name(calls[i].name) for i in open_calls):
-        ours = [i for i in open_calls if clean_name(calls[i].name) == name]
-        theirs = [r for r in free if clean_name(results[r].name) == name]
-        if ours and len(ours) == len(theirs):
-            pairing.result_of.update(zip(ours, theirs, strict=True))
-            free = [r for r in free if r not in theirs]
+    of_name = grouped([clean_name(results[r].name) for r in free])
+    for name, places in grouped([clean_name(calls[i].name) for i in open_calls]).items():
+        theirs = of_name.get(name, ())
+        if len(places) == len(theirs):
+            ours = [open_calls[place] for place in places]
+            pairing.result_of.update(zip(ours, [free[place] for place in theirs], strict=True))
             if len(ours) > 1:
                 pairing.ambiguous.update(ours)
-    pairing.orphans = free
+    taken = set(pairing.result_of.values())
+    pairing.orphans = [r for r in free if r not in taken]
     return pairing
+
+
+def grouped(keys: list[str | None]) -> dict[str | None, deque[int]]:
+    """Where each key stands, in order; keys in the order of their first."""
+    found: dict[str | None, deque[int]] = {}
+    for place, key in enumerate(keys):
+        found.setdefault(key, deque()).append(place)
+    return found

@@ -11,6 +11,7 @@ from pipeline.sources.json_values import text_of
 from pipeline.sources.not_json import why_not_json
 from pipeline.sources.openclaw_context import run_context
 from pipeline.sources.session_index import and_more, entry_faults, key_said
+from pipeline.sources.store_layout import is_table
 
 NODES = "session_nodes"
 COLUMNS = ("session_key", "entry_json", "current_session_id", "status", "spawned_by", "label")
@@ -49,7 +50,7 @@ def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:
     """The rows, null for a column that this store does not have. Text that is not UTF-8 has U+FFFD in its place."""
     there = [row[1] for row in connection.execute(f"PRAGMA table_info({NODES})")]
     wanted = [name for name in COLUMNS if name in there]
-    if not wanted:
+    if not wanted or not is_table(connection, NODES):
         return
     casts = ", ".join(f"typeof({name}), CAST({name} AS BLOB)" for name in wanted)
     order = "ORDER BY session_key" if "session_key" in wanted else ""

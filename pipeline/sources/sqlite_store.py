@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pipeline.sources.compressed import decompressed, is_packed
+from pipeline.sources.compressed import MOST_BYTES, decompressed, is_packed
 from pipeline.sources.session_index import REASON
 from pipeline.sources.session_nodes import NODES, read_nodes
 from pipeline.sources.store_layout import WINDOWS, said, why_not_laid_out, windows_without_records
@@ -93,6 +93,7 @@ def copied(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection to a private copy of the store as it is now."""
     copy = copy_of(path, tuple(stamps(path)), os.getpid())
     with closing(sqlite3.connect(copy.file)) as connection:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         yield connection
 
 

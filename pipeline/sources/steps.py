@@ -39,6 +39,7 @@ class StepRows:
         self.run_errors: set[int | None] = set()  # user turns whose run was aborted, timed out or failed
         self.unknown_blocks = NamedCounts(rules.counted_names)  # by type: content blocks that are none that is read
         self.escaped_fields: list[str] = []
+        self.escaped_in_steps: set[str] = set()  # those of them
         self.message_index = 0
         self.open_turn = False  # nothing that answers the latest user turn has come yet
 
@@ -122,7 +123,9 @@ class StepRows:
         if not any(row is not None and row.escaped for row in rows):
             return
         labels = written_out({f"steps[{step['step_id']}].{name}": step[name] for name in TEXT_FIELDS})
-        self.escaped_fields += [label for label in labels if label not in self.escaped_fields]
+        new = [label for label in labels if label not in self.escaped_in_steps]
+        self.escaped_fields += new
+        self.escaped_in_steps.update(new)
 
     def number_turns(self) -> None:
         """Tell each user turn which step follows it."""

@@ -26,13 +26,19 @@ def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
 
 def windows_without_records(connection: sqlite3.Connection) -> list[str]:
     """Ids of sessions that the store knows of and has no record of, sorted; empty where it does not list sessions."""
-    if "session_id" not in columns_of(connection, WINDOWS):
+    if "session_id" not in columns_of(connection, WINDOWS) or not is_table(connection, WINDOWS):
         return []
     rows = connection.execute(
         f"SELECT CAST(session_id AS TEXT) FROM {WINDOWS} WHERE session_id NOT IN"
         f" (SELECT session_id FROM {TRANSCRIPT} WHERE session_id IS NOT NULL) ORDER BY session_id"
     )
     return [str(row[0]) for row in rows]
+
+
+def is_table(connection: sqlite3.Connection, name: str) -> bool:
+    """True for a table; false for a view, whose rows may have no end, and where there is nothing of that name."""
+    query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return bool(connection.execute(query, (name,)).fetchone()[0])
 
 
 def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:

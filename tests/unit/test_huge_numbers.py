@@ -1,7 +1,7 @@
 """Numbers beyond all bounds, which the fast parser refuses and the standard one reads: the file is read nonetheless."""
 
 import pytest
-from normalizing import read
+from normalizing import normalized_rows, raw_row, read
 
 HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}'
 CALL = '{"type":"toolCall","id":"c","name":"f","arguments":{"n":1e400}}'
@@ -53,3 +53,18 @@ def test_a_record_of_another_shape_is_still_refused(parts: dict[str, str]) -> No
 def test_what_is_no_json_is_refused_with_its_line() -> None:
     one = read(session(usage='{"input":NaN}'))
     assert (one.reason, one.line) == ("broken_json", 2)
+
+
+@pytest.mark.parametrize(
+    ("usage", "told"),
+    [
+        ('{"input":-5,"output":true,"cost":{"total":true}}', {}),
+        ('{"input":%d,"cost":{"total":%d}}' % (10**400, 10**400), {}),  # noqa: UP031 (braces)
+        ('{"input":%d,"output":3,"cost":{"total":1e308}}' % 10**30, {"output_tokens": 3}),  # noqa: UP031
+        ('{"input":3,"cost":{"total":0.5}}', {"input_tokens": 3, "cost_usd": 0.5}),
+    ],
+)
+def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, told: dict[str, float]) -> None:
+    (row,) = normalized_rows([raw_row([session(usage=usage)], sha256="0" * 64)]).trajectories
+    names = ("input_tokens", "output_tokens", "total_tokens", "cost_usd")
+    assert {name: row["run"][name] for name in names if row["run"][name]} == told

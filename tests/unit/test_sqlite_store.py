@@ -270,3 +270,20 @@ def test_another_layout_is_told_with_what_was_expected_and_found(
     assert "expected a table `transcript_events` with the columns session_id, seq, event_json, event_zstd" in message
     assert "OpenClaw 2026.8 and 2026.9" in message and found in message
     assert "backup" not in message and "readable" not in message
+
+
+ENDLESS = "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, i FROM n"
+
+
+def test_records_in_a_view_are_not_read_which_may_have_no_end(tmp_path: Path) -> None:
+    view = f"CREATE VIEW transcript_events (session_id, seq) {ENDLESS}"
+    (row,) = files_of(tmp_path, "CREATE TABLE other (a)", view)
+    assert (row["disposition"], row["reason"]) == ("quarantined", "unknown_store")
+
+
+def test_what_a_view_says_of_sessions_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(live(path)) as store:
+        store.execute(f"CREATE VIEW session_nodes (session_key, entry_json) {ENDLESS}")
+        store.execute(f"CREATE VIEW session_windows (session_id, a) {ENDLESS}")
+        assert [type(one) for one in read_store(path)] == [StoredSession]
