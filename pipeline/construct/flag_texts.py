@@ -56,12 +56,24 @@ def field_texts(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """One column a rule: byte offset of its first hit in a piece; null where it has none, or where something in the
-    piece takes its flag back."""
+    piece takes its flag or the rule back."""
     piece = pl.col("piece")
     flags = sorted({rule.flag for rule in rules.texts})
     back = (piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags)
     places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in rules.texts)
-    return collected(pieces.lazy().select_seq("piece", *back).select_seq(*places), "words")
+    found = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), "words")
+    kept = (left(rule, found) for rule in rules.texts if rule.unless)
+    return found.with_columns(*kept).drop("piece")
+
+
+def left(rule: TextRule, found: pl.DataFrame) -> pl.Series:
+    """Where a rule fires and nothing of its own takes it back; only the pieces that it fires in are searched."""
+    place = found[rule.id]
+    if place.null_count() == len(found):
+        return place
+    fires = place.is_not_null()
+    back = found["piece"].filter(fires).str.contains(union(rule.unless))
+    return place.scatter(fires.arg_true().filter(back), None)
 
 
 def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFrame:

@@ -26,11 +26,12 @@ class FlagExclusion(Record):
 
 
 class TextRule(Record):
-    """Words that fire a flag."""
+    """Words that fire a flag, and those that take this rule alone back when they stand in the same sentence."""
 
     id: str
     flag: AutoFlag
     pattern: WordPattern
+    unless: list[WordPattern] = Field(default_factory=list)
 
 
 class StructureRules(Record):
