@@ -4,8 +4,9 @@ from typing import Any
 
 from pipeline.sources.json_values import count_of, number_of, text_of
 from pipeline.sources.jsonl import Fault
-from pipeline.sources.run_artifact_summary import SUCCESS
+from pipeline.sources.run_artifact_summary import ENDS, SUCCESS
 
+LONGEST_WORD = 60  # characters of a verdict that becomes a flag
 CHECKS = ("passed", "failed", "error")  # deterministic checks of an evaluation, by how they ended
 
 
@@ -103,15 +104,9 @@ def flags(status: Any, found: list[dict[str, Any]]) -> list[str]:
     """What a reader of the outcome must know besides."""
     security = sorted({one["security"] for one in found if isinstance(one["security"], str)} - {"not_evaluated"})
     several = ["several_evaluations"] if len(found) > 1 else []
-    return (
-        []
-        if status == SUCCESS and not (several or security)
-        else [
-            *([] if status == SUCCESS else [f"run_{status}"]),
-            *several,
-            *(f"security_{one}" for one in security),
-        ]
-    )
+    known = isinstance(status, str) and status in ENDS
+    ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]
+    return [*ended, *several, *(f"security_{one[:LONGEST_WORD]}" for one in security)]
 
 
 def evaluator(evaluation: dict[str, Any]) -> dict[str, Any]:

@@ -125,6 +125,12 @@ def test_a_failed_run_is_never_scored() -> None:
     assert (found["status"], found["success"], found["score"]) == ("infra_error", None, 9.5)
 
 
+@pytest.mark.parametrize("status", ["gone", "x" * 9000, None, 3, {"a": "b"}, ["success"], True])
+def test_whatever_is_not_success_is_an_infra_error(status: Any) -> None:
+    found, _ = outcome(stored(DONE, **failed("failed")) | {"status": status}, evaluation())
+    assert (found["status"], found["success"], found["flags"]) == ("infra_error", None, ["run_of_unknown_status"])
+
+
 def test_several_evaluations_have_to_agree() -> None:
     agreed, _ = outcome(stored(DONE), evaluation(final_score=1.0), evaluation(1))
     assert (agreed["status"], agreed["success"], agreed["score"], agreed["flags"]) == (
@@ -309,8 +315,8 @@ def test_what_becomes_of_evaluations_in_a_folder(tmp_path: Path) -> None:
         "native-3": ("unmatched", None),
     }
     files = done.tables[FileOutcome].collect().to_dicts()
-    told = {row["path"].rpartition("/")[2]: row["warnings"] for row in files if row["warnings"]}
-    assert told == {"native-3.jsonl": [{"name": "unreadable_evaluation", "count": 1}]}
+    told = [(row["path"].rpartition("/")[2], one["name"], one["count"]) for row in files for one in row["warnings"]]
+    assert told == [("native-3.jsonl", "unreadable_evaluation", 1)]
 
 
 SHARED = Path(os.environ.get("OPENCLAWBENCH_SHARED") or Path(__file__).parents[3] / "shared")
