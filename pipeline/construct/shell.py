@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from pipeline.construct.shell_fed import with_fed_text
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.construct.shell_plain import read_plain
 from pipeline.construct.shell_programs import inline, program_part, statement, statement_part
@@ -52,6 +53,7 @@ class Shell:
         self.wrappers = first_per_name(rules.wrappers)
         self.interpreters = first_per_name(rules.interpreters)
         self.sql_clients = first_per_name(rules.sql_clients)
+        self.feeders = {name: feeder for feeder in rules.feeders for name in feeder.names}
         self.change_directory = frozenset(rules.change_directory)
         self.harmless_exit = frozenset(rules.harmless_exit)
         self.ranks = {category: place for place, category in enumerate(rules.rank)}
@@ -124,7 +126,7 @@ class Shell:
         simples, notes = self.read(text, powershell=powershell)
         directory: tuple[str, ...] = ()
         parts = notes
-        for simple in simples:
+        for simple in with_fed_text(simples, self.feeders):
             for part in self.simple_parts(simple, depth):
                 parts.append(part._replace(targets=directory) if part.effect and not part.targets else part)
             if len(simple.words) > 1 and simple.words[0].lower() in self.change_directory:

@@ -116,6 +116,8 @@ class CommandTable:
         rule, given = condition.rule, read.flags
         if rule.bare and len(simple.words) > 1:
             return False
+        if len(read.positionals) < rule.least:
+            return False
         if condition.subs and not condition.sub_words(read):
             return False
         if condition.flags and not self.has_flag(condition, given):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pipeline.construct.options import Options, options
+from pipeline.construct.shell_fed import unescaped
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.rules.shell import Syntax, Wrapper
 
@@ -23,6 +24,9 @@ def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
     arguments = simple.words[1:]
     if wrapper.after_flags:
         yield from for_each(wrapper, arguments)
+        return
+    if wrapper.runs is not None:
+        yield from run_inside(wrapper.runs, arguments)
         return
     skip = wrapper.skip + max((len(one.split()) for one in subs(wrapper, arguments)), default=0)
     if wrapper.sub and skip == wrapper.skip:
@@ -47,8 +51,9 @@ def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
         yield from remote_text(rest, simple)
     elif rest:
         piped = simple.piped and not wrapper.feeds_arguments
+        stdin = None if wrapper.feeds_arguments else simple.stdin
         rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
-        yield Simple(rest, piped, simple.stdin, (), simple.may_exit)
+        yield Simple(rest, piped, stdin, (), simple.may_exit)
 
 
 def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
@@ -64,6 +69,17 @@ def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[Simple]:
             rest = arguments[place + 1 :]
             end = next((index for index, one in enumerate(rest) if one in {";", "+"}), len(rest))
             yield Simple(tuple(rest[:end]))
+
+
+def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[Simple | Text]:
+    """Commands that program text of another language names in plain quotes, as awk does: `print … | "sh"`."""
+    for hit in (hit for word in arguments if '"' in word for hit in re.finditer(pattern, word)):
+        groups = hit.groupdict()
+        text = next(value for name, value in groups.items() if value is not None and name != "fed")
+        fed = groups.get("fed")
+        stdin = None if fed is None else unescaped(fed)
+        for one in remote_text((unescaped(text),), Simple((), stdin=stdin)):
+            yield one._replace(piped=True) if isinstance(one, Simple) else one
 
 
 def subs(wrapper: Wrapper, arguments: Sequence[str]) -> list[str]:

@@ -48,6 +48,15 @@ class Wrapper(Syntax):
     external: bool = False
     code_optional: bool = False  # without a code flag, what stands behind is a command
     powershell: bool = False
+    runs: PythonPattern | None = None  # shell text inside an argument; the group `fed` is its input
+
+
+class Feeder(Record):
+    """A command that writes its arguments: what it feeds to another is known."""
+
+    names: list[str]
+    flags: list[str] = Field(default=[])
+    joins: list[str] | None = None  # formats of which only the other arguments come out; None: it has no format
 
 
 class WordRules(Record):
@@ -117,6 +126,7 @@ class CommandRule(Record):
     bare: bool = False
     real_output: list[str] = Field(default=[])
     operands: int | None = None
+    least: int = 0  # fewest positional arguments
     target: Annotated[str, AfterValidator(names_arguments)] | None = None
     argument: PythonPattern | None = None
     verbs: list[str] = Field(default=[])
@@ -163,6 +173,7 @@ class ShellRules(Rules):
     effect_categories: list[Category]
     syntaxes: list[Syntax] = Field(alias="syntax")
     wrappers: list[Wrapper] = Field(alias="wrapper")
+    feeders: list[Feeder] = Field(alias="feeder")
     interpreters: list[Interpreter] = Field(alias="interpreter")
     program_writes: list[ProgramWrite] = Field(alias="program_write")
     sql_clients: list[SqlClient] = Field(alias="sql_client")

@@ -1,0 +1,47 @@
+"""Text that a command line itself writes and feeds to another command: `echo 'rm a' | bash`."""
+
+from collections.abc import Iterator, Sequence
+
+from pipeline.construct.shell_parse import Simple
+from pipeline.rules.shell import Feeder
+
+EXPANDED = frozenset("$`")
+LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}
+
+
+def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequence[Simple]:
+    """The same commands; one that a plain literal is piped into has it as its input."""
+    if not any(one.piped and one.stdin is None for one in simples):
+        return simples
+    return list(fed_one_by_one(simples, feeders))
+
+
+def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Iterator[Simple]:
+    """with_fed_text, in order. A command behind a pipe stands behind the one that feeds it."""
+    before = Simple(())
+    for one in simples:
+        feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
+        text = literal(before, feeder) if feeder and one.piped and one.stdin is None else None
+        yield one if text is None else one._replace(stdin=text)
+        before = one
+
+
+def literal(simple: Simple, feeder: Feeder) -> str | None:
+    """What a command writes; None where something in it is expanded, or where its format does more than join."""
+    words = list(simple.words[1:])
+    while words and words[0] in feeder.flags:
+        words.pop(0)
+    if not EXPANDED.isdisjoint("".join(words)):
+        return None
+    if feeder.joins is not None and words and "%" in words[0]:
+        if words[0] not in feeder.joins:
+            return None
+        return "\n".join(words[1:])
+    return unescaped(" ".join(words[:1] if feeder.joins is not None else words))
+
+
+def unescaped(text: str) -> str:
+    """Line ends and tabs that are written as escapes, made real."""
+    for written, meant in LINES.items():
+        text = text.replace(written, meant)
+    return text

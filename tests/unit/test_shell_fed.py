@@ -1,0 +1,86 @@
+"""Commands inside other words: what a literal feeds to a shell, what an awk program runs, output named behind input."""
+
+import pytest
+
+from pipeline.construct.shell import Shell
+from pipeline.rules.shell import ShellRules
+
+SHELL = Shell(ShellRules.load())
+
+# command, category, targets
+FED = [
+    ("echo 'rm a' | bash", "external_write", ("a",)),
+    ('echo "rm a" | sh', "external_write", ("a",)),
+    ("echo rm a | su", "external_write", ("a",)),
+    ("echo 'rm a' | su - bob", "external_write", ("a",)),
+    ("echo 'rm a' | sudo -u bob sh -s", "external_write", ("a",)),
+    ("echo -e 'cd x\\nrm a' | bash", "external_write", ("a",)),
+    ("printf 'rm a\\n' | sh", "external_write", ("a",)),
+    ("printf '%s\\n' 'ls' 'rm a' | sh", "external_write", ("a",)),
+    ("echo 'rm a' | (bash)", "external_write", ("a",)),
+    ("echo 'rm a' | docker exec -i c sh", "external_write", ("a",)),
+    ("echo 'cat a' | bash", "read", ()),
+    ("echo 'systemctl stop x' | sudo bash", "system_control", ("x",)),
+    ("echo 'DELETE FROM t' | sqlite3 a.db", "external_write", ("t",)),
+    ("echo 'select 1' | psql db", "query", ()),
+    ("echo \"open('a','w')\" | python3", "external_write", ("a",)),
+    # what is fed is not known, or is not run
+    ('echo "rm $f" | bash', "code_execution", ()),
+    ("echo `x` | bash", "code_execution", ()),
+    ("cat s.sh | bash", "code_execution", ()),
+    ("printf 'rm %s' a | sh", "code_execution", ()),
+    ("echo 'rm a' | base64 -d | bash", "code_execution", ()),
+    ("echo 'rm a' | bash s.sh", "code_execution", ()),
+    ("echo 'rm a' | bash -c 'cat b'", "read", ()),
+    ("echo 'rm a' || bash", "code_execution", ()),
+    ("echo 'rm a'; bash", "code_execution", ()),
+    ("echo 'rm a' > f | bash", "external_write", ("f",)),
+    ("echo 'rm a' | cat", "code_execution", ()),
+    ("echo 'rm a' | grep rm", "code_execution", ()),
+    ("echo 'rm a' | tee f", "external_write", ("f",)),
+    ("echo a | xargs cat", "read", ()),
+]
+AWK = [
+    ("""awk 'BEGIN{print "rm a" | "sh"}'""", "external_write", ("a",)),
+    ("""awk 'BEGIN{printf("rm a\\n") | "bash"}'""", "external_write", ("a",)),
+    ("""awk 'BEGIN{system("rm a")}'""", "external_write", ("a",)),
+    ("""awk '{print "x" | "cat > out.txt"}' f""", "external_write", ("out.txt",)),
+    ("""awk '{print $1 | "tee log.txt"}' f""", "external_write", ("log.txt",)),
+    ("""awk '{print "x" | "mail bob@a.io"}' f""", "communication", ("bob@a.io",)),
+    ("""awk '{print "rm " $1 | "sh"}' f""", "code_execution", ()),
+    # filters, alternatives, patterns and texts
+    ("""awk '{print "a|b" | "sort -u"}' f""", "read", ()),
+    ("""awk '{"date" | getline d; print d}' f""", "read", ()),
+    ("""awk '$1 || "rm a"' f""", "read", ()),
+    ("""awk '{print $1 || "rm a"}' f""", "read", ()),
+    ("""awk '/a|"rm b"/' f""", "read", ()),
+    ("""awk '{print "system(rm a)"}' f""", "read", ()),
+    ("""awk '{print $1}' f""", "read", ()),
+]
+SECOND = [
+    ("uniq in out", "external_write", ("out",)),
+    ("uniq -f 2 in out", "external_write", ("out",)),
+    ("sort a | uniq - out", "external_write", ("out",)),
+    ("xxd -r a.hex b.bin", "external_write", ("b.bin",)),
+    ("xxd -r -p a.hex b.bin", "external_write", ("b.bin",)),
+    ("xxd -c 8 a out.txt", "external_write", ("out.txt",)),
+    ("echo 61 | xxd -r -p - a.bin", "external_write", ("a.bin",)),
+    ("uniq in", "read", ()),
+    ("uniq -c -f 2 in", "read", ()),
+    ("uniq in -", "read", ()),
+    ("uniq in /dev/null", "read", ()),
+    ("sort a | uniq -c", "read", ()),
+    ("xxd -l 16 a", "read", ()),
+    ("xxd -r -p a.hex -", "read", ()),
+]
+
+
+@pytest.mark.parametrize(("command", "category", "targets"), FED + AWK + SECOND)
+def test_what_is_inside(command: str, category: str, targets: tuple[str, ...]) -> None:
+    found = SHELL.meaning(command)
+    assert (found.category, found.targets) == (category, targets)
+
+
+def test_what_is_fed_is_not_the_input_of_what_xargs_runs() -> None:
+    (written, run) = SHELL.meaning("echo 'rm a' | xargs -I{} bash").parts
+    assert (written.category, run.category) == ("nothing", "code_execution")
