@@ -35,6 +35,8 @@ from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import LARGE_BYTES
 
 NO_TRAJECTORY = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
+DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read once more for the levels below it
+TOO_DEEP = f"a trajectory of a sub-agent more than {DEEPEST} levels inside others. Put it into a file of its own."
 RUN_MANIFEST = "run_manifest.jsonl"
 WHOLE_FILE: dict[str, Any] = {"member": None, "base_line": 1, "base_offset": 0, "length": None}
 STORE, STORE_LOG = "openclaw_sqlite", "openclaw_sqlite_log"  # what reads a file that no adapter reads
@@ -186,7 +188,8 @@ class Looker:
         if inside is None:
             context = self.context(name, first, used)
             yield self.entry(name, stamp[0], sha256=sha256_of(content), first=first, context=context, stamp=stamp)
-            yield from self.embedded(name, content, first, "", Member("", 1, 0, len(content)))
+            if hasattr(first.source, "embedded"):
+                yield from self.embedded(name, content, first, "", Member("", 1, 0, len(content)))
         for one in inside or []:
             part = content[one.offset : one.offset + one.length]
             place = {"member": one.name, "base_line": one.line, "base_offset": one.offset, "length": one.length}
@@ -204,8 +207,10 @@ class Looker:
             data = content[inner.offset : inner.offset + inner.length]
             first = read_first(data)
             where = {"member": inner.name, "base_line": inner.line, "base_offset": inner.offset, "length": inner.length}
-            if first.source is not parent.source:
-                yield self.entry(name, inner.length, sha256=sha256_of(data), place=where, error=NO_TRAJECTORY)
+            known, deep = first.source is parent.source, inner.name.count(".") >= DEEPEST
+            if deep or not known:
+                why = TOO_DEEP if deep else NO_TRAJECTORY
+                yield self.entry(name, inner.length, sha256=sha256_of(data), place=where, error=why)
                 continue
             context = {PARENT: parent.identity} | (first.source.context(first.value, name, {}) if first.source else {})
             yield self.entry(name, inner.length, sha256=sha256_of(data), first=first, context=context, place=where)

@@ -59,11 +59,13 @@ class Atif:
             ranges = element_ranges(content, "subagent_trajectories")
         except ValueError:
             return []
-        places = enumerate(ranges, start=1)
-        return [
-            Member(f"subagent{number}", 1 + content.count(b"\n", 0, begin), begin, end - begin)
-            for number, (begin, end) in places
-        ]
+        found: list[Member] = []
+        line, seen = 1, 0
+        for number, (begin, end) in enumerate(ranges, start=1):
+            line += content.count(b"\n", seen, begin)
+            seen = begin
+            found.append(Member(f"subagent{number}", line, begin, end - begin))
+        return found
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         document = read_document(content)

@@ -101,3 +101,13 @@ def test_a_file_that_two_name_has_no_parent_and_a_circle_is_told(tmp_path: Path)
     found = read(tmp_path / "b", {"p.json": naming("p", "q.json"), "q.json": naming("q", "p.json")})
     assert parents(found) == {"p": None, "q": None}
     assert [one["name"] for row in found.files for one in row["warnings"]] == ["circular_parent"] * 2
+
+
+def test_what_lies_too_deep_needs_a_person(tmp_path: Path) -> None:
+    made = document("s0")
+    for number in range(1, 40):
+        made = document(f"s{number}", subagent_trajectories=[made])
+    found = read(tmp_path, {"a.json": made})
+    assert len(found.trajectories) == 17
+    (told,) = [row for row in found.files if row["disposition"] == "quarantined"]
+    assert "16 levels inside others" in told["message"]
