@@ -196,7 +196,7 @@ def test_a_file_cut_at_any_byte_yields_the_first_steps(name: str) -> None:
         ("2026.4.15/agent-timeout.jsonl", 9, "timeout"),
         ("2026.6.11/agent-timeout.jsonl", 9, "timeout"),
         ("2026.9.6/agent-timeout.jsonl", 10, "timeout"),  # no run error there, only the aborted message
-        ("2026.4.15/agent-timeout.jsonl", 10, "timeout"),  # the next question has no answer yet
+        ("2026.4.15/agent-timeout.jsonl", 10, "unanswered"),  # the next question has no answer yet
         ("2026.4.15/agent-timeout.jsonl", 11, "completed"),
         ("2026.6.11/abort-midstream.jsonl", 9, "aborted"),
         ("2026.6.11/compaction-overflow.jsonl", 13, "error"),  # then a repeat of the reply before
