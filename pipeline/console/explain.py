@@ -12,6 +12,7 @@ import polars as pl
 
 from pipeline.console.explain_decision import decisions
 from pipeline.console.explain_label import label
+from pipeline.console.explain_outcome import outcome
 from pipeline.console.explain_rules import PRIOR, prior_rule, rule
 from pipeline.console.explain_steps import alignment, event, flags, parts, side_effect, status, targets
 from pipeline.console.find import Key, has_for, rows_for
@@ -98,12 +99,6 @@ def by_step(row: Row) -> int:
 
 
 # ---- sections of a trajectory
-
-
-def outcome(known: Known) -> Row:
-    """The oracle's word, which is context."""
-    row = known.rows(Fused)[0]
-    return {name: row[name] for name in ("task_id", "subset", "oracle_outcome")}
 
 
 def risk(known: Known) -> Row:

@@ -47,6 +47,22 @@ def in_words(rule: Row | None) -> str:
 def print_outcome(found: Row, console: Console) -> None:
     outcome = found["oracle_outcome"] or "no outcome"
     line(console, f"oracle: {outcome} (context, never evidence); task {found['task_id']}, subset {found['subset']}")
+    if found["why_none"]:
+        line(console, f"{found['oracle_match']}: {found['why_none']}", 4)
+    for one in found["rows"]:
+        aside = "; says nothing of the run and is set aside" if one["set_aside"] else ""
+        line(console, f"{one['row_id']}: {row_in_words(one)}, joined {one['joined']}{aside}", 4)
+    for one in found["not_joined"]:
+        line(console, f"not joined: {one['row_id']}: {row_in_words(one)}: {one['reason']}", 4)
+
+
+def row_in_words(row: Row) -> str:
+    """What an oracle row says."""
+    verdict = {True: "success", False: "failure"}.get(row["success"], row["status"])
+    task = f", task {row['task_id']}" if row["task_id"] else ""
+    attempt = f", attempt {row['attempt']}" if row["attempt"] is not None else ""
+    error = ": ".join(filter(None, (row["error_type"], row["error_message"])))
+    return f"{verdict}{task}{attempt}" + (f" ({error})" if error else "")
 
 
 def print_risk(found: Row, console: Console) -> None:
