@@ -100,10 +100,9 @@ def print_onset(found: list[Row], console: Console) -> None:
 
 def print_compaction(found: Row, console: Console) -> None:
     size = f"about {found['estimated_tokens']} tokens of steps and user turns, budget {found['budget_tokens']}"
-    line(
-        console,
-        f"{size}; {'shortened' if found['compacted'] else 'whole'}{'' if found['fits'] else ', too long even so'}",
-    )
+    shown = "shortened" if found["compacted"] else "whole"
+    too_long = ", too long even so" if found["compacted"] else ", too long, and nothing in it gets shorter"
+    line(console, f"{size}; {shown}{'' if found['fits'] else too_long}")
     for one in found["cuts"]:
         print_cut(one, console)
 
