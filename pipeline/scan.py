@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from itertools import chain
 from mmap import mmap
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,7 @@ class ScannedFile(msgspec.Struct):
     companions: dict[str, Stamp | None]
     source: str | None  # adapter that reads it, or STORE, STORE_LOG
     entries: list[RawEntry]
+    gave: list[tuple[str, str]] = []  # files beside it, and what its sessions took of each, in words
 
 
 class SavedScan(msgspec.Struct):
@@ -97,7 +100,22 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     if fresh != cached and save:
         write_atomic(cache_file, [msgspec.json.encode(fresh)])
         data.share(cache_file)
-    return [entry for file in files.values() for entry in file.entries]
+    return with_taken(files.values())
+
+
+def with_taken(files: Collection[ScannedFile]) -> list[RawEntry]:
+    """All entries; of files that are no sessions, and of which sessions took something, the context says what."""
+    taken: dict[str, set[str]] = defaultdict(set)
+    for path, what in chain.from_iterable(file.gave for file in files):
+        taken[escaped(path)].add(what)
+    entries = []
+    for entry in chain.from_iterable(file.entries for file in files):
+        if entry.context is None and entry.path in taken:
+            told = json.dumps({"gave": sorted(taken[entry.path])})
+            entries.append(msgspec.structs.replace(entry, context=told))
+        else:
+            entries.append(entry)
+    return entries
 
 
 def saved_scan(path: Path) -> SavedScan:
@@ -125,6 +143,7 @@ class Looker:
         self.names = frozenset(stamps)
         self.companions = Companions(self.companion_bytes)
         self.reader: str | None = None  # what reads the file that was opened last
+        self.gave: list[tuple[str, str]] = []  # as of ScannedFile, for that file
         self.stores: set[str] = set()
 
     def file(self, name: str, known: ScannedFile | None) -> ScannedFile:
@@ -155,9 +174,9 @@ class Looker:
     def opened(self, name: str) -> ScannedFile:
         """What a file holds that is looked at now."""
         used: dict[str, Stamp | None] = {}
-        self.reader = None
+        self.reader, self.gave = None, []
         entries = list(self.entries(name, self.stamps[name], used))
-        return ScannedFile(self.stamps[name], used, self.reader, entries)
+        return ScannedFile(self.stamps[name], used, self.reader, entries, self.gave)
 
     def entries(self, name: str, stamp: Stamp | None, used: dict[str, Stamp | None]) -> Iterator[RawEntry]:
         """The session candidates of one file."""
@@ -292,7 +311,10 @@ class Looker:
         wanted = first.source.companions(name, self.names)
         used.update({path: self.stamps.get(path) for path in wanted.values()})
         found = {key: self.companions.value(path) for key, path in wanted.items()}
-        return first.source.context(first.value, name, found)
+        made = first.source.context(first.value, name, found)
+        if wanted and (gave := getattr(first.source, "gave", None)):
+            self.gave += [(wanted[key], what) for key, what in gave(first.value, name, found, made).items()]
+        return made
 
     def companion_bytes(self, name: str) -> bytes | mmap:
         """The bytes of a file beside a session. OSError or ValueError where they can't be had."""

@@ -58,4 +58,6 @@ def print_examined(rows: list[dict[str, Any]], console: Console) -> None:
     console.print(table(None, columns, body))
     kinds = sorted({row["disposition"] for row in rows})
     counts = ", ".join(f"{sum(row['disposition'] == kind for row in rows)} {kind}" for kind in kinds)
-    console.print(f"\n{len(rows)} files: {counts}. Nothing was written.")
+    files = len({row["path"] for row in rows})
+    held = "" if files == len(rows) else f", {len(rows)} sessions and other parts in them"
+    console.print(f"\n{files} files{held}: {counts}. Nothing was written.")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pipeline.sources.jsonl import number_of_lines
 from pipeline.sources.names import basename, copy_order, safe_name
 from pipeline.sources.packed import PackedSteps
-from pipeline.sources.session import ParsedSession
+from pipeline.sources.registry import HEAD_BYTES, WHOLE_JSON, decode, first_line
+from pipeline.sources.session import ParsedSession, RecordDigests
 
 SAID = 2000  # characters of a sentence, which may quote a file
 
@@ -31,23 +32,51 @@ class ReadFile:
     divergent: bool = False
     parent: str | None = None
     aliases: set[str] = field(default_factory=set)
+    stored: bool = False  # of an SQLite store
     steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 
 def refuse(
     one: ReadFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
 ) -> ReadFile:
-    """Note why a file gives no trajectory; its lines are counted all the same."""
+    """Note why a file gives no trajectory; its records are counted all the same."""
     if content is not None:
-        one.records_in = number_of_lines(content)
+        one.records_in = number_of_records(one, content)
     cut = len(message) > SAID
     one.reason, one.line, one.message = reason, line, f"{message[:SAID]}…" if cut else message
     return one
 
 
+def number_of_records(one: ReadFile, content: bytes | memoryview) -> int:
+    """Records of what gives no trajectory: the lines that are not blank of a file of lines (the first of them is a JSON
+    object by itself, or it is named as one and is no document) and of a session of a store; else one, the document.
+
+    So writing a document anew, on one line or on many, changes nothing.
+    """
+    lines = number_of_lines(content)
+    if lines < 2 or one.stored:
+        return lines
+    head = bytes(content[:HEAD_BYTES])
+    named, document = ".jsonl" in one.path.rpartition("/")[2], len(content) <= WHOLE_JSON
+    if isinstance(decode(first_line(head)), dict):
+        return lines
+    return lines if named and not (document and isinstance(decode(bytes(content)), dict)) else 1
+
+
 def digests(one: ReadFile) -> Sequence[bytes]:
     """Digests of a session's records."""
     return one.session.record_digests if one.session else ()
+
+
+def begins_with(one: ReadFile, other: ReadFile) -> bool:
+    """True where the records of one are the first of another's: by their bytes, else by what they say, which is looked
+    at only where the bytes differ, as they seldom do."""
+    own, longer = digests(one), digests(other)
+    if list(longer[: len(own)]) == list(own):
+        return True
+    if not isinstance(own, RecordDigests) or not isinstance(longer, RecordDigests):
+        return False
+    return longer.canonical[: len(own)] == own.canonical
 
 
 def session_name(one: ReadFile) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from pipeline.construct import sentences
 from pipeline.construct.divergent import divergent_ids
-from pipeline.construct.input_file import ReadFile, digests, key_of, order, refuse, session_name
+from pipeline.construct.input_file import ReadFile, begins_with, digests, key_of, order, refuse, session_name
 from pipeline.construct.seeming import what_it_seems
 from pipeline.construct.session_rows import add_rows, outcome_row, task_rows
 from pipeline.construct.step_columns import StepColumns
@@ -127,20 +127,20 @@ def read_content(
     """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
     content = looked_at if whole is None else whole
     size = len(content)
-    stored = bool(context.get("store"))
+    stored = one.stored = bool(context.get("store"))
     named_session = stored or ".jsonl" in one.path.rpartition("/")[2]
-    if named_session and (not looked_at or looked_at.isspace()):
-        return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     first = read_first(looked_at)
-    sidecar = rules.sidecar(first.value) or (skipped(context, first.value) if first.source is None else None)
+    told = None if first.source else skipped(context, first.value) or rules.sidecar_named(one.path)
+    sidecar, gave = rules.sidecar(first.value) or told, context.get("gave", [])
+    if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
+        return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
     if first.source is None and is_index(one.path):
-        return read_index(one, content)
+        return read_index(one, content, gave)
     unknown = sidecar is None and first.source is None and not stored
     if unknown and (why := what_it_seems(one.path, looked_at, first.value, size)):
         return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):
-        one.disposition = "sidecar"
-        return refuse(one, sidecar or "no_session", None, sentences.beside(one), content)
+        return beside(one, sidecar, gave, content)
     if one.source_model == "":
         return refuse(
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
@@ -150,12 +150,19 @@ def read_content(
     return parse(one, looked_at, first, context, rules, sound)
 
 
-def read_index(one: ReadFile, content: bytes | memoryview) -> ReadFile:
-    """A session index, which lies beside sessions: told where something in it cannot be used."""
+def beside(one: ReadFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> ReadFile:
+    """A file that lies beside sessions. `kind`: id of the rule that knows it; `gave`: what sessions took of it."""
     one.disposition = "sidecar"
-    if fault := index_fault(one.path, content):
-        return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
-    return refuse(one, "no_session", None, sentences.beside(one), content)
+    reason = "used_as_context" if gave else kind or "no_session"
+    return refuse(one, reason, None, sentences.beside(one, kind, gave), content)
+
+
+def read_index(one: ReadFile, content: bytes | memoryview, gave: list[str]) -> ReadFile:
+    """A session index, which lies beside sessions: told where something in it cannot be used."""
+    if (fault := index_fault(one.path, content)) is None:
+        return beside(one, None, gave, content)
+    one.disposition = "sidecar"
+    return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
 
 
 def read_long(one: ReadFile, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> bytes | None:
@@ -225,8 +232,7 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
         originals: list[ReadFile] = []
         copies: list[tuple[ReadFile, ReadFile]] = []
         for one in group:
-            own = digests(one)
-            longer = [o for o in originals if list(digests(o)[: len(own)]) == list(own)]
+            longer = [other for other in originals if begins_with(one, other)]
             of = min(longer, key=lambda o: session_name(o) != session_name(one), default=None)
             if of is None:
                 originals.append(one)

@@ -27,7 +27,8 @@ STORE_HINTS = {
 }
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
-FORMATS_READ = ", ".join(dict.fromkeys(one.name for one in FORMATS))  # two modules read aec_trajectory
+NAMES = (one.name for one in FORMATS)  # two modules read aec_trajectory
+FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
 CONVERT = f"Take the file out of the raw folder, or convert it to a format that is read: {FORMATS_READ}."
 COMPLETE = "Add what is missing, or take the file out of the raw folder."
 
@@ -51,9 +52,12 @@ def of_store(one: ReadFile, reason: str, what: str) -> str:
     return f"{one.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
 
 
-def beside(one: ReadFile) -> str:
-    """Sentence for a file that lies beside sessions."""
-    return f"{one.path}: lies beside sessions and is none."
+def beside(one: ReadFile, kind: str | None, gave: list[str]) -> str:
+    """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
+    what = f" ({kind})" if kind else ""
+    if gave:
+        return f"{one.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
+    return f"{one.path}: lies beside sessions and is none{what}."
 
 
 def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:

@@ -25,6 +25,13 @@ class SidecarRule(Record):
     keys: dict[str, str]
 
 
+class NamedSidecarRule(Record):
+    """A file beside sessions that is none, known by how its name ends: what its records are is not known."""
+
+    id: str
+    ends: str
+
+
 class InjectedRule(Record):
     """Model name of assistant lines that no model wrote."""
 
@@ -108,6 +115,7 @@ class NormalizeRules(Rules):
     timeout_words: PythonPattern
     abort_words: PythonPattern
     sidecars: list[SidecarRule] = Field(alias="sidecar")
+    named_sidecars: list[NamedSidecarRule] = Field(alias="named_sidecar")
     injected: list[InjectedRule]
     user_kinds: list[UserKindRule] = Field(alias="user_kind")
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
@@ -188,6 +196,10 @@ class NormalizeRules(Rules):
             if all(key in first and value in ("", first[key]) for key, value in rule.keys.items()):
                 return rule.id
         return None
+
+    def sidecar_named(self, path: str) -> str | None:
+        """Id of the rule that the name of a file meets of which no source claims the first record, else None."""
+        return next((rule.id for rule in self.named_sidecars if path.endswith(rule.ends)), None)
 
     @cached_property
     def sidecar_signs(self) -> set[str]:

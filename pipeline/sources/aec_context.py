@@ -72,6 +72,14 @@ def context(path: str, found: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
+def gave(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+    """What context() took of each companion, in words, by its name."""
+    record = trial_of(path, found) if "trial" in made else None
+    told = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}
+    own = "agent_result" in made and isinstance(found.get("agent_result"), dict)
+    return told | ({"agent_result": "how the agent ended, turns and tokens"} if own else {})
+
+
 def is_trial(value: Any) -> bool:
     """True for a TrialRecord: v1 has completeness, v2 execution_status."""
     return isinstance(value, dict) and "trial_id" in value and ("completeness" in value or "execution_status" in value)

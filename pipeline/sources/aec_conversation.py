@@ -63,6 +63,10 @@ class AecConversation:
                     made[IDENTITY] = canonical_digest(header)
         return made
 
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion that is no session, in words, by its name in `found`."""
+        return aec_context.gave(path, found, made)
+
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get("trajectory_beside"):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the trajectory beside it says"))

@@ -48,6 +48,10 @@ class AecTrajectory:
         there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
         return aec_context.context(path, found) | last_reply(conversation) | there
 
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion that is no session, in words, by its name in `found`."""
+        return aec_context.gave(path, found, made)
+
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         raw = readable_lines(content)
         headers = [row for row in raw.lines if is_header(row.value)]

@@ -28,7 +28,7 @@ from pipeline.sources.openclaw_records import (
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.openclaw_texts import QUOTED
 from pipeline.sources.packed import Packed
-from pipeline.sources.run_artifact_context import companions_of, for_session
+from pipeline.sources.run_artifact_context import companions_of, for_session, gave_run
 from pipeline.sources.session import MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.spans import Spans, Unread
 from pipeline.sources.steps import written_out
@@ -89,6 +89,17 @@ class OpenClaw:
         made["task"], made["run_faults"] = run.get("task"), run.get("faults")
         made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
         return {key: one for key, one in made.items() if one}
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion, in words, by its name in `found`. `made`: what context() made of them."""
+        session_id = text_of(first.get("id")) if isinstance(first, dict) else None
+        taken = {
+            "index": session_id in (found.get("index") or {}),
+            "sidecar": bool(made.get("sidecar")),
+            "printed": NATIVE_NAME in made,
+        }
+        words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
+        return {key: words[key] for key, one in taken.items() if one} | gave_run(session_id, path, found)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         return self.parse_sound(content, context, rules, False)

@@ -8,7 +8,7 @@ from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.json_values import text_of
 from pipeline.sources.jsonl import Fault
 from pipeline.sources.run_artifact_attempts import acts, build
-from pipeline.sources.run_artifact_context import named_sessions
+from pipeline.sources.run_artifact_context import gave_outcome, named_sessions
 from pipeline.sources.run_artifact_document import Document, read_document
 from pipeline.sources.run_artifact_layout import (
     evaluations_of,
@@ -67,6 +67,10 @@ class RunArtifact:
             "native_session": any(is_native(one, where, path, named) for where, one in sessions),
         }
         return {key: one for key, one in made.items() if one}
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion that is no session, in words, by its name in `found`."""
+        return gave_outcome(found)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         document = read_document(content)

@@ -44,6 +44,23 @@ def for_session(session_id: str | None, session_path: str, found: dict[str, Any]
     }
 
 
+def gave_run(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
+    """What for_session() takes of each companion, in words, by its name; empty where it takes nothing."""
+    runs = {key: one for key, one in found.items() if key.startswith(ARTIFACT)}
+    mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
+    if len(mine) != 1:
+        return {}
+    run = mine[0].removeprefix(ARTIFACT)
+    own = {key: one for key, one in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
+    return {mine[0]: "run context, outcome and task"} | gave_outcome(own)
+
+
+def gave_outcome(evaluations: dict[str, Any]) -> dict[str, str]:
+    """The evaluations, among contents by their names, of which an outcome can be taken."""
+    of = {key: one for key, one in evaluations.items() if key.startswith(EVALUATION)}
+    return {key: "outcome" for key, one in of.items() if evaluations_in({key.removeprefix(EVALUATION): one})[0]}
+
+
 def is_of(document: Any, path: str, session_id: str | None, session_path: str) -> bool:
     """True where the artifact names the session, or names none and has the session in its own folder."""
     if not isinstance(document, dict) or not isinstance(document.get("identity"), dict):

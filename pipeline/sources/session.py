@@ -1,8 +1,9 @@
 """What every source adapter returns: one session as steps, user turns and counts, before it has a trajectory id."""
 
+import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -42,8 +43,31 @@ class RecordDigests(Sequence[bytes]):
 
     @cached_property
     def digests(self) -> list[bytes]:
-        content, places = self.content(), zip(self.offsets, self.lengths, strict=True)
-        return [blake2b(content[at : at + length], digest_size=16).digest() for at, length in places]
+        return [digest(record) for record in self.records()]
+
+    @cached_property
+    def canonical(self) -> list[bytes]:
+        """The same of what the records say, whatever the order of their keys and the blanks between them."""
+        return [digest(canonical_record(record)) for record in self.records()]
+
+    def records(self) -> Iterator[bytes]:
+        """The bytes of the records, in order."""
+        content = self.content()
+        for at, length in zip(self.offsets, self.lengths, strict=True):
+            yield bytes(content[at : at + length])
+
+
+def digest(record: bytes) -> bytes:
+    """Digest of a record's bytes."""
+    return blake2b(record, digest_size=16).digest()
+
+
+def canonical_record(record: bytes) -> bytes:
+    """A record's JSON without blanks and with its keys in order; its bytes as they are where it is not plain JSON."""
+    try:
+        return json.dumps(json.loads(record), sort_keys=True, separators=(",", ":")).encode()
+    except (ValueError, RecursionError):
+        return record
 
 
 @dataclass

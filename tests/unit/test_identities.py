@@ -162,3 +162,17 @@ def test_a_session_begun_again_under_the_same_header_is_one() -> None:
     found = normal({"m/x.jsonl": content + content})
     assert not found.trajectories[0]["several_sessions"] and len(found.steps) == 1
     assert found.files[0]["warnings"] == []
+
+
+def test_a_copy_written_with_other_blanks_and_key_order_is_a_copy() -> None:
+    plain = session("do", "a", "b")
+    records = [json.loads(one) for one in plain.splitlines()]
+    other = b"".join(json.dumps(one, sort_keys=True, separators=(",", ":")).encode() + b"\n" for one in records)
+    begun = b"\n".join(other.split(b"\n")[:3]) + b"\n"
+    assert other != plain
+    files = {"m/x.jsonl": plain, "m/x.jsonl.bak-1": other, "m/x.jsonl.bak-2": begun}
+    found = normal(files)
+    assert len(found.trajectories) == 1 and not found.trajectories[0]["divergent"]
+    of = {row["path"]: row for row in found.files}
+    assert [of[path]["disposition"] for path in files] == ["trajectory", "copy", "copy"]
+    assert len(normal(files | {"m/x.jsonl.bak-1": other.replace(b'"b"', b'"c"')}).trajectories) == 2

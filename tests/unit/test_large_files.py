@@ -45,7 +45,7 @@ def test_a_large_index_is_read(tmp_path: Path, indent: int | None) -> None:
     }
     files = {"x.jsonl": HEADER + SAY, "sessions.json": json.dumps(index, indent=indent).encode()}
     found = normalized(tmp_path, **files)
-    assert fate(found, "sessions.json") == ("sidecar", "no_session")
+    assert fate(found, "sessions.json") == ("sidecar", "used_as_context")
     (row,) = found.trajectories
     assert (row["context"]["session_key"], row["context"]["status"]) == ("agent:main:main", "done")
 

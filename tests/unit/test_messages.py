@@ -92,7 +92,10 @@ def test_a_header_without_a_time_is_told_what_it_lacks() -> None:
 def test_a_file_of_no_format_is_told_the_formats() -> None:
     one = read(b'{"hello": 1}\n')
     assert one.message is not None
-    assert "a format that is read: openclaw, run_artifact, llm_benchmark, aec_trajectory, atif." in one.message
+    assert (
+        "a format that is read: openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif."
+        in one.message
+    )
     assert "name its format" not in one.message
 
 
