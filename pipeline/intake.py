@@ -20,13 +20,14 @@ from pipeline.oracles.files import OracleFiles, oracle_files
 from pipeline.oracles.intake import OracleInput, read_oracles
 from pipeline.oracles.sessions import SessionNames
 from pipeline.raw import Fetched, Raw, is_there, run_manifest_at
+from pipeline.raw_bytes import whole_content
 from pipeline.records.oracle import OracleRow
 from pipeline.records.session import RunManifestRow, SourceFile
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
 from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
-from pipeline.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan, whole_content
+from pipeline.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan
 from pipeline.several import Several
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of

@@ -1,6 +1,5 @@
 """Scan: every file under the raw folder, opened once: digest, identity, members, and what lies beside it."""
 
-import hashlib
 import json
 import os
 from collections import defaultdict
@@ -13,25 +12,24 @@ from typing import Any
 import msgspec
 
 from pipeline.companions import Companions
-from pipeline.folders import Stamp, files_below, stamp_of_status, why_unreadable
+from pipeline.folders import Stamp, files_below, why_unreadable
 from pipeline.raw import Fetched, Raw, content_of, listed, local_file
+from pipeline.raw_bytes import read_content, read_long, reason_of, whole_content
 from pipeline.remote import Remote
 from pipeline.rules.base import canonical_digest
-from pipeline.sources.compressed import MAGIC_BYTES, BrokenPacking, decompressed, is_packed
-from pipeline.sources.mapped import chunks, mapped, sha256_of
+from pipeline.sources.compressed import decompressed
+from pipeline.sources.mapped import sha256_of
 from pipeline.sources.members import Member
 from pipeline.sources.registry import (
-    HEAD_BYTES,
     PART_OF,
     FirstRecord,
     embedded,
-    first_of_long,
     members,
     read_first,
     source_named,
 )
 from pipeline.sources.session import IDENTITY, PARENT
-from pipeline.sources.sqlite_store import BESIDE, LOGS, MAGIC, BrokenStore, StoreNote, member_content, read_store
+from pipeline.sources.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
 from pipeline.stage import code_digest
 from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import LARGE_BYTES
@@ -335,70 +333,12 @@ def is_encodable(name: str) -> bool:
     return name.isascii() or os.fsencode(name).decode("utf-8", "backslashreplace") == name
 
 
-def read_content(path: str) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        database = os.pread(handle, len(MAGIC), 0) == MAGIC
-        return None if database else decompressed(all_bytes(handle, os.fstat(handle).st_size))
-    finally:
-        os.close(handle)
-
-
-def read_long(path: str, size: int) -> tuple[FirstRecord, str] | None:
-    """The first record and the digest of a very large file, which is never wholly in memory; null for what has to be
-    looked at as a whole. OSError where it can't be read."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        first = first_of_long(path, os.pread(handle, HEAD_BYTES, 0), size)
-        if first is None:
-            return None
-        digest = hashlib.sha256()
-        for data in chunks(handle):
-            digest.update(data)
-        return first, digest.hexdigest()
-    finally:
-        os.close(handle)
-
-
-def reason_of(error: OSError | ValueError) -> str:
-    """Why a file can't be read, in a few words; of broken compressed data also what to do."""
-    if isinstance(error, BrokenPacking):
-        return f"{error}. Put the file back whole, or remove it."
-    return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-
-
 def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:
     """The bytes of one entry again. OSError, ValueError or BrokenStore where they can't be had."""
     if member is not None and length is None:
         return member_content(local_file(raw, path), member)
     content = decompressed(raw.read(path)) if isinstance(raw, Remote) else whole_content(f"{raw}/{path}")[0]
     return content[:] if length is None else content[base_offset : base_offset + length]
-
-
-def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
-    """A file's bytes again, decompressed, and its stamp after they were read; those of a very large one are mapped.
-    OSError or ValueError where they can't be had."""
-    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        size = os.fstat(handle).st_size
-        content: bytes | mmap | None = None
-        if size >= LARGE_BYTES and not is_packed(os.pread(handle, MAGIC_BYTES, 0)):
-            content = mapped(handle, size)
-        if content is None:
-            content = decompressed(all_bytes(handle, size))
-        return content, stamp_of_status(os.fstat(handle))
-    finally:
-        os.close(handle)
-
-
-def all_bytes(handle: int, size: int) -> bytes:
-    """What an open file of this size holds. Python's own file objects take five times as long for a small one."""
-    content = os.read(handle, size)
-    if len(content) == size:
-        return content
-    with open(handle, "rb", buffering=0, closefd=False) as file:  # a very large one, or one that has just been cut
-        return content + file.readall()
 
 
 def entries_key(entries: list[RawEntry]) -> str:

@@ -15,8 +15,9 @@ import pipeline.sources.packed
 import pipeline.tables
 from pipeline.construct.normalize import normalize
 from pipeline.intake import take_in
+from pipeline.raw_bytes import whole_content
 from pipeline.records.session import RunManifestRow, SourceFile, Step
-from pipeline.scan import scan, whole_content
+from pipeline.scan import scan
 from pipeline.sources import mapped
 from pipeline.sources.openclaw import OpenClaw
 from pipeline.store import DataFolder
