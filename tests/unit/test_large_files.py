@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from normalizing import Normalized, check_accounting, normalized_folder
 
+import pipeline.raw_bytes
 import pipeline.scan
 import pipeline.sources.compressed
 import pipeline.sources.registry
@@ -113,6 +114,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, became: tuple[str, str | None]
 ) -> None:
     monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 13)
+    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 13)
     monkeypatch.setattr(pipeline.tables, "LARGE_BYTES", 13)
     monkeypatch.setattr(pipeline.sources.registry, "WHOLE_JSON", 50)
     monkeypatch.setattr("pipeline.construct.seeming.WHOLE_JSON", 50)

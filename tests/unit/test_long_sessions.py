@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from normalizing import RULES, SAMPLES, raw_row
 
+import pipeline.raw_bytes
 import pipeline.scan
 import pipeline.sources.packed
 import pipeline.tables
@@ -100,6 +101,7 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
 ) -> None:
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
     monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 1)
     found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
     assert everything_is_long.count("long") >= 20
     monkeypatch.undo()
@@ -112,6 +114,7 @@ def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
     raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 1)
     path = sorted(raw.rglob("*.jsonl"))[0]
     before = path.read_bytes()
     content, stamp = whole_content(str(path))
