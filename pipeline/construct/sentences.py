@@ -55,6 +55,8 @@ def of_store(one: ReadFile, reason: str, what: str) -> str:
 def beside(one: ReadFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
+    if one.member is not None:
+        return f"{one.path}: {one.member}: lies beside sessions and is none{what}."
     if gave:
         return f"{one.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
     return f"{one.path}: lies beside sessions and is none{what}."

@@ -31,13 +31,13 @@ def files(tmp_path: Path, **contents: Any) -> dict[tuple[str, str | None], Row]:
 
 def test_a_wrong_line_of_a_results_file_is_named_by_its_own_number(tmp_path: Path) -> None:
     good = [json.dumps(RESULT | {"run_id": str(number)}).encode() for number in range(4)]
-    odd = json.dumps({"record_type": "note"}).encode()
+    odd = json.dumps({"record_type": ["note"]}).encode()
     bad = json.dumps(RESULT).encode().replace(b"hi", b"\xff")
     content = b"\n".join([*good, odd, b'{"record_type": "res', bad, b'{"record_type": "result", "model": NaN}'])
     found = files(tmp_path, **{"results.jsonl": content})
     note, cut, bytes_ = (found["results.jsonl", f"line{number}"] for number in (5, 6, 7))
     assert (note["line"], cut["line"], bytes_["first_warning_line"]) == (5, 6, 7)
-    assert note["message"].startswith("m/results.jsonl: line 5: a row of record_type 'note', which is neither result")
+    assert note["message"].startswith("m/results.jsonl: line 5: a row of record_type \"['note']\", which is neither")
     assert cut["message"].startswith("m/results.jsonl: line 6: not JSON: Unterminated string starting at (column 17).")
     assert "the other lines are read" in note["message"] and "the other lines are read" in cut["message"]
     assert (
@@ -100,10 +100,10 @@ def test_a_file_of_no_format_is_told_the_formats() -> None:
 
 
 def test_a_sentence_that_quotes_a_file_stays_one_that_can_be_read(tmp_path: Path) -> None:
-    row = json.dumps({"record_type": "x" * 100_000}).encode()
+    row = json.dumps({"record_type": ["x" * 100_000]}).encode()
     found = files(tmp_path, **{"results.jsonl": json.dumps(RESULT).encode() + b"\n" + row})
     message = found["results.jsonl", "line2"]["message"]
-    assert message.startswith("m/results.jsonl: line 2: a row of record_type 'xxx") and message.endswith("x…")
+    assert message.startswith("m/results.jsonl: line 2: a row of record_type \"['xxx") and message.endswith("x…")
     assert len(message) < 2100
 
 
