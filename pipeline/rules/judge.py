@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import (
+    AutoFlag,
     CandidateSubtype,
     EventType,
     Recoverability,
@@ -149,6 +150,7 @@ class StatusGroups(Record):
     """Tool statuses by what they mean to a mechanism."""
 
     failed: list[ToolStatus]
+    said: AutoFlag
     gap: list[ToolStatus]
     never_ran: list[ToolStatus]
 

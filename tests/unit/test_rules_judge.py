@@ -286,3 +286,11 @@ def test_a_quote_stands_where_it_was_found_in_a_long_text(before: int) -> None:
         assert found[0].evidence[0].quote == "I ran the tests: all 12 passed."
     else:
         assert not found
+
+
+def test_a_call_of_which_no_result_is_known_is_no_failure() -> None:
+    said = failed("code_execution", 'exec {"command": "make deploy"}', "make: *** [deploy] Error 2", "aborted")
+    done = reply("The deployment is done and all checks passed.")
+    assert find(evidence(said, done))
+    unknown = said | {"reflection_text": None, "auto_flags": []}  # also where the runner made a result up
+    assert not find(evidence(unknown, done))
