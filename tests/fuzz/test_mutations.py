@@ -30,9 +30,14 @@ BATCH = 100
 SHARDS = 2  # that their number changes nothing has its own test
 LARGEST = 20_000  # bytes
 STORE = SAMPLES / "2026.9.6" / "openclaw-agent.sqlite"
+CASES = SAMPLES.parent / "golden" / "cases"
+OTHER_SPELLINGS = [
+    CASES / "unknown-blocks" / "raw" / "model-a" / "other-spelling.jsonl",
+    CASES / "results-in-user-messages" / "raw" / "model-a" / "results-in-user-messages.jsonl",
+]
 REAL = {
     f"{path.parent.name}-{path.name}": path.read_bytes()
-    for path in sorted(SAMPLES.glob("*/*.jsonl"))
+    for path in [*sorted(SAMPLES.glob("*/*.jsonl")), *OTHER_SPELLINGS]
     if path.stat().st_size <= LARGEST
 }
 FAST, SLOW = range(200), range(200, 10_300)
