@@ -101,6 +101,7 @@ class StepRows:
         """A result without a call. Which message called it, and together with what, is unknown: it has one of its own,
         so that nothing that another message said is taken for what was said beside it."""
         self.message_index += 1
+        self.open_turn &= user_turn != self.current_turn()
         step = self.new_step("tool_call", None, name, user_turn, time, followed=True)
         step["orphan"] = True
         return step

@@ -111,6 +111,13 @@ def test_the_last_turn_decides_how_a_run_ended(last: list[Row], expected: tuple[
         assert picked(summarized(session(user(), *before, user("and now?"), *last)), *CLASS) == expected
 
 
+def test_an_orphan_is_something_that_came() -> None:
+    orphan = came(9, "Tool frobnicate not found", True)
+    assert summarized(session(user(), agent(text("Done.")), user("more"), orphan))["end"] == "no_reply"
+    lines = [user(), agent(tool(1), stop="toolUse"), came(1, "a"), orphan, user("more")]
+    assert summarized(session(*lines))["end"] == "unanswered"
+
+
 def test_a_session_of_nothing_but_a_question_is_empty() -> None:
     assert picked(summarized(session(user())), *CLASS) == ("unanswered", "empty", "no_steps")
 
