@@ -161,8 +161,8 @@ class StepBuilder(StepRows):
                 total[ours] = total.get(ours, 0) + count
         cost = used.get("cost")
         usd = cost.get("total") if isinstance(cost, dict) else None
-        if (known := number_of(usd)) is not None:
-            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(known)
+        if type(usd) is float or (usd := number_of(usd)) is not None:  # nearly always it is one
+            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(usd)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
