@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import RustPattern, rust_pattern
+from pipeline.rules.patterns import RustPattern, rust_pattern, union
 
 
 def words(pattern: str) -> str:
@@ -32,6 +32,7 @@ class TextRule(Record):
     flag: AutoFlag
     pattern: WordPattern
     unless: list[WordPattern] = Field(default_factory=list)
+    rare: bool = False
 
 
 class StructureRules(Record):
@@ -67,6 +68,10 @@ class FlagRules(Rules):
         if sorted(order) != sorted(get_args(AutoFlag)):
             raise ValueError(f"needs each of {', '.join(get_args(AutoFlag))} once")
         return order
+
+    def anything(self, *, rare: bool) -> str:
+        """One pattern that is found where any of the rare, or of the other, text rules' patterns is."""
+        return union(rule.pattern for rule in self.texts if rule.rare is rare)
 
     def unless(self, flag: str) -> list[str]:
         """Patterns that take the flag back."""

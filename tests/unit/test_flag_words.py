@@ -1,7 +1,9 @@
 """Words of one rule each, with near misses: negated, reported, conditional, about somebody else, quoted, in code."""
 
 import pytest
-from describe_steps import apart, call, reply
+from describe_steps import FLAGS, apart, call, reply, steps
+
+from pipeline.construct.flag_texts import text_evidence
 
 FIRES = {
     "uncertainty.assume": [
@@ -328,3 +330,10 @@ def test_an_answer_before_the_doubt_does_not_resolve_it() -> None:
     ]
     for found, text in zip(apart(*map(reply, said)), said, strict=True):
         assert "uncertainty" in found["auto_flags"], text
+
+
+@pytest.mark.parametrize("rare", [True, False])
+def test_which_rules_are_rare_changes_nothing(rare: bool) -> None:
+    spoken = steps(*(reply(text) for _, text in CASES + NEAR_MISSES))
+    rules = FLAGS.model_copy(update={"texts": [rule.model_copy(update={"rare": rare}) for rule in FLAGS.texts]})
+    assert text_evidence(spoken, rules).equals(text_evidence(spoken, FLAGS))
