@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import RustPattern, rust_pattern, union
+from pipeline.rules.patterns import RustPattern, rust_pattern, rust_patterns, union
 
 
 def words(pattern: str) -> str:
@@ -15,6 +15,12 @@ def words(pattern: str) -> str:
     return rust_pattern("(?i)" + pattern.replace("'", "['’]"), pattern)
 
 
+def several_words(patterns: list[str]) -> list[str]:
+    """words of several patterns."""
+    return rust_patterns(("(?i)" + pattern.replace("'", "['’]"), pattern) for pattern in patterns)
+
+
+WordPatterns = Annotated[list[str], AfterValidator(several_words)]
 WordPattern = Annotated[str, AfterValidator(words)]
 
 
@@ -22,7 +28,7 @@ class FlagExclusion(Record):
     """What takes a text flag back when it stands in the same sentence."""
 
     name: AutoFlag
-    unless: list[WordPattern]
+    unless: WordPatterns
 
 
 class TextRule(Record):
@@ -31,7 +37,7 @@ class TextRule(Record):
     id: str
     flag: AutoFlag
     pattern: WordPattern
-    unless: list[WordPattern] = Field(default_factory=list)
+    unless: WordPatterns = Field(default_factory=list)
     rare: bool = False
 
 

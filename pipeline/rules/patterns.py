@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Annotated
 
 import polars as pl
@@ -12,6 +13,8 @@ from pipeline.rules.literals import needed
 NOTHING = r"[^\x00-\x{10FFFF}]"
 ASCII_BOUNDARY = r"(?-u:\b)"
 FLAGS = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?!:)")  # a group that says what letters mean
+NO_GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # an escaped sign, a class
+GROUPS = re.compile(r"[()]")
 RUST_FAULT = re.compile(r"^error: (.*)$", re.MULTILINE)
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
 
@@ -22,15 +25,38 @@ def rust_pattern(pattern: str, written: str | None = None) -> str:
     ValueError for `\w`, `\d`, `\s` (write the class out), look-around, and whatever Rust refuses; it shows what was
     `written`, where that is something else.
     """
-    if FORBIDDEN.search(pattern):
-        raise ValueError(f"write classes out and use no look-around: {written or pattern!r}")
-    ready = re.sub(r"(?<!\\)\\b", lambda _: ASCII_BOUNDARY, pattern)
+    ready = for_polars(pattern, written)
     try:
         pl.Series([""]).str.contains(ready)
     except pl.exceptions.ComputeError as error:
         why = RUST_FAULT.search(str(error))
         raise ValueError(not_a_pattern(written or pattern, why[1] if why else str(error))) from error
     return ready
+
+
+def for_polars(pattern: str, written: str | None = None) -> str:
+    """rust_pattern, but for asking Rust."""
+    if FORBIDDEN.search(pattern):
+        raise ValueError(f"write classes out and use no look-around: {written or pattern!r}")
+    return re.sub(r"(?<!\\)\\b", lambda _: ASCII_BOUNDARY, pattern)
+
+
+def rust_patterns(patterns: Iterable[tuple[str, str]]) -> list[str]:
+    """rust_pattern of several (pattern, as written), read by Rust together, which takes half the time of one by one."""
+    several = list(patterns)
+    ready = [for_polars(pattern, written) for pattern, written in several]
+    try:
+        pl.Series([""]).str.contains(union(ready))
+        together = all(map(closed, ready))
+    except pl.exceptions.ComputeError:
+        together = False
+    return ready if together else [rust_pattern(pattern, written) for pattern, written in several]
+
+
+def closed(pattern: str) -> bool:
+    """Whether a pattern closes the groups that it opens and no other, so that beside others it means the same."""
+    depths = accumulate(1 if one == "(" else -1 for one in GROUPS.findall(NO_GROUP.sub("", pattern)))
+    return min(last := [0, *depths]) == 0 == last[-1]
 
 
 def python_pattern(pattern: str) -> str:

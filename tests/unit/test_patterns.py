@@ -11,7 +11,7 @@ from pipeline.rules.align import AlignRules
 from pipeline.rules.base import Rules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
-from pipeline.rules.patterns import needed_texts, rust_pattern
+from pipeline.rules.patterns import needed_texts, rust_pattern, rust_patterns
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"
@@ -64,3 +64,15 @@ def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: st
 )
 def test_a_pattern_says_what_it_cannot_do_without(pattern: str, needs: list[str]) -> None:
     assert needed_texts(rust_pattern(pattern)) == needs
+
+
+@pytest.mark.parametrize("wrong", ["a)|(?:b", "a)(b", "(a", "[", r"\w"])
+def test_a_fault_is_found_among_patterns_that_are_read_together(wrong: str) -> None:
+    """Also one that only another pattern's brackets would close."""
+    with pytest.raises(ValueError, match=re.escape(repr(wrong))):
+        rust_patterns((one, one) for one in ("x", wrong, "y"))
+
+
+def test_patterns_read_together_are_what_they_are_alone() -> None:
+    right = [r"\)[)(]a(b)", r"[](]x\b", "a|b", "[^])]"]
+    assert rust_patterns((one, one) for one in right) == [rust_pattern(one) for one in right]
