@@ -7,6 +7,7 @@ from pipeline.records.base import STEP_KEY
 from pipeline.rules.flags import FlagRules, TextRule
 from pipeline.rules.patterns import union
 
+RARE = "rare words"  # the thread in which rare rules stay ready
 EVIDENCE = {
     "flag": pl.String,
     "rule_id": pl.String,
@@ -68,14 +69,24 @@ def field_texts(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """One column a rule that was searched: byte offset of its first hit in a piece; null where it has none, or where
-    something in the piece takes its flag or the rule back."""
+    something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others they
+    would be more patterns than stay ready."""
+    kinds = {
+        "words": [rule for rule in rules.texts if not rule.rare],
+        RARE: [rule for rule in rules.texts if rule.rare],
+    }
+    wanted = {"words": pieces["common"].any(), RARE: pieces["rare"].any()}
+    found = [places_of(pieces, texts, rules, group) for group, texts in kinds.items() if wanted[group]]
+    return pl.concat(found, how="horizontal")
+
+
+def places_of(pieces: pl.DataFrame, texts: list[TextRule], rules: FlagRules, group: str) -> pl.DataFrame:
+    """The columns of first_places of some rules, searched in the thread of their group."""
     piece = pl.col("piece")
-    rare, common = pieces["rare"].any(), pieces["common"].any()
-    texts = [rule for rule in rules.texts if (rare if rule.rare else common)]
     flags = sorted({rule.flag for rule in texts})
     back = (piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags)
     places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in texts)
-    fired = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), "words")
+    fired = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group)
     kept = (left(rule, fired) for rule in texts if rule.unless)
     return fired.with_columns(*kept).drop("piece")
 
@@ -105,4 +116,4 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
         end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
         cause=pl.lit(None, pl.String),
     )
-    return collected(evidence, "words")
+    return collected(evidence, RARE if rule.rare else "words")

@@ -20,10 +20,14 @@ def test_a_group_has_one_thread_for_all_its_plans() -> None:
 
 def test_no_group_has_more_patterns_than_stay_ready() -> None:
     rules, flags = DescribeRules.load(), FlagRules.load()
-    words = {rule.pattern for rule in flags.texts} | {rule.flag for rule in flags.texts}  # what takes a flag back
+    words = {  # patterns, and for each flag what takes it back
+        rare: {one for rule in flags.texts if rule.rare is rare for one in (rule.pattern, rule.flag)}
+        for rare in (False, True)
+    }
     asked = [rule.effect_when for rule in rules.tools if rule.effect_when]
     groups = {
-        "words": len(words),
+        "words": len(words[False]),
+        "rare words": len(words[True]),
         "calls": 1 + len(rules.verbs) + len(asked) + len(rules.state_files) + 2 + 1,  # two unions, remote tools
         "signs": 2 + len(rules.status.asked_for),  # the exit code, names of tools that look
         "statuses": len(rules.failures) + len(rules.clears) + 1,  # what an exit code of 1 is not
