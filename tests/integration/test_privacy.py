@@ -21,11 +21,12 @@ BODY = "MIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7MaLIFVHvuqk2jpWn"
 PRIVATE = "-----BEGIN RSA PRIVATE" + f" KEY-----\\n{BODY}\\n-----END RSA PRIVATE" + " KEY-----"
 EMAIL = "ada.lovelace@analytical-engine.org"
 PLANTED = {
-    # The command is quoted as evidence; so are the words of the failure, up to a length that ends within the key.
+    # The command is quoted as evidence; so are the words of the failure, up to a length that ends within the key, which
+    # stands in a word so long that a quote has to end within it.
     "scripted-a/2026.6.11-error-escalation": ("rm -rf db/backup && ls db", f"rm -rf db/backup && ls db/{TOKEN}"),
     "scripted-b/2026.4.15-subagent-spawn": (
-        "Source: local loopback",
-        f"Source: local loopback, by way of the gateway {CUT}",
+        "no close reason",
+        f"no_close_reason{'/gateway' * 11}/{CUT}",
     ),
     "scripted-a/2026.2.1-unknown-tool": ('"text":"', f'"text":"{PRIVATE} {EMAIL} '),
 }
@@ -91,7 +92,7 @@ def test_a_redacted_release_is_whole_and_holds_no_key(copy: list[str | Path]) ->
     assert {row["kind"]: row["records"] for row in findings.reported} == {"email": 1, "redacted": 3}
     quotes = [quote for row in records(release) for quote in row["evidence_steps"]]
     assert any("ls db/[redacted: github_token]" in quote["quote"] for quote in quotes)
-    assert any(quote["quote"].endswith("by way of the gateway [redacted: gitlab_token]") for quote in quotes)
+    assert any(quote["quote"].endswith("/gateway/[redacted: gitlab_token]") for quote in quotes)
     assert "| `redacted` |" in (release / "README.md").read_text()
     again = call("release", *copy, "--on-keys", "redact")
     assert "nothing has changed, nothing was redone" in again.text
