@@ -68,6 +68,12 @@ def argument_names() -> tuple[list[str], list[str]]:
     return [plain_name(one) for one in targets], [plain_name(one) for one in texts]
 
 
+def command_texts(values: Iterable[tuple[str, Placed]]) -> list[Placed]:
+    """Of a call's arguments, with the names that they stand under, those that hold a command or program."""
+    _, texts = argument_names()
+    return [value for name, value in values if plain_name(name) in texts]
+
+
 @cache
 def target_patterns() -> list[re.Pattern[str]]:
     """Patterns of the rules whose groups are targets: in patches, programs and statements."""
@@ -80,8 +86,8 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
     """Where the argument stands that is a target: in the command whose part names it, else the value of the field that
     rules read it from; null where it is written otherwise. Offsets are code points of action_text."""
     values = list(arguments(whole(action_text)))
-    names, texts = argument_names()
-    told = [value for name, value in values if plain_name(name) in texts]
+    names, _ = argument_names()
+    told = command_texts(values)
     shown = [part["command"] for part in parts if part["target"] == target]
     shown += [part["command"] for part in parts if part["side_effect"] and part["target"] != target]
     found = in_commands(told, target, shown) if parts else None
@@ -94,8 +100,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
 
 def command_place(action_text: str, shown: str) -> Span | None:
     """Where the simple command or redirection stands that a part shows; null where it is written otherwise."""
-    _, texts = argument_names()
-    told = [value for name, value in arguments(whole(action_text)) if plain_name(name) in texts]
+    told = command_texts(arguments(whole(action_text)))
     for value in told:
         for command in commands(value):
             begin = command.begin(shown)
@@ -106,8 +111,7 @@ def command_place(action_text: str, shown: str) -> Span | None:
 
 def elsewhere_place(action_text: str) -> Span | None:
     """Where the name of what runs a command on another machine stands (ssh)."""
-    _, texts = argument_names()
-    told = [value for name, value in arguments(whole(action_text)) if plain_name(name) in texts]
+    told = command_texts(arguments(whole(action_text)))
     words = (one.words[0] for value in told for one in commands(value) if not one.redirection)
     return first(one.span for one in words if bare_names(one.text) & carriers())
 

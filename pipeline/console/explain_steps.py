@@ -120,7 +120,7 @@ def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
     if shown:
         return command_marks(step, next((one for one in shown if not stays_here(one)), shown[0]))
     place = elsewhere_place(step["action_text"]) if step["command_parts"] else called_place(step)
-    return texts(step, [{"field": "action_text", "start": place[0], "end": place[1]}]) if place else []
+    return called_marks(step, place)
 
 
 def called_place(step: Row) -> tuple[int, int] | None:
@@ -163,14 +163,18 @@ def marked(step: Row, field: str, words: str | None) -> list[Row]:
 
 def command_marks(step: Row, shown: str | None) -> list[Row]:
     """Where the command stands that names a step."""
-    span = command_place(step["action_text"], shown) if shown and step["action_text"] else None
-    return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
+    return called_marks(step, command_place(step["action_text"], shown) if shown and step["action_text"] else None)
 
 
 def target_marks(step: Row, target: str | None) -> list[Row]:
     """Where the argument stands that is a target."""
     known = target and step["action_text"]
     span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
+    return called_marks(step, span)
+
+
+def called_marks(step: Row, span: tuple[int, int] | None) -> list[Row]:
+    """A place in the call's text; nothing where there is none."""
     return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
 
 

@@ -7,7 +7,7 @@ from pipeline.records.base import STEP_KEY
 from pipeline.rules.flags import FlagRules, TextRule
 from pipeline.rules.patterns import union
 
-RARE = "rare words"  # the thread in which rare rules stay ready
+GROUPS = {False: "words", True: "rare words"}  # the threads in which the rare rules and the others stay ready
 EVIDENCE = {
     "flag": pl.String,
     "rule_id": pl.String,
@@ -71,22 +71,18 @@ def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """One column a rule that was searched: byte offset of its first hit in a piece; null where it has none, or where
     something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others they
     would be more patterns than stay ready."""
-    kinds = {
-        "words": [rule for rule in rules.texts if not rule.rare],
-        RARE: [rule for rule in rules.texts if rule.rare],
-    }
-    wanted = {"words": pieces["common"].any(), RARE: pieces["rare"].any()}
-    found = [places_of(pieces, texts, rules, group) for group, texts in kinds.items() if wanted[group]]
-    return pl.concat(found, how="horizontal")
+    wanted = [rare for rare, column in ((False, "common"), (True, "rare")) if pieces[column].any()]
+    return pl.concat([places_of(pieces, rules, rare) for rare in wanted], how="horizontal")
 
 
-def places_of(pieces: pl.DataFrame, texts: list[TextRule], rules: FlagRules, group: str) -> pl.DataFrame:
-    """The columns of first_places of some rules, searched in the thread of their group."""
+def places_of(pieces: pl.DataFrame, rules: FlagRules, rare: bool) -> pl.DataFrame:
+    """The columns of first_places of the rare rules, or of the others."""
     piece = pl.col("piece")
+    texts = [rule for rule in rules.texts if rule.rare is rare]
     flags = sorted({rule.flag for rule in texts})
     back = (piece.str.contains(union(rules.unless(flag))).alias(flag) for flag in flags)
     places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in texts)
-    fired = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group)
+    fired = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), GROUPS[rare])
     kept = (left(rule, fired) for rule in texts if rule.unless)
     return fired.with_columns(*kept).drop("piece")
 
@@ -116,4 +112,4 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
         end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
         cause=pl.lit(None, pl.String),
     )
-    return collected(evidence, RARE if rule.rare else "words")
+    return collected(evidence, GROUPS[rule.rare])

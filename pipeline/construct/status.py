@@ -98,7 +98,7 @@ def hit(rule: FailureRule) -> pl.Expr:
 
 def first_hit(failures: list[FailureRule]) -> pl.Expr:
     """Id of the first of these rules whose failure text is there."""
-    hits = (pl.when(pl.col("hits").struct.field(rule.id)).then(pl.lit(rule.id)) for rule in failures)
+    hits = (pl.when(hit(rule)).then(pl.lit(rule.id)) for rule in failures)
     return pl.coalesce(*hits, pl.lit(None, pl.String))
 
 

@@ -26,11 +26,7 @@ def summary(
         .with_columns(run_end=pl.col("end"))
         .join(counts(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(user_turns.group_by(TRAJECTORY_KEY).agg(user_turns=pl.len()), on=TRAJECTORY_KEY, how="left")
-        .with_columns(
-            pl.col(
-                "tool_calls", "replies", "tool_errors", "calls_without_result", "user_turns", "longest_repeat"
-            ).fill_null(0)
-        )
+        .with_columns(pl.col(COUNTED).fill_null(0))
         .with_columns(provider_first=pl.col("first_provider_error_after") < pl.col("first_error_step"))
         .with_columns(
             first_error=pl.when("provider_first")

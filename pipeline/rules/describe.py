@@ -12,9 +12,7 @@ from pipeline.rules.closed import each_of
 from pipeline.rules.patterns import PythonPattern, RustPattern, needed_texts
 
 # Which of the arguments names what is changed.
-Target = Literal[
-    "path", "url", "recipient", "subject", "patch", "moved", "destination", "repository"
-]  # which of the arguments names what is changed
+Target = Literal["path", "url", "recipient", "subject", "patch", "moved", "destination", "repository"]
 Kind = Literal["plain", "shell", "powershell", "program", "sql"]
 COMMAND_KINDS: list[Kind] = ["shell", "powershell"]  # a command line says what is done
 TEXT_KINDS: list[Kind] = [*COMMAND_KINDS, "program"]  # what comes back is what was printed

@@ -2,10 +2,9 @@
 beside it may. Source: own choice; in the real runs seen `turns_used` is the number of the agent's steps."""
 
 import hashlib
-import json
 from typing import Any
 
-from pipeline.sources.aec_records import Entry, text_of
+from pipeline.sources.aec_records import Entry, records_in, text_of
 from pipeline.sources.json_values import count_of
 from pipeline.sources.jsonl import Fault, RawLine
 from pipeline.sources.plain_steps import not_blank
@@ -19,12 +18,7 @@ HINT = "Put the whole file back if there is one"
 def last_reply(conversation: Any) -> dict[str, str]:
     """{last_reply: digest} of the last thing that the agent says in a conversation; empty where it says nothing.
     `conversation`: its text, or its only line."""
-    text = json.dumps(conversation) if isinstance(conversation, dict) else conversation
-    for line in reversed(text.split("\n") if isinstance(text, str) else []):
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
+    for entry in records_in(conversation, backwards=True):
         if isinstance(entry, dict) and entry.get("role") == "assistant":
             said = not_blank(text_of(entry.get("content")))
             return {} if said is None else {"last_reply": digest(said)}

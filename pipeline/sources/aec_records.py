@@ -52,12 +52,14 @@ def opens_conversation(first: Any) -> bool:
     return said and isinstance(first.get("role"), str) and "content" in first
 
 
-def records_in(value: Any) -> Iterator[Any]:
-    """The whole records of a JSONL file that lies beside: `value` is its text, or its only record; null: unreadable."""
+def records_in(value: Any, *, backwards: bool = False) -> Iterator[Any]:
+    """The whole records of a JSONL file that lies beside, `backwards` from its end: `value` is its text, or its only
+    record; null: unreadable."""
     if not isinstance(value, str):
         yield from () if value is None else (value,)
         return
-    for line in value.lstrip("\ufeff").split("\n"):
+    lines = value.lstrip("\ufeff").split("\n")
+    for line in reversed(lines) if backwards else lines:
         try:
             yield json.loads(line)
         except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from pipeline.sources.json_values import text_of
 from pipeline.sources.not_json import why_not_json
 from pipeline.sources.openclaw_context import run_context
 from pipeline.sources.session_index import and_more, entry_faults, key_said
-from pipeline.sources.store_layout import is_table
+from pipeline.sources.store_layout import columns_of, is_table
 
 NODES = "session_nodes"
 COLUMNS = ("session_key", "entry_json", "current_session_id", "status", "spawned_by", "label")
@@ -48,7 +48,7 @@ def read_nodes(connection: sqlite3.Connection) -> Nodes:
 
 def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:
     """The rows, null for a column that this store does not have. Text that is not UTF-8 has U+FFFD in its place."""
-    there = [row[1] for row in connection.execute(f"PRAGMA table_info({NODES})")]
+    there = columns_of(connection, NODES)
     wanted = [name for name in COLUMNS if name in there]
     if not wanted or not is_table(connection, NODES):
         return
