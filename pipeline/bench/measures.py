@@ -12,19 +12,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pipeline.chain import Worker
 from pipeline.console.progress import Progress
 from pipeline.console.settings import Settings, settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
-from pipeline.engines.processes import Processes
+from pipeline.engines.processes import Processes, begin
 from pipeline.flow import up_to
 from pipeline.intake import take_in
 from pipeline.run import Run
 from pipeline.store import DataFolder, read_json
 
+Result = TypeVar("Result")
 PROCESSES = 2
 REPEATS = 5  # of the reference, where two of them are to be at work at once
 
@@ -98,20 +99,38 @@ def again(folder: Path) -> dict[str, Any]:
     return {"redone": done.redone}
 
 
-def after_normalize(folder: Path) -> dict[str, Any]:
-    """Every stage after normalize up to packet, as a run does them: each shard goes through all of them. Reads what
-    `one_process` left. `stages` has what each took in this process; `after` what the whole took, manifests included."""
-    data = DataFolder(folder / "data")
-    run = Run(data, take_in(data, folder / "raw", folder / "oracle", save=True), None)
-    _, *stages = run_through = up_to("packet")
-    run.plan(run_through)  # digests of code and rules: as dear for one session as for all
+def every_stage(folder: Path) -> dict[str, Any]:
+    """Raw files to packets in one process, set up as each worker of a run is: a shard goes through all stages.
+
+    Of CPU and wall seconds `normalize` has the scan of the sessions and its stage; `stages` has every stage after it,
+    `after` the rest of the run: those stages, what the engine does, and all manifests. `apart` has what belongs to none
+    of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
+    """
+    begin(1, every_stage)
+    data, run_through = DataFolder(folder / "data"), up_to("packet")
+    scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
+    data.save_layout({"shards": intake.shards})
+    oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
+    run = Run(data, intake, None)
+    digests, _ = timed(lambda: run.plan(run_through))
+    whole, done = timed(lambda: {one.stage: one for one in run.bring(run_through, lambda *_: None)})
+    reports = [done[stage.name] for stage in run_through]
+    each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in reports}
+    first = each.pop("normalize")
+    return {
+        "normalize": {name: scanned[name] + first[name] for name in scanned},
+        "stages": each,
+        "after": {name: whole[name] - first[name] for name in whole},
+        "apart": {"oracle": oracle, "digests": digests},
+        "steps": read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"],
+    }
+
+
+def timed(work: Callable[[], Result]) -> tuple[dict[str, float], Result]:
+    """CPU and wall seconds of some work, and what it gives."""
     cpu, started = cpu_seconds(), time.perf_counter()
-    reports = {one.stage: one for one in run.bring(stages, lambda *_: None)}
-    after = {"cpu": cpu_seconds() - cpu, "seconds": time.perf_counter() - started}
-    done = [reports[stage.name] for stage in stages]
-    each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in done}
-    steps = read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"]
-    return {"stages": each, "after": after, "steps": steps}
+    result = work()
+    return {"cpu": cpu_seconds() - cpu, "seconds": time.perf_counter() - started}, result
 
 
 def raw_to_packets(folder: Path) -> dict[str, Any]:
@@ -168,7 +187,7 @@ MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
         two_processes,
         bare_pool,
         again,
-        after_normalize,
+        every_stage,
         raw_to_packets,
         merged,
         released,

@@ -15,29 +15,28 @@ WHOLE = 60  # goal: seconds from the raw files of the whole corpus to packets, o
 
 
 def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]:
-    """Normalize in one process, then every stage up to packet in another, then all of it over two processes; nothing
-    is left behind in `scratch`."""
+    """Every stage up to packet in one process, then all of it over two; nothing is left behind in `scratch`."""
     with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
         corpus = Path(folder) / "corpus"
         written = write_corpus(corpus, sessions, seed)
-        first = child("one_process", corpus)
-        second = child("after_normalize", corpus)
+        one = child("every_stage", corpus)
         whole = child("raw_to_packets", corpus)
-    stages, after = second.pop("stages"), second.pop("after")
+    first, stages, after, apart = (one.pop(name) for name in ("normalize", "stages", "after", "apart"))
     return {
         "machine": machine(),
-        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "steps": second["steps"], "seed": seed},
+        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "steps": one["steps"], "seed": seed},
         "normalize": first,
         "stages": stages,
         "after": after,
-        "process": second,
+        "apart": apart,
+        "process": one,
         "whole": whole,
         "ratios": {
             "after_normalize_x_normalize_cpu": after["cpu"] / first["cpu"],
             "normalize_cpu_s": first["cpu"],
             "after_normalize_cpu_s": after["cpu"],
-            "after_normalize_us_per_step": 1e6 * after["cpu"] / max(second["steps"], 1),
-            "peak_mb": second["peak_mb"],
+            "after_normalize_us_per_step": 1e6 * after["cpu"] / max(one["steps"], 1),
+            "peak_mb": one["peak_mb"],
             "raw_to_packets_s": whole["seconds"],
         },
         "goals": {
@@ -54,7 +53,12 @@ def print_stages(console: Console, found: dict[str, Any]) -> None:
     size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, {corpus['steps']} steps"
     console.print(f"{size}, seed {corpus['seed']}; {found['machine']}\n")
     first = ["normalize", rounded(found["normalize"]["seconds"]), rounded(whole), 1.0]
-    parts = {**found["stages"], "all after normalize, with manifests": found["after"]}
+    parts = {
+        **found["stages"],
+        "all after normalize, with manifests": found["after"],
+        "apart: reading the oracle's rows": found["apart"]["oracle"],
+        "apart: digests of code and rules": found["apart"]["digests"],
+    }
     rows = [[name, *map(rounded, (one["seconds"], one["cpu"], one["cpu"] / whole))] for name, one in parts.items()]
     console.print(table(None, ("stage", "s", "CPU-s", "x normalize"), [first, *rows]))
     console.print()
