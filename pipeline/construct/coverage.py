@@ -6,7 +6,6 @@ import polars as pl
 from pipeline.construct.fuse import carried_id
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import (
-    FAILURES_ONLY,
     Contradiction,
     Contradictions,
     Coverage,
@@ -16,6 +15,7 @@ from pipeline.records.oracle import (
     SourceOutcomes,
     UnmatchedRow,
     UnmatchedRows,
+    failures_only,
 )
 from pipeline.stage import stage
 from pipeline.tables import schema
@@ -37,7 +37,7 @@ def coverage(
     A session's outcome that its source carries makes it matched, and is no oracle row.
     """
     counted = (
-        of_sessions(fused, failures_alone(fused, oracle))
+        of_sessions(fused)
         .join(of_rows(fused, oracle), on=OF_MODEL, how="full", coalesce=True, nulls_equal=True)
         .select(*OF_MODEL, *[pl.col(name).fill_null(0) for name in COUNTS])
         .sort(OF_MODEL, nulls_last=True)
@@ -45,24 +45,15 @@ def coverage(
     return counted, contradictions(fused, oracle, outcomes), unmatched(fused, oracle)
 
 
-def failures_alone(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
-    """The keys of sessions whose every row is a failure of a category of which no pass can be known."""
-    flagged = oracle.unique("row_id").select("row_id", alone=pl.col("flags").list.contains(FAILURES_ONLY))
-    rows = fused.select(*TRAJECTORY_KEY, row_id="oracle_rows").explode("row_id").drop_nulls("row_id")
-    found = rows.join(flagged, on="row_id", how="left").group_by(TRAJECTORY_KEY)
-    return found.agg(failure_alone=pl.col("alone").fill_null(False).all()).filter("failure_alone")
-
-
-def of_sessions(fused: pl.LazyFrame, alone: pl.LazyFrame) -> pl.LazyFrame:
+def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
     """The session counts of each model and subset."""
-    fused = fused.join(alone, on=TRAJECTORY_KEY, how="left")
     match, outcome = pl.col("oracle_match"), pl.col("oracle_outcome")
     status = pl.col("oracle").struct.field("status")
     number = {
         "matched": match != "unmatched",
         "scored": outcome.is_not_null(),
         "passed": outcome == "pass",
-        "failures_only": outcome.is_not_null() & pl.col("failure_alone"),
+        "failures_only": failures_only(),
         **{name: status == value for name, value in STATUSES.items()},
         "unmatched_sessions": match == "unmatched",
         "contradictions": match == "contradiction",

@@ -7,6 +7,7 @@ import polars as pl
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import (
+    FAILURES_ONLY,
     SILENT_STATUSES,
     Evaluator,
     EventDescriptors,
@@ -33,7 +34,9 @@ def fuse(
     A basename that names several sessions is joined by session_id or not at all. Rows that agree count once; rows that
     contradict each other give no outcome, and a record of status unscorable. A row that says nothing of the run
     (unscorable, not_scored) contradicts none that does: it is set aside. An outcome that the source itself carries is
-    one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11).
+    one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11). Of rows that agree
+    the record is the first, and one whose category tells passes too before a failure of which that is not known: the
+    flag FAILURES_ONLY says that all of them are such failures.
     """
     fused = join(trajectories, oracle, outcomes).collect().lazy()
     context = fused.select(
@@ -60,7 +63,7 @@ def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFram
         pairs.filter("counts")
         .group_by(TRAJECTORY_KEY, maintain_order=True)
         .agg(
-            first=pl.struct(FIELDS).first(),
+            first=pl.struct(FIELDS).sort_by(pl.col("flags").list.contains(FAILURES_ONLY), maintain_order=True).first(),
             oracle_rows=pl.col("row_id"),
             agreed=pl.struct("success", said=pl.when(speaks).then("status"), task=TASK).n_unique() == 1,
             told=pl.struct([agreed_value(name) for name in AGREEABLE]),

@@ -86,6 +86,13 @@ SILENT_STATUSES = ("unscorable", "not_scored")
 FAILURES_ONLY = "bfcl_failures_only"  # flag of a failure whose category's passes are unknown
 
 
+def failures_only() -> pl.Expr:
+    """True where an outcome (`oracle`) is a failure of a category whose passes are unknown: it is in no share of
+    passes, or the category would read 0 %."""
+    record = pl.col("oracle").struct
+    return (record.field("flags").list.contains(FAILURES_ONLY) & ~record.field("success")).fill_null(False)
+
+
 class Fused(Keyed):
     """A trajectory with its oracle outcome; null where unmatched or not scored, never inferred from text."""
 

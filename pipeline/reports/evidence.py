@@ -3,6 +3,7 @@ fall (T14), and what the rules made of it."""
 
 from pipeline.records.base import Record
 from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.oracle import Fused
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.session import Step, TraceSummaryRow
 from pipeline.reports.alignment import alignment, review_list
@@ -17,7 +18,7 @@ from pipeline.reports.unknown import unknown_commands, unknown_tools
 from pipeline.rules.base import canonical_digest, read_rules
 
 NAME = "evidence"
-READS: list[type[Record]] = [Step, AlignedDescriptor, TraceSummaryRow, Risk, Onset]
+READS: list[type[Record]] = [Step, AlignedDescriptor, TraceSummaryRow, Risk, Onset, Fused]
 
 
 def evidence_report(tables: Tables) -> Report:

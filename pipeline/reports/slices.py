@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
+from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.records.oracle import Fused, failures_only
 from pipeline.records.risk import Risk
 from pipeline.records.vocabulary import SliceLabel
 from pipeline.reports import plots
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 NO_OUTCOME = "no_outcome"
 TOTAL = "total"
+FAILURES = "failures_only"
 COLOURS = {
     "pass_low_risk": "#9ecae1",
     "pass_medium_risk": "#4292c6",
@@ -29,23 +32,40 @@ COLOURS = {
 
 
 def slices(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """T14: six slices, the trajectories without an outcome, and the total."""
-    risks = tables(Risk).with_columns(pl.col("slice_label").fill_null(NO_OUTCOME))
+    """T14 of the work tables: the risks, and which outcomes are failures alone."""
+    alone = tables(Fused).select(*TRAJECTORY_KEY, failures_only=failures_only())
+    return slices_of(tables(Risk).join(alone, on=TRAJECTORY_KEY, how="left", maintain_order="left"), rules)
+
+
+def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
+    """T14: six slices, the trajectories without an outcome, and the total.
+
+    risks: source_model, slice_label, risk_bucket, failures_only (the outcome is a failure of a category whose passes
+    are unknown; such trajectories are in their slice, and in no share of those that have an outcome).
+    """
+    risks = risks.with_columns(pl.col("slice_label").fill_null(NO_OUTCOME), pl.col("failures_only").fill_null(False))
     models = models_of(risks)
     counted = {row["slice_label"]: row for row in by_model(risks, ["slice_label"], "trajectories")}
+    alone = {row["slice_label"]: row for row in by_model(risks.filter("failures_only"), ["slice_label"], FAILURES)}
     names = [*get_args(SliceLabel), *([NO_OUTCOME] if NO_OUTCOME in counted else [])]
     blank: Row = {"trajectories": 0, BY_MODEL: {}}
-    rows = [{**counted.get(name, blank), "slice_label": name} for name in names]
+    rows = [
+        {**counted.get(name, blank), "slice_label": name, FAILURES: alone.get(name, {}).get(FAILURES, 0)}
+        for name in names
+    ]
     rows = with_models(rows, models)
     total = sum(row["trajectories"] for row in rows)
-    known = sum(row["trajectories"] for row in rows if row["slice_label"] != NO_OUTCOME)
+    left_out = sum(row[FAILURES] for row in rows)
+    known = sum(row["trajectories"] for row in rows if row["slice_label"] != NO_OUTCOME) - left_out
     for row in rows:
+        scored = row["trajectories"] - row[FAILURES]
         row["share"] = share(row["trajectories"], total)
-        row["scored_share"] = None if row["slice_label"] == NO_OUTCOME else share(row["trajectories"], known)
+        row["scored_share"] = None if row["slice_label"] == NO_OUTCOME else share(scored, known)
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in models}
     whole = {
         "slice_label": TOTAL,
         "trajectories": total,
+        FAILURES: left_out,
         "share": share(total, total),
         "scored_share": share(known, known),
     }
@@ -55,12 +75,15 @@ def slices(tables: Tables, rules: EvidenceReportRules) -> Section:
         title="Risk slices (T14)",
         about="Trajectories by oracle outcome and risk bucket. Slices are annotation priors: none of these numbers is "
         "an anomaly rate. "
-        "A trajectory without an outcome is in no slice and outside the two shares.",
+        "A trajectory without an outcome is in no slice and outside the two shares; so are failures of categories "
+        f"whose passes are unknown, which stand in their slice (`{FAILURES}`).",
         columns={
             "slice_label": "slice (T13)",
             "trajectories": "trajectories in the slice",
+            FAILURES: "of these, failures of BFCL categories without a result file: their passes are unknown, so no "
+            "share of the scored counts them",
             "share": "`trajectories` of all trajectories of the corpus, as in T14",
-            "scored_share": "`trajectories` of those that have an outcome",
+            "scored_share": f"`trajectories` less `{FAILURES}` of all that have an outcome, less these",
             BY_MODEL: "`trajectories` of that source model alone",
         },
         rows=[*rows, {**whole, BY_MODEL: sums}],
@@ -68,7 +91,10 @@ def slices(tables: Tables, rules: EvidenceReportRules) -> Section:
         definitions={
             "passing_that_are_high_risk_share": "pass_high_risk of all oracle-passing trajectories (C.4).",
             "high_risk_that_are_passing_share": "pass_high_risk of all trajectories with an outcome in the high "
-            "bucket (C.4).",
+            f"bucket, less those of `{FAILURES}` (C.4).",
+            "failures_only_left_out": "Trajectories that the shares leave out because of their category only failures "
+            "are known.",
+            "high_risk_failures_only_left_out": "Of these, those in the high bucket.",
             "high_bucket_share": "Trajectories in the high bucket of all, whatever their outcome. "
             f"Above {100 * rules.high_share_warning:g} % the score saturates on long sessions; it is never tuned to a "
             f"wished share.",
@@ -86,7 +112,9 @@ def shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]
         risks.select(
             both=(label == "pass_high_risk").sum(),
             passing=label.str.starts_with("pass_").sum(),
-            high=(high & (label != NO_OUTCOME)).sum(),
+            high=(high & (label != NO_OUTCOME) & ~pl.col("failures_only")).sum(),
+            left_out=pl.col("failures_only").sum(),
+            high_left_out=(high & pl.col("failures_only")).sum(),
             bucket=high.sum(),
             all=pl.len(),
         )
@@ -97,6 +125,8 @@ def shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]
     return {
         "passing_that_are_high_risk_share": share(found["both"], found["passing"]),
         "high_risk_that_are_passing_share": share(found["both"], found["high"]),
+        "failures_only_left_out": found["left_out"],
+        "high_risk_failures_only_left_out": found["high_left_out"],
         "high_bucket_share": bucket,
         "high_bucket_is_too_full": bucket is not None and bucket > rules.high_share_warning,
     }

@@ -222,6 +222,18 @@ def test_where_only_failures_are_known_there_is_no_share_of_passes(tmp_path: Pat
     assert sections["extremes"]["rows"] == []
 
 
+@pytest.mark.parametrize("name", ["a", "z"])  # of the file of rows: it may be read before the tree or after it
+def test_a_failure_that_another_row_confirms_is_no_failure_alone(name: str, tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    corpus.file("multiple", "result").unlink()
+    row = {"source_model": "scripted-calls", "native_session_basename": "multiple_4", "task_id": "multiple_4"}
+    (corpus.tree.parent / f"{name}.jsonl").write_text(json.dumps(row | {"success": False}) + "\n")
+    found = corpus.bring()
+    row = found.fused()["multiple_4"]
+    assert (row["oracle_match"], row["oracle_outcome"], row["oracle"]["flags"]) == ("duplicate_rows", "fail", [])
+    assert [one["failures_only"] for one in found.rows_of_coverage() if one["subset"] == "multiple"] == [0]
+
+
 def test_a_stray_id_does_not_harm_the_category_that_it_is_of(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
     path = corpus.file("live_simple", "result")

@@ -8,6 +8,7 @@ from paper_tables import T14
 from work_tables import described, step, tables, with_texts
 
 from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.oracle import Fused
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.session import TraceSummaryRow
 from pipeline.reports.alignment import alignment, review_list
@@ -118,6 +119,37 @@ def test_a_trajectory_without_an_outcome_is_counted_and_outside_the_shares() -> 
     assert found.facts["passing_that_are_high_risk_share"] == 0.5
     assert found.facts["high_risk_that_are_passing_share"] == 1
     assert (found.facts["high_bucket_share"], found.facts["high_bucket_is_too_full"]) == (0.75, True)
+
+
+def test_failures_of_which_no_pass_can_be_known_are_in_no_share_of_the_scored() -> None:
+    """Two of three high-risk failures are of a category without a result file."""
+    names = ["pass_high_risk", "pass_low_risk", "fail_high_risk", "fail_high_risk", "fail_high_risk", "fail_low_risk"]
+    alone = {3, 4, 5}
+    rows = [risk(name) | {"trajectory_id": f"t{number}"} for number, name in enumerate(names)]
+    outcomes = [
+        {
+            "source_model": "m",
+            "trajectory_id": f"t{number}",
+            "oracle": {"success": name.startswith("pass"), "flags": ["bfcl_failures_only"] if number in alone else []},
+        }
+        for number, name in enumerate(names)
+    ]
+    found = slices(tables({Risk: rows, Fused: outcomes}), RULES)
+    shown = by(found, "slice_label")
+    assert [(one, shown[one]["trajectories"], shown[one]["failures_only"]) for one in ("fail_high_risk", "total")] == [
+        ("fail_high_risk", 3, 2),
+        ("total", 6, 3),
+    ]
+    assert found.facts["high_risk_that_are_passing_share"] == 0.5
+    assert found.facts["failures_only_left_out"] == 3
+    assert found.facts["high_risk_failures_only_left_out"] == 2
+    assert sum(row["share"] for row in found.rows) == pytest.approx(2)
+    assert {one: round(shown[one]["scored_share"], 2) for one in ("pass_high_risk", "fail_high_risk", "total")} == {
+        "pass_high_risk": 0.33,
+        "fail_high_risk": 0.33,
+        "total": 1,
+    }
+    assert shown["fail_low_risk"]["scored_share"] == 0
 
 
 def test_slices_of_nothing_have_no_shares() -> None:

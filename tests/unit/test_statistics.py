@@ -27,7 +27,7 @@ from pipeline.reports.write import as_json
 from pipeline.tables import schema
 
 RULES = PublishRules.load()
-KINDS = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String()}
+KINDS = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
 LABELS = dict(schema(LabelRow)) | {"cut": pl.String(), "side": pl.String()}
 EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
 BLANK: dict[str, Any] = dict.fromkeys(COLUMNS) | {
@@ -42,6 +42,7 @@ BLANK: dict[str, Any] = dict.fromkeys(COLUMNS) | {
     "is_anomalous": False,
     "quality_tier": "high_confidence_accepted",
     "judge": "openai",
+    "failures_only": False,
 }
 SUBTYPE = "capability_gap_overcommitment"
 ANOMALOUS: dict[str, Any] = {
@@ -176,6 +177,16 @@ def test_the_papers_counts_give_the_papers_percentages() -> None:
     assert by(found["partitions"])["corpus"]["size"] == 31_264
     assert contradictions(some) == []
     StatisticsFile.model_validate(report.data())
+
+
+def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> None:
+    failed = {"oracle_outcome": "fail", "risk_bucket": "high", "slice_label": "fail_high_risk"}
+    passed = {"risk_bucket": "high", "slice_label": "pass_high_risk"}
+    some = corpus([passed, failed, failed | {"failures_only": True}, {}])
+    found = made(some)[1]["slices"]
+    assert found.facts["high_risk_that_are_passing_share"] == 0.5
+    assert (by(found)["fail_high_risk"]["failures_only"], by(found)["total"]["failures_only"]) == (1, 1)
+    assert contradictions(some) == []
 
 
 def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pipeline.release.statistics.corpus import Corpus
 from pipeline.reports.inventory import inventory_of
 from pipeline.reports.section import BY_MODEL, Row, Section
 from pipeline.reports.settings import EvidenceReportRules
-from pipeline.reports.slices import NO_OUTCOME, slices
+from pipeline.reports.slices import NO_OUTCOME, slices_of
 
 
 def paper_words() -> EvidenceReportRules:
@@ -43,7 +43,7 @@ def event_categories(corpus: Corpus) -> Section:
 
 def risk_slices(corpus: Corpus, rules: Statistics) -> Section:
     """T14 beside T13: counts, the scores that occur, and what a slice is for."""
-    found = slices(lambda _: corpus.records.lazy(), paper_words())
+    found = slices_of(corpus.records.lazy(), paper_words())
     scores: dict[str, list[Any]] = {
         name: scored
         for name, *scored in corpus.records.group_by(pl.col("slice_label").fill_null(NO_OUTCOME))

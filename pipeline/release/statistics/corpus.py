@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 
 from pipeline.errors import UnreadableInput, WrongUse
+from pipeline.records.oracle import failures_only
 from pipeline.records.release import LabelRow, Master, PoolRow
 from pipeline.release.card.configs import models_of
 from pipeline.release.card.facts import SUMMARY
@@ -37,6 +38,7 @@ COLUMNS = (
     "recoverability",
     "quality_tier",
 )
+MADE = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}
 ACCEPTED = pl.col("quality_tier") != "review_or_unresolved"
 ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # as in the gap: a record without a decision is not anomalous
 READ = {  # released files -> what is read of them
@@ -51,8 +53,8 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """One release in memory, slim.
 
-    records: COLUMNS and `judge`, a row a trajectory; labels: LabelRow's columns with `cut` and `side`; pool: PoolRow's
-    columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
+    records: COLUMNS, `judge` and `failures_only`, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
+    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
     """
 
     records: pl.DataFrame
@@ -80,8 +82,8 @@ def read_corpus(root: Path) -> Corpus:
     """The release in `root`. WrongUse where it is none, UnreadableInput with the file where one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
         raise WrongUse(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
-    columns = {name: pl.col(name) for name in COLUMNS} | {"judge": pl.col("provenance").struct["judge"]}
-    kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String()}
+    columns = {name: pl.col(name) for name in COLUMNS} | MADE
+    kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
     try:
         files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
         parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]

@@ -20,7 +20,7 @@ PARTS = (("anomalous", "trajectories", "anomalous_share"), ("accepted_anomalous"
 TOTALLED = {  # table whose last row is the sum of the others -> what names a row, columns that are summed
     "source_models": ("source_model", ["trajectories", "steps", "calibration"]),
     "calibration_pool": ("slice_label", ["count"]),
-    "slices": ("slice_label", ["trajectories"]),
+    "slices": ("slice_label", ["trajectories", "failures_only"]),
     "quality_tiers": ("quality_tier", ["trajectories", "anomalous", "normal", "undecided"]),
 }
 
