@@ -125,10 +125,11 @@ def check(
             done.reviews.append(found)
     if settles_only(form, rows, rules):
         return done
+    lost = "".join(f"; the sheet is not read from line {row.line} on" for row in rows if row.last_line is not None)
     for sample_id in dict.fromkeys(one for one, _ in places if one in samples):
         for row_id, drawn in samples[sample_id].items():
             if (sample_id, row_id) not in repeated:
-                message = f"row {row_id} ({form.where(drawn)}) is not in the sheet"
+                message = f"row {row_id} ({form.where(drawn)}) is not in the sheet{lost}"
                 done.faults.append(Fault(None, "missing_row", message, row_id, None))
     return done
 

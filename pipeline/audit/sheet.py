@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.audit.cells import Cells
+from pipeline.audit.quotes import open_quote
 from pipeline.errors import UnreadableInput
 from pipeline.records.base import Record
 
@@ -26,6 +27,7 @@ class Filled:
     is_text: bool  # a CSV cell: guarded, and null is empty
     spreadsheet_row: int | None = None  # as a spreadsheet numbers it, the header being 1; null in JSONL
     broken: str | None = None
+    last_line: int | None = None  # of a broken row of CSV, with which everything to the sheet's end is lost
 
 
 def as_csv(rows: Sequence[Record], answers: Sequence[str], cells: Cells) -> bytes:
@@ -81,23 +83,50 @@ def decoded(content: bytes, path: Path) -> str:
 
 
 def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
-    """Rows of a CSV sheet; empty lines are none. The delimiter is the one that the header uses."""
+    """Rows of a CSV sheet; empty lines are none. The delimiter is the one that the header uses. Where the text is no
+    CSV any more, a broken row says so, and it is the last one: where the next row begins nobody can tell."""
     csv.field_size_limit(LARGEST_CELL)
+    lines = list(io.StringIO(text, newline=""))
     head = text.split("\n", 1)[0]
     delimiter = max(DELIMITERS, key=head.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    names: list[str] = []
+    line, number = 1, 1
     try:
         names = [name.strip().lower() for name in next(reader, [])]
         if missing := [name for name in needed if name not in names]:
             raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep this column of the sheet.")
-        line = reader.line_num + 1
-        for number, cells in enumerate(reader, start=2):
+        line, number = reader.line_num + 1, 2
+        for cells in reader:
             if any(cell.strip() for cell in cells):
-                padded = [*cells, *[""] * (len(names) - len(cells))]
-                yield Filled(line, dict(zip(names, padded, strict=False)), True, number)
-            line = reader.line_num + 1
+                yield csv_row(line, number, names, cells)
+            line, number = reader.line_num + 1, number + 1
     except csv.Error as error:
-        raise UnreadableInput(f"{path}:{reader.line_num}: is no CSV: {error}. Save the sheet as CSV again.") from error
+        yield broken_csv(lines, line, number, names, delimiter, str(error))
+
+
+def csv_row(line: int, number: int, names: Sequence[str], cells: list[str]) -> Filled:
+    """A row of a CSV sheet; cells that it lacks are empty, and one with more cells than columns is broken."""
+    if any(cell.strip() for cell in cells[len(names) :]):
+        more = f"has {len(cells)} cells, and the header {len(names)} columns; put quotes around a cell with a delimiter"
+        return Filled(line, {}, True, number, more)
+    padded = [*cells, *[""] * (len(names) - len(cells))]
+    return Filled(line, dict(zip(names, padded, strict=False)), True, number)
+
+
+def broken_csv(
+    lines: Sequence[str], line: int, number: int, names: Sequence[str], delimiter: str, error: str
+) -> Filled:
+    """The row at which a sheet is no CSV any more: what to look at, and which lines are not read."""
+    last = len(lines)
+    place = open_quote("".join(lines[line - 1 :]), delimiter)
+    opens, rest = line, f"lines {line} to {last} are not read" if last > line else "it is not read"
+    if place is None:
+        return Filled(line, {}, True, number, f"is no CSV: {error}; {rest}", last)
+    opens += place.line
+    column = f"{names[place.cell]} (column {place.cell + 1})" if place.cell < len(names) else f"column {place.cell + 1}"
+    said = f"a quote opens the cell {column} and is not closed; {rest}. Close it, and double a quote within a cell"
+    return Filled(opens, {}, True, number, said, last)
 
 
 def json_rows(text: str) -> Iterator[Filled]:

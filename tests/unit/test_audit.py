@@ -22,6 +22,7 @@ from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
 from pipeline.audit.people import alike
 from pipeline.audit.reviews import Checked, Signed, check
 from pipeline.audit.settings import AuditRules
+from pipeline.audit.quotes import open_quote
 from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.records.review import EventReview, EventSample, EventSampleRow
@@ -205,7 +206,8 @@ def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
         b"{broken\n{also\n": ":1: is no JSON",
         b"sample,other\n1,2\n": ":1: no column row",
         content.replace(b"seen", b"\xff"): "is not UTF-8. Save the sheet as CSV in UTF-8",
-        content + b'"open': "is no CSV",
+        content.split(b"\r\n", 1)[0] + b'\r\n"open': r":2: a quote opens the cell is_supported \(column 1\)",
+        b'"open,row\n1,2\n': r":1: a quote opens the cell column 1 and is not closed; lines 1 to 2 are not read",
     }
     for broken, said in cases.items():
         with pytest.raises(UnreadableInput, match=said):
@@ -228,6 +230,60 @@ def test_a_broken_line_of_a_jsonl_sheet_costs_its_row_alone(tmp_path: Path) -> N
     assert named == [(3, "broken_row"), (5, "broken_row"), (6, "no_column")]
     assert found.faults[0].message.startswith("is no JSON: ")
     assert (found.rows, found.at_fault, found.missing) == (8, 3, 2)
+
+
+@pytest.mark.parametrize("style", [{"quoting": csv.QUOTE_ALL}, {"quoting": csv.QUOTE_MINIMAL, "ends": "\n"}])
+def test_an_open_quote_costs_the_rows_from_there_on_and_each_is_named(style: dict[str, Any], tmp_path: Path) -> None:
+    """The rows before it are whole. Texts of several lines stand in the sheet, so that lines are not rows."""
+    rows = drawn(60)
+
+    def fill(row: dict[str, str], number: int) -> None:
+        row.update(is_supported="yes", review_comment='"OPEN, he said' if number == 40 else "")
+
+    content = filled(as_csv(rows, ANSWERS, CELLS), fill, **style).replace(b'"""OPEN', b'"OPEN')
+    assert content.count(b"OPEN") == 1
+    content = content.replace(b'OPEN, he said"', b"OPEN, he said")
+    found = taken(content, rows, tmp_path)
+    assert [one.row for one in found.reviews] == [row.row for row in rows[:40]]
+    broken, *missing = found.faults
+    lines = len(io.StringIO(content.decode(), newline="").readlines())
+    assert broken.line == len(io.StringIO(content.split(b"OPEN")[0].decode(), newline="").readlines())
+    assert (broken.reason, broken.spreadsheet_row) == ("broken_row", 42)
+    assert f"review_comment (column 3) and is not closed; lines {broken.line} to {lines} are not read" in broken.message
+    assert [one.row for one in missing] == [row.row for row in rows[40:]]
+    assert missing[0].message.endswith(f"is not in the sheet; the sheet is not read from line {broken.line} on")
+    assert found.rows == len(found.reviews) + found.not_reviewed + found.at_fault
+
+
+def test_a_quote_within_a_plain_cell_is_a_sign_like_any_other(tmp_path: Path) -> None:
+    rows = drawn(5)
+    content = filled(
+        as_csv(rows, ANSWERS, CELLS), lambda row, _: row.update(is_supported="yes", review_comment="COMMENT")
+    )
+    assert len(taken(content.replace(b"COMMENT", b'5" or so'), rows, tmp_path).reviews) == 5
+
+
+def test_a_row_with_more_cells_than_columns_is_broken_alone(tmp_path: Path) -> None:
+    rows = drawn(5)
+    content = filled(
+        as_csv(rows, ANSWERS, CELLS), lambda row, _: row.update(is_supported="yes", review_comment="COMMENT")
+    )
+    found = taken(content.replace(b"COMMENT", b"no, not so", 1), rows, tmp_path)
+    assert len(found.reviews) == 4
+    assert [(one.reason, one.spreadsheet_row) for one in found.faults if one.line] == [("broken_row", 2)]
+    assert "cells, and the header" in found.faults[0].message
+
+
+@given(st.text(alphabet='a,"\n\r', max_size=12))
+def test_a_quote_is_open_where_the_library_refuses_the_text(text: str) -> None:
+    lines = io.StringIO(text, newline="").readlines()
+    try:
+        refused = not list(csv.reader(lines, strict=True)) and False
+    except csv.Error:
+        refused = True
+    found = open_quote(text, ",")
+    assert (found is not None) == refused
+    assert found is None or '"' in lines[found.line]
 
 
 def test_the_rows_of_a_sheet_add_up_and_missing_ones_stand_apart(tmp_path: Path) -> None:
