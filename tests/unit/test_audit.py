@@ -20,9 +20,9 @@ from pipeline.audit.event_reviews import ANSWERS, EVENTS
 from pipeline.audit.event_sample import draw
 from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
 from pipeline.audit.people import alike
+from pipeline.audit.quotes import open_quote
 from pipeline.audit.reviews import Checked, Signed, check
 from pipeline.audit.settings import AuditRules
-from pipeline.audit.quotes import open_quote
 from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.records.review import EventReview, EventSample, EventSampleRow
