@@ -1,10 +1,15 @@
-"""Columns that a table has from another table of the same stage: written once, put together where they are read.
+"""Columns that a table has from other tables: written once, put together where they are read.
 
-A packet that is not shortened has the texts of its evidence, which are nearly all of either: so the part of Packet has
-its own only where they differ. Both parts have the same name, because the stage's key is in it.
+The steps and user turns of Evidence are those of normalize beside their descriptors, and a packet that is not shortened
+has the evidence's: texts, nearly all that either is. So a part has its own only where they differ, and its metadata
+names the parts that it was made of. What one of those holds never changes, since a key names it, and it is not swept
+before what was made of it is out of date.
 """
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -12,29 +17,46 @@ import polars as pl
 if TYPE_CHECKING:
     from pipeline.records.base import Record
 
+Keys = Mapping[str, str]  # lending record's name -> key of its part of the same shard
+LENDERS = "lenders"  # entry of a part's metadata
+
 
 @dataclass(frozen=True)
 class Borrowed:
-    """Which columns are another record's, key for key, except in rows where the column `own` is true."""
+    """Which columns, each of lists, are other tables', except in rows where the column `own` is true."""
 
-    lender: "type[Record]"
+    lenders: "tuple[type[Record], ...]"
+    lent: Callable[..., pl.LazyFrame]  # the lenders' tables, in their order -> `keys` and `columns`
     keys: tuple[str, ...]
     columns: tuple[str, ...]
-    own: str
+    own: str | None = None
 
 
 def without_borrowed(table: pl.DataFrame, borrowed: Borrowed) -> pl.DataFrame:
-    """The table as it is written: null where the lender has the value."""
-    return table.with_columns(pl.when(borrowed.own).then(name).alias(name) for name in borrowed.columns)
+    """The table as it is written: null where the lenders have the value."""
+    own = pl.lit(False) if borrowed.own is None else pl.col(borrowed.own)
+    return table.with_columns(pl.when(own).then(name).alias(name) for name in borrowed.columns)
 
 
-def with_borrowed(table: pl.LazyFrame, lender: pl.LazyFrame, borrowed: Borrowed) -> pl.LazyFrame:
-    """The whole table of what was written of it and of its lender, in the order of its rows."""
+def with_borrowed(table: pl.LazyFrame, lenders: list[pl.LazyFrame], borrowed: Borrowed) -> pl.LazyFrame:
+    """The whole table of what was written of it and of its lenders, in the order of its rows. A list of which no
+    lender has an item is empty."""
     names = {name: f"lent {name}" for name in borrowed.columns}
-    lent = lender.select(*borrowed.keys, *(pl.col(name).alias(alias) for name, alias in names.items()))
+    lent = borrowed.lent(*lenders).select(*borrowed.keys, *(pl.col(name).alias(names[name]) for name in names))
     columns = table.collect_schema().names()
     return (
         table.join(lent, on=list(borrowed.keys), how="left", maintain_order="left")
-        .with_columns(pl.coalesce(name, alias) for name, alias in names.items())
+        .with_columns(pl.coalesce(name, alias).fill_null([]) for name, alias in names.items())
         .select(columns)
     )
+
+
+def naming(lenders: Keys) -> dict[str, str]:
+    """Metadata of a part that was made of these."""
+    return {LENDERS: json.dumps(lenders, sort_keys=True)}
+
+
+def named_in(part: Path) -> Keys:
+    """The parts that a part was made of; empty where it has all of its columns itself."""
+    found: Keys = json.loads(pl.read_parquet_metadata(part).get(LENDERS, "{}"))
+    return found

@@ -101,7 +101,7 @@ class Worker:
         del frames  # the bytes of a very long session are not needed while its tables are written
         tables.let_go()
         for record, table in done:
-            tables.write(record, link.key, table)
+            tables.write(record, link, table)
         return None
 
 
@@ -137,9 +137,9 @@ class Tables:
         """True for a shard without a very long session."""
         return sum(entry.size for several in self.chain.intake.entries.values() for entry in several) <= LARGEST_HELD
 
-    def write(self, record: type[Record], key: str, table: pl.DataFrame | Streamed) -> None:
+    def write(self, record: type[Record], link: Link, table: pl.DataFrame | Streamed) -> None:
         """Write a part that a stage made."""
-        self.data.write_part(record, self.chain.shard, key, table)
+        self.data.write_part(record, self.chain.shard, link.key, table, lenders(record, link, self.chain.shard))
         if record in self.wanted and self.chain.shard != ALL and isinstance(table, pl.DataFrame):
             self.hold(record, table)
 
@@ -151,6 +151,14 @@ class Tables:
     def let_go(self) -> None:
         """Let go what no later stage reads."""
         self.held = {record: table for record, table in self.held.items() if record in self.wanted}
+
+
+def lenders(record: type[Record], link: Link, shard: Shard) -> dict[type[Record], str]:
+    """The keys of the parts whose columns a table of a stage has: of those that the stage reads, or writes with it.
+    Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
+    lending = record.BORROWED.lenders if record.BORROWED else ()
+    keys = link.inputs | {made: {shard: link.key} for made in link.stage.writes}
+    return {one: keys[one][shard] for one in lending if shard in keys[one]}
 
 
 def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl.LazyFrame:

@@ -231,7 +231,6 @@ class Run:
         former = read_json(path)
         if former and former.get("parts") == parts and not report.redone:
             return
-        tables = {record: self.data.scan(record, keys) for record in stage.writes}
         judge = judge_for(stage, self.judges)
         manifest = {
             "stage": stage.name,
@@ -240,9 +239,13 @@ class Run:
             "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
             "judge": judge.describe() if judge else None,
             "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
-            "outputs": {record.__name__: {"rows": self.rows_of(record)} for record in tables},
-            "reasons": {record.__name__: reasons(record, table) for record, table in tables.items()},
-            "counts": {record.__name__: sums(record, table) for record, table in tables.items() if record.COUNTS},
+            "outputs": {record.__name__: {"rows": self.rows_of(record)} for record in stage.writes},
+            "reasons": {record.__name__: reasons(record, self.data.written(record, keys)) for record in stage.writes},
+            "counts": {
+                record.__name__: sums(record, self.data.written(record, keys))
+                for record in stage.writes
+                if record.COUNTS
+            },
             "parts": parts,
             "redone": report.redone,
             "wall_time_s": round(report.seconds, 3),  # of each shard, summed

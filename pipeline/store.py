@@ -8,14 +8,13 @@ import json
 import os
 import shutil
 import uuid
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import polars as pl
 
-from pipeline.borrowed import with_borrowed, without_borrowed
+from pipeline.borrowed import named_in, naming, with_borrowed, without_borrowed
 from pipeline.disk import write_parquet
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
@@ -155,8 +154,16 @@ class DataFolder:
         except FileNotFoundError:
             return set()
 
-    def write_part(self, record: type[Record], shard: int | str, key: str, frame: pl.DataFrame | Streamed) -> None:
-        """Write one part durably. In object storage it is there when the whole of it has been put."""
+    def write_part(
+        self,
+        record: type[Record],
+        shard: int | str,
+        key: str,
+        frame: pl.DataFrame | Streamed,
+        lenders: Mapping[type[Record], str] | None = None,
+    ) -> None:
+        """Write one part durably. In object storage it is there when the whole of it has been put. `lenders`: keys of
+        the parts that it was made of, of tables whose columns it has; without, it has them itself."""
         path = self.table(record) / part_name(shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(temporary_name(path.name))
@@ -165,9 +172,12 @@ class DataFolder:
                 if isinstance(frame, Streamed):
                     write_streamed(frame, record, file)
                 else:
-                    rows = record.ROWS_AT_ONCE
-                    written = without_borrowed(frame, record.BORROWED) if record.BORROWED else frame
-                    write_parquet(written, path, file, compression_level=1, row_group_size=rows)
+                    written, metadata = frame, None
+                    if lenders and record.BORROWED:
+                        written = without_borrowed(frame, record.BORROWED)
+                        metadata = naming({lender.__name__: of for lender, of in lenders.items()})
+                    options = {"compression_level": 1, "row_group_size": record.ROWS_AT_ONCE, "metadata": metadata}
+                    write_parquet(written, path, file, **options)
                 file.flush()
                 os.fsync(file.fileno())
             if self.remote is not None:
@@ -200,17 +210,49 @@ class DataFolder:
 
         `paths` names a further column, which says in which part a row is.
         """
-        written = self.written(record, parts, paths)
-        borrowed = record.BORROWED
-        if borrowed is None or not parts:
+        if record.BORROWED is None or not parts:
+            return self.written(record, parts, paths)
+        self.fetch([self.table(record) / part_name(shard, key) for shard, key in parts.items()])
+        lenders = self.lenders(record, parts)
+        ordered = sorted(parts.items(), key=lambda item: str(item[0]))
+        return pl.concat(self.whole(record, {shard: key}, lenders.get(shard), paths) for shard, key in ordered)
+
+    def whole(
+        self,
+        record: type[Record],
+        part: dict[int | str, str],
+        lenders: dict[type[Record], str] | None,
+        paths: str | None,
+    ) -> pl.LazyFrame:
+        """One part, and what it has from others."""
+        written, (shard,) = self.written(record, part, paths), part
+        if record.BORROWED is None or lenders is None:
             return written
-        each = [{shard: key} for shard, key in sorted(parts.items(), key=str)]
-        lent = [self.written(borrowed.lender, one) for one in each]
-        own = [self.written(record, one, paths) for one in each]
-        return pl.concat(with_borrowed(*both, borrowed) for both in zip(own, lent, strict=True))
+        lent = [self.scan(lender, {shard: key}) for lender, key in lenders.items()]
+        return with_borrowed(written, lent, record.BORROWED)
+
+    def lenders(self, record: type[Record], parts: dict[int | str, str]) -> dict[int | str, dict[type[Record], str]]:
+        """The keys of what each of these parts has columns from, in the order in which they are put together; all of it
+        is fetched. Raises UnreadableInput where something of it is gone."""
+        if record.BORROWED is None:
+            return {}
+        named = {shard: named_in(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
+        found: dict[int | str, dict[type[Record], str]] = {shard: {} for shard, keys in named.items() if keys}
+        for lender in record.BORROWED.lenders:
+            lent = {shard: named[shard][lender.__name__] for shard in found}
+            self.fetch([self.table(lender) / part_name(shard, key) for shard, key in lent.items()])
+            for shard, key in lent.items():
+                found[shard][lender] = key
+                if not (file := self.table(lender) / part_name(shard, key)).exists():
+                    raise UnreadableInput(
+                        f"{file}: is gone, and the {table_name(record)} has its texts from there. Run "
+                        f"`openclawbench run --data {self.root}`: what is gone is made again."
+                    )
+            self.lenders(lender, lent)
+        return found
 
     def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
-        """What stands in these parts: null where another table of the stage has a value (`borrowed.py`)."""
+        """What stands in these parts: null where other tables have a value (`borrowed.py`)."""
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
         files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
         self.fetch(files)
@@ -341,58 +383,3 @@ class DataFolder:
         for path in self.root.glob(f"{TEMPORARY}*"):
             shutil.rmtree(path)
         shutil.rmtree(self.running, ignore_errors=True)
-
-
-class Building:
-    """A release being built beside the one that stands; it takes its place whole, or not at all."""
-
-    def __init__(self, data: DataFolder) -> None:
-        self.target = data.release
-        self.root = data.root / f"{TEMPORARY}release"
-        shutil.rmtree(self.root, ignore_errors=True)
-        self.root.mkdir(parents=True)
-        self.streams: dict[str, BinaryIO] = {}
-
-    def path(self, name: str) -> Path:
-        """Path of a file of the new release, its folder made."""
-        path = self.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-    def append(self, name: str, line: bytes) -> None:
-        """Add one line to a file."""
-        if name not in self.streams:
-            self.streams[name] = self.path(name).open("wb")
-        self.streams[name].write(line + b"\n")
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a whole file."""
-        self.path(name).write_bytes(content)
-
-    def close(self) -> None:
-        """Make every file durable."""
-        for stream in self.streams.values():
-            stream.close()
-        self.streams.clear()
-        for path in sorted(self.root.rglob("*")):
-            if path.is_file():
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
-
-    def checksums(self) -> Iterator[tuple[str, str]]:
-        """(sha256, path) of every file, in the order of paths."""
-        paths = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
-        with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
-            for path, digest in zip(paths, threads.map(sha256_file, paths), strict=True):
-                yield digest, path.relative_to(self.root).as_posix()
-
-    def publish(self) -> None:
-        """Put the new release in the place of the former one."""
-        self.close()
-        former = self.target.with_name(f"{TEMPORARY}former-release")
-        shutil.rmtree(former, ignore_errors=True)
-        if self.target.exists():
-            self.target.rename(former)
-        self.root.rename(self.target)
-        sync_folder(self.target.parent)
-        shutil.rmtree(former, ignore_errors=True)

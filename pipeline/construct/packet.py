@@ -1,5 +1,6 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
@@ -10,10 +11,12 @@ import polars as pl
 from pipeline.canonical import canonical_bytes, sha256_bytes
 from pipeline.canonical_rows import canonical_rows
 from pipeline.construct.compact import compact
-from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+from pipeline.nested import nested
+from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.packet import (
+    TEXTS,
     AnnotationSchemaTarget,
     Evidence,
     Evidences,
@@ -31,9 +34,6 @@ from pipeline.rules.packet import PacketRules
 from pipeline.schemas import stage_schema
 from pipeline.stage import stage
 from pipeline.tables import conform, from_records
-
-TEXTS = ["user_turns", "steps"]  # the columns of a packet that are long
-DESCRIPTORS = ["event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"]
 
 
 @stage(scope="shard")
@@ -54,12 +54,10 @@ def packet(
     was left out: a packet that is too long and holds no text that gets shorter is whole, and does not fit. Evidence
     keeps the whole text: quotes are checked against what happened, not against what was shown.
     """
-    full = steps.join(aligned.select(*STEP_KEY, *DESCRIPTORS, "auto_flags"), on=STEP_KEY, maintain_order="left")
-    bearing = full.filter(rules.bears_evidence).group_by(TRAJECTORY_KEY).agg(bearing="step_id")
+    texts = nested(steps, aligned, user_turns, list(EvidenceStep.model_fields))
     base = (
         trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
-        .join(nest(full), on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .join(turns(user_turns), on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        .join(texts, on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .join(event_counts(aligned), on=TRAJECTORY_KEY, how="left", maintain_order="left")
         .with_columns(
             compacted=pl.lit(False),
@@ -80,7 +78,7 @@ def packet(
         .collect()
     )
     whole = conform(packets, Packet)
-    fitted = fit(whole, {tuple(key): set(ids) for *key, ids in bearing.collect().iter_rows()}, rules)
+    fitted = fit(whole, rules)
     evidence = whole.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields))
     cuts = from_records(fitted.cuts, PacketCut).lazy()
     return evidence.lazy(), replaced(whole, from_records(fitted.short, Packet)), fitted.index.lazy(), cuts
@@ -97,18 +95,18 @@ class Fitted:
     cuts: list[dict[str, Any]] = field(default_factory=list)
 
 
-def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: PacketRules) -> Fitted:
+def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
     """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
-    tokens, and where it is too long the shortened packet. `bearing`: ids of a trajectory's steps that bear evidence."""
+    tokens, and where it is too long the shortened packet."""
     digests, sizes = digested(packets)
     tokens = [rules.tokens(size) for size in sizes]
     fits = [True] * len(tokens)
     long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
     short, cuts, places = [], [], []
-    for place in long:
+    for place, bearing in zip(long, bearing_steps(packets["steps"].gather(long), rules), strict=True):
         row = packets.row(place, named=True)
         key = {name: row[name] for name in TRAJECTORY_KEY}
-        made = compact(row["steps"], row["user_turns"], bearing.get(tuple(key.values()), set()), rules)
+        made = compact(row["steps"], row["user_turns"], bearing, rules)
         tokens[place], fits[place] = made.tokens, made.fits
         if not made.cuts:
             continue
@@ -126,6 +124,12 @@ def fit(packets: pl.DataFrame, bearing: dict[tuple[str, ...], set[int]], rules: 
     )
     compacted = packets.select(pl.int_range(pl.len()).is_in(places)).to_series()
     return Fitted(index, compacted, short, cuts)
+
+
+def bearing_steps(lists: pl.Series, rules: PacketRules) -> Iterator[set[int]]:
+    """The ids of the steps that bear evidence, of each of these lists of EvidenceStep."""
+    for steps in lists:
+        yield set(steps.struct.unnest().filter(rules.bears_evidence)["step_id"])
 
 
 def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
@@ -161,24 +165,6 @@ def replaced(packets: pl.DataFrame, short: pl.DataFrame) -> pl.LazyFrame:
     rest = packets.lazy().join(short.lazy(), on=TRAJECTORY_KEY, how="anti", maintain_order="left")
     both = pl.concat([rest, short.lazy()])
     return order.join(both, on=TRAJECTORY_KEY, maintain_order="left").select(list(Packet.model_fields))
-
-
-def nest(steps: pl.LazyFrame) -> pl.LazyFrame:
-    """Steps as one list of EvidenceStep structs a trajectory, in the order of step_id."""
-    fields = list(EvidenceStep.model_fields)
-    return (
-        steps.sort(STEP_KEY, maintain_order=True)
-        .group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(steps=pl.struct(fields))
-    )
-
-
-def turns(user_turns: pl.LazyFrame) -> pl.LazyFrame:
-    """User turns as the judge reads them: own words, or the text as written where no person speaks."""
-    text = pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))
-    return user_turns.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
-        user_turns=pl.struct("user_turn", "kinds", text=text)
-    )
 
 
 def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:

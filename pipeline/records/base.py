@@ -17,7 +17,7 @@ class Record(BaseModel):
     REASONS: ClassVar[list[str]] = []  # columns by which a stage's manifest counts its rows
     ROWS_AT_ONCE: ClassVar[int] = 16_384  # of a part, written and read together: bounds the memory that this takes
     COUNTS: ClassVar[list[str]] = []  # columns of named counts that a stage's manifest sums
-    BORROWED: ClassVar[Borrowed | None] = None  # columns that another table of the stage has
+    BORROWED: ClassVar[Borrowed | None] = None  # columns that other tables have
 
 
 class Keyed(Record):

@@ -1,14 +1,20 @@
 """Two records of the same trajectory: Packet (T16, what an LLM judge reads) and Evidence (the same without oracle and
 risk). Rules judge, checks, repairs and merge decisions take Evidence, so no oracle or risk can reach a label."""
 
+from functools import partial
 from typing import Annotated, ClassVar
 
 import polars as pl
 
 from pipeline.borrowed import Borrowed
+from pipeline.nested import nested
 from pipeline.records.base import TRAJECTORY_KEY, Keyed, Record
+from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.risk import OnsetCandidates, RiskSignals
+from pipeline.records.session import Step, UserTurn
 from pipeline.records.vocabulary import EventType
+
+TEXTS = ("user_turns", "steps")  # columns of lists, which are long
 
 
 class EventTypeCounts(Record):
@@ -83,6 +89,12 @@ class AnnotationSchemaTarget(Record):
 class Evidence(Keyed):
     """Process evidence alone: what checks, repairs, merge and the rules judge may see."""
 
+    BORROWED: ClassVar[Borrowed | None] = Borrowed(
+        lenders=(Step, AlignedDescriptor, UserTurn),
+        lent=partial(nested, fields=list(EvidenceStep.model_fields)),
+        keys=tuple(TRAJECTORY_KEY),
+        columns=TEXTS,
+    )
     num_steps: int
     truncated: bool
     order_ambiguous: bool
@@ -96,7 +108,7 @@ class Packet(Keyed):
     """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label."""
 
     BORROWED: ClassVar[Borrowed | None] = Borrowed(
-        Evidence, tuple(TRAJECTORY_KEY), ("user_turns", "steps"), "compacted"
+        lenders=(Evidence,), lent=lambda lent: lent, keys=tuple(TRAJECTORY_KEY), columns=TEXTS, own="compacted"
     )
     subset: str | None
     oracle_outcome: str | None

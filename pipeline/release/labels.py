@@ -5,12 +5,12 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.building import Building
 from pipeline.canonical_rows import canonical_rows
 from pipeline.disk import write_parquet
 from pipeline.records.release import LabelRow, PoolRow
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
-from pipeline.store import Building
 
 CUTS = {"default_cut": "", "paper_cut": "paper_cut/"}
 SIDES = ("train", "test")

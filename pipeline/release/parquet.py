@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
+from pipeline.building import Building
 from pipeline.records.base import Keyed
 from pipeline.records.release import Master, PositiveStructured
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, TIER_FILES
 from pipeline.release.settings import Parquet
-from pipeline.store import Building
 from pipeline.tables import schema
 
 if TYPE_CHECKING:  # at run time where it is used: a command that makes no release starts in less time

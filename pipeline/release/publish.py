@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.building import Building
 from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
 from pipeline.collector import collector_off
@@ -35,7 +36,7 @@ from pipeline.reports.counting import share
 from pipeline.rules.base import rule_path
 from pipeline.run import Run, digest
 from pipeline.stage import code_digest
-from pipeline.store import Building, DataFolder, read_json, write_json
+from pipeline.store import DataFolder, read_json, write_json
 
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
+from pipeline.building import Building
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.release import LabelAssignments
 from pipeline.records.second_pass import (
@@ -23,7 +24,6 @@ from pipeline.release.files import open_lines, released
 from pipeline.release.labels import as_lines, labels
 from pipeline.release.render import STAGES, in_order, raw_lines, stage_raw_file
 from pipeline.stage import stage
-from pipeline.store import Building
 from pipeline.tables import from_records
 
 RULES = "rules"  # name of the embedded judge

@@ -80,3 +80,14 @@ def test_a_rule_that_changed_leaves_what_does_not_depend_on_it(small: Ran, tmp_p
     assert f"error: {wanted}: its " in shown.err and RUN_FIRST in shown.err
     assert call("export", "enrich", "--data", small.data, env=env).status == 0
     assert call("export", "slice", "--data", small.data, env=env).status == 2
+
+
+def test_steps_that_are_gone_are_missed_where_evidence_is_read_and_made_again(small: Ran, tmp_path: Path) -> None:
+    data = shutil.copytree(small.data, tmp_path / "data")
+    shutil.rmtree(data / "work" / "step")
+    shown = call("show", "scripted-a/2026.4.15-unicode", "--data", data)
+    assert (shown.status, shown.text) == (2, "")
+    assert "is gone, and the evidence has its texts from there. Run `openclawbench run --data " in shown.err
+    again = call("run", "--data", data, "--json", env={"OPENCLAWBENCH_RAW": str(small.raw)})
+    assert {stage["stage"] for stage in again.json["stages"] if stage["redone"]} == {"normalize"}
+    assert call("show", "scripted-a/2026.4.15-unicode", "--data", data).status == 0

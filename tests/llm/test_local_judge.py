@@ -24,6 +24,7 @@ from pipeline.fulltax.grounding import is_grounded
 from pipeline.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
 from pipeline.records.packet import Evidence
 from pipeline.records.vocabulary import ReviewCause
+from pipeline.store import DataFolder
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = [
@@ -138,7 +139,9 @@ def test_every_answer_is_valid_or_counted_with_its_cause(judged: Path) -> None:
 
 
 def test_every_label_is_grounded_or_in_review_with_its_cause(judged: Path) -> None:
-    evidence = {row["trajectory_id"]: Evidence.model_validate(row) for row in rows(judged, "evidence")}
+    (part,) = (judged / "data" / "work" / "evidence").glob("*.parquet")
+    read = DataFolder(judged / "data").scan(Evidence, {0: part.stem.partition("-")[2]}).collect().to_dicts()
+    evidence = {row["trajectory_id"]: Evidence.model_validate(row) for row in read}
     annotations = rows(judged, "annotation")
     assert len(annotations) == len(SESSIONS)
     for row in annotations:

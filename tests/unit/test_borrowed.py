@@ -1,62 +1,141 @@
-"""Columns that a table has from another one: written once, and there for whoever reads."""
+"""Columns that a table has from other ones: written once, and there for whoever reads."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
+from pipeline.errors import UnreadableInput
 from pipeline.flow import whole
 from pipeline.records.base import Record
+from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.packet import Evidence, Packet
+from pipeline.records.session import Step, UserTurn
 from pipeline.store import DataFolder
 from pipeline.tables import from_records
 
 PARTS: dict[int | str, str] = {0: "a", 1: "b"}
+LENT: dict[type[Record], dict[int | str, str]] = {
+    Step: {0: "of-normalize", 1: "of-normalize-too"},
+    UserTurn: {0: "of-normalize", 1: "of-normalize-too"},
+    AlignedDescriptor: {0: "of-align", 1: "of-align-too"},
+}
 
 
-def row(name: str, text: str, compacted: bool = False) -> dict[str, Any]:
-    turn = {"user_turn": 1, "kinds": ["user"], "text": text}
-    step = {"step_id": 1, "reflection_text": text, "auto_flags": [text]}
-    return {"source_model": "m", "trajectory_id": name, "compacted": compacted, "user_turns": [turn], "steps": [step]}
+def key(name: str) -> dict[str, Any]:
+    return {"source_model": "m", "trajectory_id": name}
+
+
+def turn(text: str) -> dict[str, Any]:
+    return {"user_turn": 1, "kinds": ["user"], "text": text}
+
+
+def step(number: int, text: str) -> dict[str, Any]:
+    return {"step_id": number, "reflection_text": text, "tool_name": "exec", "tool_name_raw": "Bash"}
+
+
+def row(name: str, turns: list[dict[str, Any]], steps: list[dict[str, Any]], compacted: bool = False) -> dict[str, Any]:
+    return key(name) | {"compacted": compacted, "num_steps": len(steps), "user_turns": turns, "steps": steps}
+
+
+ROWS = {
+    "t2": row("t2", [turn("as written")], [step(1, "long text"), step(2, "more")], compacted=True),
+    "t1": row("t1", [turn("own words")], [step(1, "one")]),
+    "no steps": row("no steps", [turn("anyone?")], []),
+    "nothing": row("nothing", [], []),
+    "no turn": row("no turn", [], [step(1, "by itself")]),
+}
+SHARDS = [["t2", "t1", "no steps"], ["nothing", "no turn"]]
+TABLES: dict[type[Record], list[list[dict[str, Any]]]] = {
+    Evidence: [[ROWS[name] for name in names] for names in SHARDS],
+    Packet: [
+        [row("t2", [], [step(1, "long …")], compacted=True), ROWS["t1"], ROWS["no steps"]],
+        [ROWS["nothing"], ROWS["no turn"]],
+    ],
+    Step: [
+        [key("t1") | step(1, "one"), key("t2") | step(1, "long text"), key("t2") | step(2, "more")],
+        [key("no turn") | step(1, "by itself")],
+    ],
+    UserTurn: [
+        [
+            key("no steps") | turn("anyone?"),
+            key("t2") | turn("") | {"raw_text": "as written"},
+            key("t1") | turn("own words"),
+        ],
+        [],
+    ],
+    AlignedDescriptor: [
+        [key("t2") | step(2, ""), key("t2") | step(1, ""), key("t1") | step(1, "")],
+        [key("no turn") | step(1, "")],
+    ],
+}
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> DataFolder:
-    """Three trajectories in two shards; the packet of the second is shortened, the third has no steps."""
+    """Five trajectories in two shards, as stages write them; the packet of the first is shortened."""
     folder = DataFolder(tmp_path)
-    nothing = row("t3", "") | {"user_turns": [], "steps": []}
-    tables: dict[type[Record], list[list[dict[str, Any]]]] = {
-        Evidence: [[row("t2", "long text", True), row("t1", "one")], [nothing]],
-        Packet: [[row("t2", "long …", True), row("t1", "one")], [nothing]],
-    }
-    for record, shards in tables.items():
-        for rows, (shard, key) in zip(shards, PARTS.items(), strict=True):
-            folder.write_part(record, shard, key, from_records(rows, record))
+    for record, shards in TABLES.items():
+        for rows, (shard, name) in zip(shards, PARTS.items(), strict=True):
+            made = {Evidence: {one: keys[shard] for one, keys in LENT.items()}, Packet: {Evidence: name}}.get(record)
+            part = LENT[record][shard] if record in LENT else name
+            folder.write_part(record, shard, part, from_records(rows, record), made)
     return folder
 
 
-def texts(packets: pl.DataFrame) -> dict[str, Any]:
-    return {one["trajectory_id"]: [step["reflection_text"] for step in one["steps"]] for one in packets.to_dicts()}
+@pytest.mark.parametrize("record", [Evidence, Packet])
+def test_a_table_is_whole_where_it_is_read_and_in_the_order_of_its_rows(data: DataFolder, record: type[Record]) -> None:
+    whole = [one for rows in TABLES[record] for one in rows]
+    assert data.scan(record, PARTS).collect().equals(from_records(whole, record))
+    assert data.rows(record, PARTS) == len(whole)
 
 
-def test_a_packet_is_whole_where_it_is_read_and_in_the_order_of_its_rows(data: DataFolder) -> None:
-    packets = data.scan(Packet, PARTS).collect()
-    assert texts(packets) == {"t2": ["long …"], "t1": ["one"], "t3": []}
-    assert packets["trajectory_id"].to_list() == ["t2", "t1", "t3"]
-    assert packets.schema == from_records([], Packet).schema
-    assert packets["user_turns"].to_list()[1] == [{"user_turn": 1, "kinds": ["user"], "text": "one"}]
-    assert data.rows(Packet, PARTS) == 3
+def test_one_trajectory_can_be_read(data: DataFolder) -> None:
+    found = data.scan(Evidence, PARTS).filter(trajectory_id="t2").collect()
+    assert found.equals(from_records([ROWS["t2"]], Evidence))
 
 
-def test_only_what_differs_from_the_evidence_is_written(data: DataFolder) -> None:
-    written = data.written(Packet, PARTS).collect()
-    assert written["steps"].is_null().to_list() == written["user_turns"].is_null().to_list() == [False, True, True]
+def test_only_what_no_other_table_has_is_written(data: DataFolder) -> None:
+    packets, evidence = (data.written(record, PARTS).collect() for record in (Packet, Evidence))
+    for name in ("steps", "user_turns"):
+        assert packets[name].is_null().to_list() == [False, True, True, True, True]
+        assert evidence[name].is_null().all()
 
 
-def test_the_lender_is_written_by_the_same_stage_and_before() -> None:
+def test_a_part_that_names_no_other_has_its_columns_itself(data: DataFolder) -> None:
+    data.write_part(Evidence, 0, "alone", from_records([ROWS["t2"]], Evidence))
+    for record in LENT:
+        shutil.rmtree(data.table(record))
+    assert data.scan(Evidence, {0: "alone"}).collect().equals(from_records([ROWS["t2"]], Evidence))
+
+
+@pytest.mark.parametrize("record", [Evidence, Packet])
+@pytest.mark.parametrize("lender", LENT)
+def test_where_a_part_that_it_was_made_of_is_gone_that_is_said(
+    data: DataFolder, record: type[Record], lender: type[Record]
+) -> None:
+    gone = data.part(lender, 1, LENT[lender][1])
+    gone.unlink()
+    with pytest.raises(UnreadableInput) as said:
+        data.scan(record, PARTS)
+    assert str(said.value).startswith(f"{gone}: is gone, and the evidence has its texts from there. Run `openclawbench")
+    assert data.scan(record, {0: "a"}).collect().height == len(TABLES[record][0])
+
+
+def test_another_part_of_the_same_shard_is_not_taken_for_it(data: DataFolder) -> None:
+    """The former run's part is swept away later than the new one is written."""
+    changed = from_records([key("t1") | step(1, "something else")], Step)
+    data.write_part(Step, 0, "of-normalize-anew", changed)
+    assert data.scan(Evidence, {0: "a"}).collect().equals(from_records(TABLES[Evidence][0], Evidence))
+
+
+def test_a_lender_is_read_by_the_stage_or_written_by_it_before() -> None:
+    makers = {record: stage for stage in whole(second=True) for record in stage.writes}
     borrowing = [(stage, record) for stage in whole(second=True) for record in stage.writes if record.BORROWED]
-    assert borrowing
+    assert {record for _, record in borrowing} == {Evidence, Packet}
     for stage, record in borrowing:
         assert record.BORROWED is not None
-        assert record.BORROWED.lender in stage.writes[: stage.writes.index(record)]
+        before = stage.writes[: stage.writes.index(record)]
+        assert set(record.BORROWED.lenders) <= {*stage.reads.values(), *before}
+        assert {stage.scope, *(makers[lender].scope for lender in record.BORROWED.lenders)} == {"shard"}

@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pipeline.building import Building
 from pipeline.records.release import SummaryCount
-from pipeline.store import Building, DataFolder, write_atomic
+from pipeline.store import DataFolder, write_atomic
 from pipeline.tables import empty
 
 

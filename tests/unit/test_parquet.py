@@ -6,11 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.building import Building
 from pipeline.canonical import canonical_json
 from pipeline.records.release import LabelRow, Master
 from pipeline.release.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
 from pipeline.release.settings import Parquet, PublishRules
-from pipeline.store import Building, DataFolder
+from pipeline.store import DataFolder
 
 SIZES = Parquet(row_group_rows=3, row_group_bytes=1_000, shard_bytes=1_200, compression_level=1)
 TEXTS = [

@@ -1,0 +1,32 @@
+"""Steps and user turns as a judge reads them: lists, one row a trajectory. What `packet` makes, and what Evidence has
+from other tables where it is read (`borrowed.py`)."""
+
+import polars as pl
+
+from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+
+
+def nested(steps: pl.LazyFrame, aligned: pl.LazyFrame, user_turns: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
+    """source_model, trajectory_id, user_turns, steps: of Step, AlignedDescriptor and UserTurn, for every trajectory
+    that has a step or a user turn; null where it has none. `fields` of a step: Step's, and what only its descriptor
+    has."""
+    return nest(steps, aligned, fields).join(turns(user_turns), on=TRAJECTORY_KEY, how="full", coalesce=True)
+
+
+def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
+    """The steps of a trajectory as a list of structs, in the order in which they stand, which is that of step_id."""
+    known = steps.collect_schema().names()
+    descriptors = aligned.select(*STEP_KEY, *(name for name in fields if name not in known))
+    return (
+        steps.join(descriptors, on=STEP_KEY, how="left", maintain_order="left")
+        .group_by(TRAJECTORY_KEY, maintain_order=True)
+        .agg(steps=pl.struct(fields))
+    )
+
+
+def turns(user_turns: pl.LazyFrame) -> pl.LazyFrame:
+    """User turns as the judge reads them: own words, or the text as written where no person speaks."""
+    text = pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))
+    return user_turns.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
+        user_turns=pl.struct("user_turn", "kinds", text=text)
+    )
