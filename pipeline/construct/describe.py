@@ -5,6 +5,7 @@ import polars as pl
 from pipeline.construct.arguments import CALL
 from pipeline.construct.calls import calls
 from pipeline.construct.flags import flags
+from pipeline.construct.looked_up import looked_up
 from pipeline.construct.ready import collected
 from pipeline.construct.status import statuses
 from pipeline.records.base import STEP_KEY
@@ -24,16 +25,12 @@ def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_r
     Event types describe observable behaviour, never an anomaly. Unknown tools and statuses are kept: event_type `other`
     by tool.unknown, tool_status by status.unlisted_value. Offsets of flag evidence are Unicode code points.
     """
-    given = steps.drop("raw").collect().lazy()
-    done = calls(given, rules, shell_rules).lazy()
-    joined = given.join(done, on=CALL, how="left", nulls_equal=True, maintain_order="left")
-    known = collected(statuses(joined, rules).with_columns(step_columns(rules)), "statuses").lazy()
-    flagged = flags(known, flag_rules).lazy()
-    return (
-        known.join(flagged, on=STEP_KEY, how="left", maintain_order="left")
-        .with_columns(pl.col("auto_flags", "flag_evidence").fill_null([]))
-        .select(list(Descriptor.model_fields))
-    )
+    given = steps.drop("raw").collect()
+    done = looked_up(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
+    known = collected(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
+    flagged = looked_up(known, flags(known.lazy(), flag_rules), STEP_KEY).lazy()
+    filled = flagged.with_columns(pl.col("auto_flags", "flag_evidence").fill_null([]))
+    return filled.select(list(Descriptor.model_fields))
 
 
 @once

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from pipeline.construct.looked_up import looked_up
 from pipeline.construct.ready import collected
 from pipeline.construct.reports import REPORT, reports
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
@@ -40,16 +41,10 @@ DECODER = msgspec.json.Decoder(Body)
 def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     """Every sign of how a result ended, each in a column of its own."""
     texts = pl.col("reflection_text")
-    wanted = steps.select("result_details", text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
-    details = bodies(wanted["result_details"], "details")
-    found = bodies(wanted["text_body"], "text")
-    reported = reports(wanted["text_body"], rules.status.report)
-    frame = (
-        steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts))
-        .join(details.lazy(), on="result_details", how="left", maintain_order="left")
-        .join(found.lazy(), on="text_body", how="left", maintain_order="left")
-        .join(reported.lazy(), on="text_body", how="left", maintain_order="left")
-    )
+    given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
+    given = looked_up(given, bodies(given["result_details"], "details"), ["result_details"])
+    given = looked_up(given, bodies(given["text_body"], "text"), ["text_body"])
+    frame = looked_up(given, reports(given["text_body"], rules.status.report), ["text_body"]).lazy()
     look_up = plain_column("name")
     spoken = pl.col("kind").is_in(TEXT_KINDS)
     content = spoken.fill_null(False) | look_up.is_in(plain_names(rules.status.content_tools))

@@ -1,0 +1,13 @@
+"""A left join that copies nothing but what it adds."""
+
+import polars as pl
+
+
+def looked_up(given: pl.DataFrame, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    """The rows of `given`, in their order, with what `found` says of their values in `on`; nulls where it says nothing,
+    and a null finds a null. `found` has no value twice.
+
+    Polars' own join copies every column of `given`, texts as well: of some sixty that takes five times as long.
+    """
+    told = given.select(on).join(found, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return given.hstack(told.drop(on))
