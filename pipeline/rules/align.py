@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AlignmentCase, EventType
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import Unfit
 from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import RustPattern
 
@@ -50,5 +51,7 @@ class AlignRules(Rules):
             for name in alias.names:
                 first = known.setdefault(plain_name(name), alias.id)
                 if first != alias.id:
-                    raise ValueError(f"several exact aliases for {name}: {first} and {alias.id}")
+                    raise Unfit(
+                        f"several exact aliases for {name}: {first} and {alias.id}", first, alias.id, keys=["id"]
+                    )
         return self

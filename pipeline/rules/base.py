@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from pipeline.errors import BrokenRules
-from pipeline.rules.closed import ids_once, literal_fault
+from pipeline.rules.closed import Unfit, ids_once, literal_fault
+from pipeline.rules.lines import line_of, lines_with
 
 R = TypeVar("R", bound="Rules")
 Made = TypeVar("Made")
@@ -84,11 +86,11 @@ class Rules(BaseModel):
 
     @classmethod
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
-        """The rules that a file holds. Raises BrokenRules with the file, the key and what is wrong with it."""
+        """The rules that a file holds. Raises BrokenRules with file, line, key and what is wrong with it."""
         try:
             rules = cls.model_validate(content)
         except ValidationError as error:
-            raise BrokenRules(f"{path}: {fault(error, content)}. Correct the file.") from error
+            raise BrokenRules(f"{path}: {fault(error, content, path)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
 
@@ -110,8 +112,8 @@ def once(function: Callable[[R], Made]) -> Callable[[R], Made]:
     return made
 
 
-def fault(error: ValidationError, content: dict[str, Any]) -> str:
-    """The first fault in words: key, which of several entries (by its id or name), what is wrong; how many more."""
+def fault(error: ValidationError, content: dict[str, Any], path: Path) -> str:
+    """The first fault in words: line, key, which of several entries (by id or name), what is wrong; how many more."""
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"]) or "the file"
     said = {"extra_forbidden": "there is no such key", "missing": "is missing"}
@@ -119,7 +121,25 @@ def fault(error: ValidationError, content: dict[str, Any]) -> str:
     if first["type"] == "literal_error":
         message = literal_fault(first)
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    return f"{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
+    where = lines_of(first, path)
+    return f"{where}{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
+
+
+def lines_of(first: ErrorDetails, path: Path) -> str:
+    """`line 12: ` of the file, as it is now, in which the fault is; `lines 12 and 40: ` where words of several do not
+    fit each other; empty where it is nowhere in it (a setting decides it, or there is no file)."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+    unfit = first.get("ctx", {}).get("error")
+    found = lines_with(text, unfit.words, unfit.keys, first["loc"]) if isinstance(unfit, Unfit) else []
+    if not found:
+        found = [line for line in [line_of(text, first["loc"])] if line is not None]
+    if not found:
+        return ""
+    *others, last = map(str, found)
+    return f"lines {', '.join(others)} and {last}: " if others else f"line {last}: "
 
 
 def entry_named(loc: tuple[int | str, ...], content: Any) -> str:

@@ -1,7 +1,7 @@
 """Closed sets: what a value of a rule file may be, and the sentence where it is something else."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -9,6 +9,15 @@ from pydantic import AfterValidator
 from pydantic_core import ErrorDetails
 
 Content = dict[str, Any]
+
+
+class Unfit(ValueError):
+    """What is wrong with words of a rule file, and which words they are: values, under these keys (none: under any), or
+    keys, that can be found in it."""
+
+    def __init__(self, message: str, *words: str, keys: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.words, self.keys = words, keys
 
 
 def none_of(value: object, allowed: Iterable[object]) -> str:
@@ -23,24 +32,24 @@ def one_of(*allowed: str) -> AfterValidator:
 
     def checked(value: str) -> str:
         if value not in allowed:
-            raise ValueError(none_of(value, allowed))
+            raise Unfit(none_of(value, allowed), value)
         return value
 
     return AfterValidator(checked)
 
 
 def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
-    """ValueError for the first value that is none of those allowed."""
+    """Unfit for the first value that is none of those allowed."""
     known = list(allowed)
     if unknown := next((value for value in values if value not in known), None):
-        raise ValueError(none_of(unknown, known))
+        raise Unfit(none_of(unknown, known), unknown)
 
 
-def each_once(values: Iterable[str], what: str) -> None:
-    """ValueError where a value stands twice."""
+def each_once(values: Iterable[str], what: str, *keys: str) -> None:
+    """Unfit where a value, which stands under one of these keys, stands twice."""
     several = list(values)
     if twice := sorted({value for value in several if several.count(value) > 1}):
-        raise ValueError(f"{', '.join(twice)}: {what}")
+        raise Unfit(f"{', '.join(twice)}: {what}", *twice, keys=keys)
 
 
 def literal_fault(first: ErrorDetails) -> str:
@@ -60,11 +69,13 @@ def ids_of(content: Content) -> list[tuple[str, str]]:
 
 
 def ids_once(content: Content, *, of_each_table: bool) -> None:
-    """ValueError where a rule's id is given twice: what fired could not be told apart."""
+    """Unfit where a rule's id is given twice: what fired could not be told apart."""
     known: dict[tuple[str, str], str] = {}
     for one, table in ids_of(content):
         name = (one, table if of_each_table else "")
         if name in known:
             tables = " and ".join(f"[[{found}]]" for found in dict.fromkeys((known[name], table)))
-            raise ValueError(f'the id "{one}" is given twice, in {tables}: each rule needs an id of its own')
+            raise Unfit(
+                f'the id "{one}" is given twice, in {tables}: each rule needs an id of its own', one, keys=["id"]
+            )
         known[name] = table

@@ -18,7 +18,7 @@ from pipeline.records.vocabulary import (
     UserTurnKind,
 )
 from pipeline.rules.base import Rules
-from pipeline.rules.closed import each_of
+from pipeline.rules.closed import Unfit, each_of
 from pipeline.rules.literals import needed
 from pipeline.rules.patterns import PythonPattern
 
@@ -210,7 +210,7 @@ class JudgeRules(Rules):
         ids = [rule.id for rule in self.patterns] + [rule.id for rule in self.claims.claim]
         ids += [rule.id for rule in self.mechanisms] + [rule.id for rule in self.severities]
         if twice := sorted({one for one in ids if ids.count(one) > 1}):
-            raise ValueError(f"ids used twice: {', '.join(twice)}")
+            raise Unfit(f"ids used twice: {', '.join(twice)}", *twice, keys=["id"])
         last = self.severities[-1] if self.severities else None
         if last is None or last.event_types or last.pattern_group or last.mechanisms or last.side_effect is not None:
             raise ValueError("the last severity rule must fit every step")

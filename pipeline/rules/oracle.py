@@ -37,7 +37,12 @@ class OracleRules(Rules):
     @model_validator(mode="after")
     def every_spelling_once(self) -> Self:
         """A spelling of two categories would be decided by the order of the file."""
-        each_once([name for one in self.category_name for name in (one.name, *one.spellings)], "several categories")
+        each_once(
+            [name for one in self.category_name for name in (one.name, *one.spellings)],
+            "several categories",
+            "name",
+            "spellings",
+        )
         return self
 
     @cached_property

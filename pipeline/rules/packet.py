@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from pipeline.records.base import Record
 from pipeline.records.packet import EvidenceStep, PacketUserTurn
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import Unfit
 from pipeline.rules.conditions import condition_over, holds
 
 STEP_TEXTS = {name for name, field in EvidenceStep.model_fields.items() if field.annotation == (str | None)}
@@ -28,7 +29,7 @@ class CutRule(Record):
         """ValueError for a field that is no text."""
         texts = USER_TEXTS if self.steps == "user" else STEP_TEXTS
         if unknown := sorted(set(self.fields) - texts):
-            raise ValueError(f"{', '.join(unknown)}: no such text; there is {', '.join(sorted(texts))}")
+            raise Unfit(f"{', '.join(unknown)}: no such text; there is {', '.join(sorted(texts))}", *unknown)
         return self
 
 

@@ -54,7 +54,7 @@ class PriceRules(Rules):
     @classmethod
     def every_model_once(cls, price: list[ListedPrice]) -> list[ListedPrice]:
         """A model has one price."""
-        each_once([one.model for one in price], "has several prices")
+        each_once([one.model for one in price], "has several prices", "model")
         return price
 
     def of(self, model: str) -> Price | None:

@@ -9,7 +9,7 @@ from pipeline.records.base import Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.risk import RiskSignals
 from pipeline.rules.base import Rules
-from pipeline.rules.closed import each_once
+from pipeline.rules.closed import Unfit, each_once
 from pipeline.rules.conditions import condition_over, holds
 
 CONDITION = condition_over(AlignedDescriptor)
@@ -82,7 +82,7 @@ class RiskRules(Rules):
         fields = [rule.field for rule in signals]
         if sorted(fields) != sorted(RiskSignals.model_fields):
             raise ValueError(f"needs one signal for each of {', '.join(RiskSignals.model_fields)}, and no other")
-        each_once([rule.name for rule in signals], "the name of several signals")
+        each_once([rule.name for rule in signals], "the name of several signals", "name")
         return signals
 
     @field_validator("priors")
@@ -91,14 +91,15 @@ class RiskRules(Rules):
         """A subset in two lists would have two priors."""
         named = [subset for rule in priors for subset in rule.subsets]
         if twice := sorted({subset for subset in named if named.count(subset) > 1}):
-            raise ValueError(f"{', '.join(twice)} stands in more than one prior")
+            raise Unfit(f"{', '.join(twice)} stands in more than one prior", *twice, keys=["subsets"])
         return priors
 
     @model_validator(mode="after")
     def cuts_in_order(self) -> Self:
         """T13 cuts twice."""
         if self.medium_from >= self.high_from:
-            raise ValueError(f"medium_from {self.medium_from:g} must be below high_from {self.high_from:g}")
+            said = f"medium_from {self.medium_from:g} must be below high_from {self.high_from:g}"
+            raise Unfit(said, "medium_from", "high_from")
         return self
 
     def prior(self) -> pl.Expr:

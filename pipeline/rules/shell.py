@@ -183,7 +183,7 @@ class ShellRules(Rules):
     @model_validator(mode="after")
     def every_category_has_a_rank(self) -> Self:
         """The most consequential part names the step: of a category without a rank it could not be told."""
-        each_once(self.rank, "stands twice in rank")
+        each_once(self.rank, "stands twice in rank", "rank")
         several = [self.fallback_category, self.redirect_category, self.version_category, self.help_category]
         several += [category for one in self.interpreters for category in (one.category, one.write_category)]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]

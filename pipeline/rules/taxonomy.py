@@ -42,7 +42,9 @@ class Taxonomy(Rules):
     @model_validator(mode="after")
     def each_once(self) -> Self:
         """A name has one family."""
-        each_once([*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice")
+        each_once(
+            [*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice", "name"
+        )
         return self
 
     def family(self, subtype: str) -> str | None:

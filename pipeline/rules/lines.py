@@ -1,0 +1,156 @@
+"""Where in a TOML text a value stands: the line of each key, entry and text, so that a fault can be found in its file.
+
+The parser of the library gives values without places. This one walks over text that the library has read: it knows what
+separates statements and values, and nothing of what they mean.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+Place = tuple[str | int, ...]
+
+BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
+KEY_PART = re.compile(r"""[ \t]*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|([A-Za-z0-9_-]+))[ \t]*(\.)?""")
+HEADER = re.compile(r"\[\[?")
+TEXT = re.compile(r'"""(?:[^\\]|\\.)*?"{3,5}' r"|'''.*?'{3,5}" r'|"((?:[^"\\\n]|\\.)*)"' r"|'([^'\n]*)'", re.DOTALL)
+LINE, GAP = re.compile(r"[^\n]*"), re.compile(r"[ \t]*")
+SCALAR = re.compile(r"[^,\]}\s#]+(?: [0-9][^,\]}\s#]*)?")  # a number, a truth value, a date with its time
+
+
+class Stands(NamedTuple):
+    """Something in the text: where it is in the content, and the plain text that it is (null: no text in one line)."""
+
+    place: Place
+    line: int
+    text: str | None
+
+
+def line_of(text: str, place: Sequence[str | int]) -> int | None:
+    """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
+    it that is. Null where not even its table is in the text, or the text is no TOML."""
+    lines = {one.place: one.line for one in reversed(list(stands(text)))}
+    whole = tuple(place)
+    return next((lines[part] for part in (whole[:end] for end in range(len(whole), 0, -1)) if part in lines), None)
+
+
+def lines_with(
+    text: str, words: Sequence[str], keys: Sequence[str] = (), within: Sequence[str | int] = ()
+) -> list[int]:
+    """The lines, from 1, on which one of these words is a value in the table at `within`, under one of `keys` if any
+    are given, or else a key of it."""
+    inside = tuple(within)
+    here = [one for one in stands(text) if one.place[: len(inside)] == inside]
+    values = (one.line for one in here if one.text in words and (not keys or key(one.place) in keys))
+    return sorted(set(values)) or sorted(
+        {one.line for one in here if not keys and one.place and one.place[-1] in words}
+    )
+
+
+def key(place: Place) -> str | None:
+    """The key under which something stands; that of its list, for an entry."""
+    return next((part for part in reversed(place) if isinstance(part, str)), None)
+
+
+def stands(text: str) -> Iterator[Stands]:
+    """Everything that has a place, in the order of the text; nothing behind a statement that cannot be read."""
+    walk = Walk(text)
+    table: Place = ()
+    while walk.skip() < len(text):
+        if header := HEADER.match(text, walk.at):
+            line = walk.line
+            walk.at = header.end()
+            table = walk.table(walk.keys(), several=header[0] == "[[")
+            yield Stands(table, line, None)
+            walk.pass_over(LINE)
+        elif keys := walk.keys():
+            yield from walk.value((*table, *keys))
+        else:
+            return
+
+
+def unescaped(written: str | None) -> str | None:
+    """A text in double quotes as it is meant."""
+    return tomllib.loads(f'text = "{written}"')["text"] if written and "\\" in written else written
+
+
+class Walk:
+    """A place in a text that goes forward."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+        self.counted: tuple[int, int] = (0, 1)  # a place, and its line
+        self.entries: dict[Place, int] = {}  # list of tables -> its entries so far
+
+    @property
+    def line(self) -> int:
+        """The line at which the walk is."""
+        place, line = self.counted
+        self.counted = (self.at, line + self.text.count("\n", place, self.at))
+        return self.counted[1]
+
+    def skip(self) -> int:
+        """Go on to what is no blank and no comment."""
+        self.pass_over(BLANK)
+        return self.at
+
+    def pass_over(self, pattern: re.Pattern[str]) -> None:
+        """Go on behind what the pattern finds here."""
+        found = pattern.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def keys(self) -> list[str]:
+        """The parts of a dotted key, up to what follows it; none where there is no key."""
+        found = []
+        while part := KEY_PART.match(self.text, self.at):
+            basic, *others = part.groups()[:3]
+            found.append(next(one for one in (unescaped(basic), *others) if one is not None))
+            self.at = part.end()
+            if not part[4]:
+                break
+        self.pass_over(GAP)
+        if self.text[self.at : self.at + 1] == "=":
+            self.at += 1
+        return found
+
+    def table(self, keys: list[str], *, several: bool) -> Place:
+        """The place of a table; of a list of them, the next entry."""
+        place: Place = ()
+        for number, key in enumerate(keys, 1):
+            place = (*place, key)
+            if several and number == len(keys):
+                self.entries[place] = self.entries.get(place, -1) + 1
+            if place in self.entries:
+                place = (*place, self.entries[place])
+        return place
+
+    def value(self, place: Place) -> Iterator[Stands]:
+        """A value, and what stands in it."""
+        self.skip()
+        line, sign = self.line, self.text[self.at : self.at + 1]
+        if sign in ("[", "{"):
+            yield Stands(place, line, None)
+            self.at += 1
+            yield from self.inside(place, "]" if sign == "[" else "}")
+        elif text := TEXT.match(self.text, self.at):
+            self.at = text.end()
+            yield Stands(place, line, unescaped(text[1]) if text[1] is not None else text[2])
+        else:
+            scalar = SCALAR.match(self.text, self.at)
+            self.at = scalar.end() if scalar else len(self.text)
+            yield Stands(place, line, scalar[0] if scalar else None)
+
+    def inside(self, place: Place, end: str) -> Iterator[Stands]:
+        """Entries of a list, or keys of a table in one, up to its end."""
+        number = 0
+        while self.skip() < len(self.text) and self.text[self.at] != end:
+            if end == "]":
+                yield from self.value((*place, number))
+            else:
+                yield from self.value((*place, *self.keys()))
+            number += 1
+            self.skip()
+            if self.text[self.at : self.at + 1] == ",":
+                self.at += 1
+        self.at += 1

@@ -1,0 +1,147 @@
+"""A fault in a rule file is told with its line, however the file is written."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.errors import BrokenRules
+from pipeline.rules.align import AlignRules
+from pipeline.rules.base import BUILT_IN, Rules
+from pipeline.rules.lines import Place, line_of, lines_with, stands
+from pipeline.rules.onset import OnsetRules
+from pipeline.rules.risk import RiskRules
+from pipeline.rules.taxonomy import Taxonomy
+
+FILES = sorted(BUILT_IN.parent.rglob("*.toml"))
+TEXT = """\
+# a comment with a [table] and a key = "value"
+top = 1
+[one]  # what it is
+'a key' = '''
+[[not]] a table
+x = 1
+'''
+dotted.deep."with \\"quotes\\"" = { first = 1, second = [
+    "a", # "b" is no value
+    "b",
+] }
+[[two]]
+id = "x"
+[[two]]
+id = "y"
+  [two.inner]
+  when = "status = 'x' # no comment"
+[[two.inner_list]]
+name = \"\"\"several
+lines\"\"\"
+"""
+
+
+def leaves(content: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
+    """Everything in a rule file that holds nothing else, with where it stands."""
+    for key, value in content.items() if isinstance(content, dict) else enumerate(content):
+        if isinstance(value, dict | list):
+            yield from leaves(value, (*place, key))
+        else:
+            yield (*place, key), value
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_value_of_every_rule_file_is_found_on_its_line(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines, known = text.split("\n"), {one.place: one for one in stands(text)}
+    found = list(leaves(tomllib.loads(text)))
+    assert found or path.name == "corpus.toml"
+    for place, value in found:
+        assert place in known, place
+        line = lines[known[place].line - 1]
+        if isinstance(value, str) and "\\" not in line:
+            assert value.split("\n")[0] in line, place
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        (("top",), 2),
+        (("one",), 3),
+        (("one", "a key"), 4),
+        (("one", "dotted", "deep", 'with "quotes"'), 8),
+        (("one", "dotted", "deep", 'with "quotes"', "second", 0), 9),
+        (("one", "dotted", "deep", 'with "quotes"', "second", 1), 10),
+        (("two", 0, "id"), 13),
+        (("two", 1, "id"), 15),
+        (("two", 1, "inner", "when"), 17),
+        (("two", 1, "inner_list", 0, "name"), 19),
+        (("two", 1, "inner", "missing"), 16),
+        (("two", 1, "id", "[key]"), 15),
+        (("nowhere",), None),
+        ((), None),
+    ],
+)
+def test_a_place_has_the_line_of_its_value_or_of_what_is_around_it(place: Place, line: int | None) -> None:
+    tomllib.loads(TEXT)
+    assert line_of(TEXT, place) == line
+
+
+def test_words_are_found_as_values_and_as_keys_and_not_in_comments() -> None:
+    assert lines_with(TEXT, ["top", "value"]) == [2]
+    assert lines_with(TEXT, ["value", "b"]) == [10]
+    assert lines_with(TEXT, ["x", "y"], within=("two", 1)) == [15]
+    assert lines_with(TEXT, ["x", "a"], keys=["second"]) == [9]
+
+
+@given(st.text(alphabet="[]{}=\"'#.,\n a1\\", max_size=60))
+def test_any_text_ends(text: str) -> None:
+    found = list(stands(text))
+    assert all(1 <= one.line <= text.count("\n") + 1 for one in found)
+
+
+def said(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
+    """What is said of a rule file with these texts changed."""
+    text = (BUILT_IN / kind.FILE).read_text(encoding="utf-8")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / kind.FILE
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BrokenRules) as error:
+        kind.checked(tomllib.loads(text), path)
+    return str(error.value)
+
+
+def number(file: str, text: str) -> int:
+    """The line of a built-in rule file on which a text stands first."""
+    return (BUILT_IN / file).read_text(encoding="utf-8").split(text)[0].count("\n") + 1
+
+
+def test_a_fault_names_file_line_key_and_rule(tmp_path: Path) -> None:
+    line = number("risk.toml", "event_type = 'state_write'")
+    found = said(RiskRules, tmp_path, ("event_type = 'state_write'", "event_type = 'state_wirte'"))
+    assert found.startswith(f'{tmp_path}/risk.toml: line {line}: signal.1.when: in "state_write_steps": in ')
+
+
+def test_a_key_that_is_missing_or_none_has_the_line_of_its_entry(tmp_path: Path) -> None:
+    line = number("risk.toml", "[[signal]]")
+    assert f": line {line}: signal.0.field: " in said(RiskRules, tmp_path, ('field = "num_external_write_steps"\n', ""))
+    line = number("onset.toml", "top_k")
+    found = said(OnsetRules, tmp_path, ("top_k = 3", "top_q = 3\ntop_k = 3"))
+    assert f": line {line}: top_q: there is no such key" in found
+
+
+def test_words_that_do_not_fit_each_other_have_both_lines(tmp_path: Path) -> None:
+    medium, high = number("risk.toml", "medium_from ="), number("risk.toml", "high_from =")
+    text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
+    wrong = text.split("medium_from = ")[1].split()[0]
+    assert f": lines {medium} and {high}: " in said(RiskRules, tmp_path, (f"medium_from = {wrong}", "medium_from = 99"))
+    first = number("align.toml", 'id = "alias.read"')
+    second = number("align.toml", 'id = "alias.write"')
+    found = said(AlignRules, tmp_path, ('id = "alias.write"', 'id = "alias.read"'))
+    assert f": lines {first} and {second}: the file: " in found and '"alias.read" is given twice' in found
+    line = number("taxonomy.toml", 'name = "premature_external_write"')
+    found = said(Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"'))
+    assert f"and {line}: " in found
