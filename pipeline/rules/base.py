@@ -16,6 +16,7 @@ from pydantic_core import ErrorDetails
 from pipeline.errors import BrokenRules
 from pipeline.rules.closed import Unfit, ids_once, literal_fault
 from pipeline.rules.lines import line_of, lines_with
+from pipeline.rules.patterns import asked_together, rust_takes
 
 R = TypeVar("R", bound="Rules")
 Made = TypeVar("Made")
@@ -88,11 +89,19 @@ class Rules(BaseModel):
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
         """The rules that a file holds. Raises BrokenRules with file, line, key and what is wrong with it."""
         try:
-            rules = cls.model_validate(content)
+            rules = cls.validated(content)
         except ValidationError as error:
             raise BrokenRules(f"{path}: {fault(error, content, path)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
+
+    @classmethod
+    def validated(cls, content: dict[str, Any]) -> Self:
+        """The rules, all patterns shown to Rust at once; one by one where it refuses them, to find the one that it is.
+        Raises ValidationError."""
+        with asked_together() as patterns:
+            rules = cls.model_validate(content)
+        return rules if rust_takes(patterns) else cls.model_validate(content)
 
 
 def once(function: Callable[[R], Made]) -> Callable[[R], Made]:

@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, get_args
 
 import polars as pl
@@ -25,17 +26,27 @@ CLOSED: dict[str, tuple[str, ...]] = {
     "end": get_args(RunEnd),
     "behaviour": get_args(Behaviour),
 }
+TRIED: dict[Any, list[Any]] = {  # values of other columns by which a condition is tried
+    pl.String: ["text"],
+    pl.Int64: [0, 1],
+    pl.Float64: [0.0, 1.5],
+    pl.Boolean: [True, False],
+}
 COMPARED = ("Eq", "EqValidity", "NotEq", "NotEqValidity")  # operators after which a word is looked for as it is
 SAME_VALUE = ("Coalesce", "Contains", "IsIn")  # functions that hand on, or look for, the words of a column
+AROUND = {"Agg", "Over", "Len"}
+PART_OF_TEXT = "StringExpr"  # a function that looks into a text: Contains of it is LIKE
 
 
 def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
     """A validator for a condition over the columns of the records, to be used as pl.sql_expr(text)."""
     columns = pl.Schema({name: kind for record in records for name, kind in schema(record).items()})
+    made_up = cache(lambda: trial(columns))
 
     def checked(text: str) -> str:
-        """ValueError where the text is no SQL condition, names another column or a word that a column never holds, or
-        is neither true nor false."""
+        """ValueError where the text is no SQL condition, names another column or a word that a column never holds,
+        cannot be computed over some value of its column, is neither true nor false, looks at other rows, or asks a
+        column of a closed set what is the same for all of its words."""
         try:
             condition = pl.sql_expr(text)
         except (pl.exceptions.PolarsError, ValueError) as error:
@@ -43,18 +54,60 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
         for name in condition.meta.root_names():
             if name not in columns:
                 raise ValueError(f"in {text!r} the column {none_of(name, columns)}")
-        try:
-            kind = pl.DataFrame(schema=columns).select(condition).dtypes[0]
-        except pl.exceptions.PolarsError as error:
-            raise ValueError(f"{text!r} cannot be computed: {str(error).splitlines()[0]}") from error
-        if kind != pl.Boolean:
-            raise ValueError(f"{text!r} is neither true nor false")
-        for column, word in compared(json.loads(condition.meta.serialize(format="json"))):
+        written = json.loads(condition.meta.serialize(format="json"))
+        if looks_around(written):
+            raise ValueError(f"in {text!r} several rows are looked at; a condition is asked of each row by itself")
+        for column, word in compared(written):
             if column in CLOSED and word not in CLOSED[column]:
                 raise ValueError(f"in {text!r} the {column} {none_of(word, CLOSED[column])}")
+        parts_of = dict(enumerate(of_closed(condition)))
+        try:
+            found = made_up().select(whole=condition, **{str(n): part for n, (_, part) in parts_of.items()})
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{text!r} cannot be computed: {str(error).splitlines()[0]}") from error
+        if found["whole"].dtype != pl.Boolean:
+            raise ValueError(f"{text!r} is neither true nor false")
+        for number, (column, _) in parts_of.items():
+            held = found[str(number)]
+            if held.dtype == pl.Boolean and held.drop_nulls().n_unique() == 1:
+                raise ValueError(f"{text!r} asks what is the same for every {column}: {', '.join(CLOSED[column])}")
         return text
 
     return checked
+
+
+def trial(columns: pl.Schema) -> pl.DataFrame:
+    """A table of made-up rows: nulls; each word of each closed set, alone where the column is a list; nothing and
+    everything in such a list; elsewhere a value of the column's kind."""
+    rows = 4 + max(map(len, CLOSED.values()))
+    return pl.DataFrame([trial_column(name, kind, rows) for name, kind in columns.items()])
+
+
+def trial_column(name: str, kind: pl.DataType, rows: int) -> pl.Series:
+    """One column of the trial; other lists and structs are null."""
+    words: Sequence[Any] = CLOSED.get(name) or TRIED.get(kind.base_type()) or [None]
+    if name in CLOSED and isinstance(kind, pl.List):
+        words = [[], list(words), *([one] for one in words)]
+    return pl.Series(name, [None, *(list(words) * rows)[: rows - 1]], dtype=kind)
+
+
+def looks_around(node: Any) -> bool:
+    """True where a part of an expression, as polars writes it down, is made of several rows: a sum, a row's number."""
+    if isinstance(node, list):
+        return any(map(looks_around, node))
+    if isinstance(node, dict):
+        inside = (one for name, one in node.items() if name not in ("Literal", "Column"))
+        return not AROUND.isdisjoint(node) or any(map(looks_around, inside))
+    return isinstance(node, str) and node in AROUND
+
+
+def of_closed(condition: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
+    """The parts of a condition that look at one column of a closed set and at nothing else, with that column."""
+    columns = set(condition.meta.root_names())
+    if len(columns) == 1 and not condition.meta.is_column() and not columns.isdisjoint(CLOSED):
+        yield columns.pop(), condition
+    for part in condition.meta.pop():
+        yield from of_closed(part)
 
 
 def holds(condition: str) -> pl.Expr:
@@ -80,7 +133,8 @@ def parts(node: Any) -> list[Any]:
     operation, call = node.get("BinaryExpr"), node.get("Function")
     if operation is not None and operation["op"] in COMPARED:
         return [operation["left"], operation["right"]]
-    if call is not None and any(f'"{name}"' in json.dumps(call["function"]) for name in SAME_VALUE):
+    function = json.dumps(call["function"]) if call is not None else ""
+    if PART_OF_TEXT not in function and any(f'"{name}"' in function for name in SAME_VALUE):
         return list(call["input"])
     return []
 

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, field_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import RustPattern, rust_pattern, rust_patterns, union
+from pipeline.rules.patterns import RustPattern, rust_pattern, union
 
 
 def words(pattern: str) -> str:
@@ -17,7 +17,7 @@ def words(pattern: str) -> str:
 
 def several_words(patterns: list[str]) -> list[str]:
     """words of several patterns."""
-    return rust_patterns(("(?i)" + pattern.replace("'", "['’]"), pattern) for pattern in patterns)
+    return list(map(words, patterns))
 
 
 WordPatterns = Annotated[list[str], AfterValidator(several_words)]

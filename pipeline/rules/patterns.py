@@ -1,7 +1,9 @@
 """Patterns of rule files that run inside polars (Rust regex): ASCII word boundaries, no Unicode classes."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import accumulate
 from typing import Annotated
 
@@ -16,6 +18,7 @@ FLAGS = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?!:)")  # a group that says what lette
 NO_GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # an escaped sign, a class
 GROUPS = re.compile(r"[()]")
 RUST_FAULT = re.compile(r"^error: (.*)$", re.MULTILINE)
+WAITING: ContextVar[list[str] | None] = ContextVar("patterns that Rust is asked about later", default=None)
 FORBIDDEN = re.compile(r"\\[wWdDsS]|\(\?[=!<]")
 
 
@@ -23,9 +26,12 @@ def rust_pattern(pattern: str, written: str | None = None) -> str:
     r"""A pattern ready for polars: `\b` becomes the ASCII one (a Unicode `\b` is ~580 times slower on non-ASCII text).
 
     ValueError for `\w`, `\d`, `\s` (write the class out), look-around, and whatever Rust refuses; it shows what was
-    `written`, where that is something else.
+    `written`, where that is something else. Within asked_together Rust is asked later.
     """
     ready = for_polars(pattern, written)
+    if (waiting := WAITING.get()) is not None:
+        waiting.append(ready)
+        return ready
     try:
         pl.Series([""]).str.contains(ready)
     except pl.exceptions.ComputeError as error:
@@ -41,16 +47,25 @@ def for_polars(pattern: str, written: str | None = None) -> str:
     return re.sub(r"(?<!\\)\\b", lambda _: ASCII_BOUNDARY, pattern)
 
 
-def rust_patterns(patterns: Iterable[tuple[str, str]]) -> list[str]:
-    """rust_pattern of several (pattern, as written), read by Rust together, which takes half the time of one by one."""
-    several = list(patterns)
-    ready = [for_polars(pattern, written) for pattern, written in several]
+@contextmanager
+def asked_together() -> Iterator[list[str]]:
+    """Within it no pattern is shown to Rust; they are collected, to be shown together."""
+    waiting: list[str] = []
+    token = WAITING.set(waiting)
     try:
-        pl.Series([""]).str.contains(union(ready))
-        together = all(map(closed, ready))
+        yield waiting
+    finally:
+        WAITING.reset(token)
+
+
+def rust_takes(ready: Iterable[str]) -> bool:
+    """True where Rust takes each of these patterns, asked once, which takes a third of the time of one by one."""
+    several = list(dict.fromkeys(ready))
+    try:
+        pl.Series([""]).str.contains(union(several))
     except pl.exceptions.ComputeError:
-        together = False
-    return ready if together else [rust_pattern(pattern, written) for pattern, written in several]
+        return False
+    return all(map(closed, several))
 
 
 def closed(pattern: str) -> bool:

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from pipeline.errors import BrokenRules
 from pipeline.rules.align import AlignRules
-from pipeline.rules.base import Rules
+from pipeline.rules.base import Rules, read_rules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
-from pipeline.rules.patterns import needed_texts, rust_pattern, rust_patterns
+from pipeline.rules.patterns import asked_together, needed_texts, rust_pattern, rust_takes
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"
@@ -66,13 +68,23 @@ def test_a_pattern_says_what_it_cannot_do_without(pattern: str, needs: list[str]
     assert needed_texts(rust_pattern(pattern)) == needs
 
 
-@pytest.mark.parametrize("wrong", ["a)|(?:b", "a)(b", "(a", "[", r"\w"])
-def test_a_fault_is_found_among_patterns_that_are_read_together(wrong: str) -> None:
+@pytest.mark.parametrize("wrong", ["a)|(?:b", "a)(b", "(a", "["])
+def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: str) -> None:
     """Also one that only another pattern's brackets would close."""
+    with asked_together() as waiting:
+        assert [rust_pattern(one) for one in ("x", wrong, "y")] == ["x", wrong, "y"]
+    assert not rust_takes(waiting)
     with pytest.raises(ValueError, match=re.escape(repr(wrong))):
-        rust_patterns((one, one) for one in ("x", wrong, "y"))
+        rust_pattern(wrong)
+    text = FlagRules.FILE
+    content = read_rules(text)
+    content["text"][3]["unless"] = ["x", wrong, "y"]
+    with pytest.raises(BrokenRules, match=re.escape(f'text.3.unless: in "{content["text"][3]["id"]}": not a regular')):
+        FlagRules.checked(content, Path("own", text))
 
 
-def test_patterns_read_together_are_what_they_are_alone() -> None:
+def test_patterns_that_are_asked_about_together_are_what_they_are_alone() -> None:
     right = [r"\)[)(]a(b)", r"[](]x\b", "a|b", "[^])]"]
-    assert rust_patterns((one, one) for one in right) == [rust_pattern(one) for one in right]
+    with asked_together() as waiting:
+        together = [rust_pattern(one) for one in right]
+    assert rust_takes(waiting) and waiting == together == [rust_pattern(one) for one in right]

@@ -212,3 +212,50 @@ def test_what_is_said(kind: type[Rules], place: Place, value: Any, says: list[st
     for one in [f"own/{kind.FILE}: ", *says, "Correct the file."]:
         assert one in said
     assert "\n" not in said
+
+
+TAKEN = [
+    "event_type LIKE 'external%'",
+    "event_type ILIKE '%WRITE'",
+    "UPPER(event_type) = 'QUERY' AND step_id > 3",
+    "array_to_string(auto_flags, ' ') LIKE '%uncertainty%'",
+    "tool_name LIKE 'any_thing%' OR tool_name IS NULL",
+    "LENGTH(tool_name) > 3 AND event_type IS NOT NULL",
+    "CASE WHEN event_type = 'read' THEN side_effect ELSE FALSE END",
+    "array_length(auto_flags) > 1",
+    "TRY_CAST(tool_name AS INT) > 3",
+]
+NOT_TAKEN = [
+    ("event_type LIKE 'extrenal%'", "asks what is the same for every event_type: read, "),
+    ("event_type ILIKE 'WIRTE%' OR side_effect", "asks what is the same for every event_type"),
+    ("UPPER(event_type) = 'external_write'", "asks what is the same for every event_type"),
+    ("STARTS_WITH(event_type, 'wirte')", "asks what is the same for every event_type"),
+    ("NOT strpos(tool_status, 'eror') > 0", "asks what is the same for every tool_status: ok, "),
+    ("array_to_string(auto_flags, ' ') LIKE '%hegde%'", "asks what is the same for every auto_flags: uncertainty, "),
+    ("event_type = 'read' AND event_type = 'query'", "asks what is the same for every event_type"),
+    ("UPER(event_type) = 'READ'", "unsupported function 'uper'"),
+    ("UPPER(event_typ) = 'READ'", 'did you mean "event_type"?'),
+    ("tool_name LIKE 3", "LIKE"),
+    ("REGEXP_LIKE(tool_name, '(')", "cannot be computed"),
+    ("CAST(tool_name AS INT) > 3", "cannot be computed: conversion from `str` to `i32` failed"),
+    ("step_id > 'x'", "cannot be computed: cannot compare string with numeric type"),
+    ("UPPER(step_id) = 'X'", "cannot be computed"),
+    ("SUM(step_id) > 3", "several rows are looked at"),
+    ("COUNT(*) > 1 OR side_effect", "several rows are looked at"),
+    ("ROW_NUMBER() OVER () > 1", "several rows are looked at"),
+    ("UPPER(tool_name)", "is neither true nor false"),
+]
+
+
+@pytest.mark.parametrize("condition", TAKEN)
+def test_sql_of_many_kinds_is_taken(condition: str) -> None:
+    assert refused(OnsetRules, changed("onset.toml", ("earliest", 1, "when"), condition)) == ""
+
+
+@pytest.mark.parametrize(("condition", "says"), NOT_TAKEN)
+def test_a_condition_that_would_fail_or_say_nothing_is_refused_when_it_is_read(condition: str, says: str) -> None:
+    said = refused(OnsetRules, changed("onset.toml", ("earliest", 1, "when"), condition))
+    assert said.startswith('own/onset.toml: earliest.1.when: in "earliest_external_write_step": ') and says in said, (
+        said
+    )
+    assert "\n" not in said
