@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BrokenRules, UnreadableInput, WrongUse
-from pipeline.rules.base import Rules, canonical_digest, rule_path
+from pipeline.rules.base import Rules, canonical_digest, read_rules, rule_path
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
@@ -16,6 +16,7 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     two for the same.
     """
     found: dict[str, tuple[Path, Rules]] = {}
+    contents: dict[str, dict[str, Any]] = {}
     for path in toml_files(paths):
         content = read_toml(path)
         named = content.pop("file", None)
@@ -29,6 +30,9 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
         if file in found:
             raise WrongUse(f"{path}: {found[file][0]} stands for {file} already. Give one of them.")
         found[file] = (path, kinds[file].checked(content, path))
+        contents[file] = content
+    for file, (path, rules) in found.items():
+        rules.must_fit(contents[file], path, lambda other: contents.get(other) or read_rules(other))
     return found
 
 

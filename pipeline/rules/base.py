@@ -17,6 +17,7 @@ from pipeline.errors import BrokenRules
 from pipeline.rules.closed import Unfit, ids_once, literal_fault
 from pipeline.rules.lines import line_of, lines_with
 from pipeline.rules.patterns import asked_together, rust_takes
+from pipeline.rules.references import Other, Reference
 
 R = TypeVar("R", bound="Rules")
 Made = TypeVar("Made")
@@ -65,6 +66,7 @@ class Rules(BaseModel):
     FILE: ClassVar[str]
     FOLDER: ClassVar[Path] = BUILT_IN  # another one for rules that no label depends on: they stand beside their code
     IDS_OF_EACH_TABLE: ClassVar[bool] = False  # an id may stand once in each table, not once in the file
+    REFERENCES: ClassVar[tuple[Reference, ...]] = ()  # names that stand in other rule files
     version: str
     _digest: str = PrivateAttr(default="")
 
@@ -82,8 +84,12 @@ class Rules(BaseModel):
 
     @classmethod
     def load(cls) -> Self:
-        """Read the rule file. Raises BrokenRules with the file and the place of the fault."""
-        return cls.checked(read_rules(cls.FILE, cls.FOLDER), rule_path(cls.FILE, cls.FOLDER))
+        """Read the rule file. Raises BrokenRules with the file and the place of the fault, also where it names what no
+        other rule file in force has."""
+        path = rule_path(cls.FILE, cls.FOLDER)
+        rules = cls.checked(content := read_rules(cls.FILE, cls.FOLDER), path)
+        rules.must_fit(content, path, read_rules)
+        return rules
 
     @classmethod
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
@@ -94,6 +100,22 @@ class Rules(BaseModel):
             raise BrokenRules(f"{path}: {fault(error, content, path)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
+
+    def must_fit(self, content: dict[str, Any], path: Path, other: Other) -> None:
+        """Raises BrokenRules where these rules, of this content, name what no other rule file has."""
+        try:
+            for one in self.REFERENCES:
+                one.check(content, other)
+            self.against(other)
+        except Unfit as error:
+            said = str(error).rstrip(".")
+            raise BrokenRules(
+                f"{path}: {told(lines_of_words(error, path))}{said}. Correct one of the files."
+            ) from error
+
+    def against(self, other: Other) -> None:
+        """Unfit where what these rules say together with another file makes no sense; nothing, unless a kind of rules
+        has something to say."""
 
     @classmethod
     def validated(cls, content: dict[str, Any]) -> Self:
@@ -130,24 +152,36 @@ def fault(error: ValidationError, content: dict[str, Any], path: Path) -> str:
     if first["type"] == "literal_error":
         message = literal_fault(first)
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    where = lines_of(first, path)
-    return f"{where}{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
+    return f"{told(lines_of(first, path))}{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
 
 
-def lines_of(first: ErrorDetails, path: Path) -> str:
-    """`line 12: ` of the file, as it is now, in which the fault is; `lines 12 and 40: ` where words of several do not
-    fit each other; empty where it is nowhere in it (a setting decides it, or there is no file)."""
+def lines_of(first: ErrorDetails, path: Path) -> list[int]:
+    """The lines of the file, as it is now, in which a fault is: several where their words do not fit each other; none
+    where it is nowhere in it (a setting decides it, or there is no file)."""
+    unfit = first.get("ctx", {}).get("error")
+    found = lines_of_words(unfit, path, first["loc"]) if isinstance(unfit, Unfit) else []
+    line = None if found else line_of(text_of(path), first["loc"])
+    return found if line is None else [line]
+
+
+def lines_of_words(unfit: Unfit, path: Path, within: tuple[int | str, ...] = ()) -> list[int]:
+    """The lines of the file on which the words at fault stand."""
+    return lines_with(text_of(path), unfit.words, unfit.keys, within)
+
+
+def text_of(path: Path) -> str:
+    """A rule file's text; empty where it cannot be had."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-    unfit = first.get("ctx", {}).get("error")
-    found = lines_with(text, unfit.words, unfit.keys, first["loc"]) if isinstance(unfit, Unfit) else []
-    if not found:
-        found = [line for line in [line_of(text, first["loc"])] if line is not None]
-    if not found:
+
+
+def told(lines: list[int]) -> str:
+    """`line 12: `, or `lines 12 and 40: `; empty where there is none."""
+    *others, last = map(str, lines or [0])
+    if not lines:
         return ""
-    *others, last = map(str, found)
     return f"lines {', '.join(others)} and {last}: " if others else f"line {last}: "
 
 

@@ -9,6 +9,7 @@ from pydantic import AfterValidator
 from pydantic_core import ErrorDetails
 
 Content = dict[str, Any]
+SHOWN = 40  # values of a closed set that a sentence names
 
 
 class Unfit(ValueError):
@@ -24,7 +25,8 @@ def none_of(value: object, allowed: Iterable[object]) -> str:
     """What to say of a value that stands in no closed set: the set, and the value that it is likeliest meant to be."""
     known = [str(one) for one in allowed]
     close = get_close_matches(str(value), known, n=1)
-    return f'"{value}" is none of {", ".join(known)}' + (f'; did you mean "{close[0]}"?' if close else "")
+    shown = ", ".join(known) if len(known) <= SHOWN else f"the {len(known)} that there are"
+    return f'"{value}" is none of {shown}' + (f'; did you mean "{close[0]}"?' if close else "")
 
 
 def one_of(*allowed: str) -> AfterValidator:

@@ -9,7 +9,9 @@ from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_of
+from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import PythonPattern, RustPattern, needed_texts
+from pipeline.rules.references import Reference
 
 # Which of the arguments names what is changed.
 Target = Literal["path", "url", "recipient", "subject", "patch", "moved", "destination", "repository"]
@@ -187,6 +189,10 @@ class DescribeRules(Rules):
     """Everything that names a tool, an argument, a state file or a status."""
 
     FILE: ClassVar[str] = "describe.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = tuple(
+        Reference(key, "describe.toml", ("tool.names",), spelled=plain_name)
+        for key in ("status.process_tools", "clear.tools")
+    )
     reply_category: EventType
     reply_rule: str
     fallback_category: EventType

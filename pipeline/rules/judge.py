@@ -21,6 +21,7 @@ from pipeline.rules.base import Rules
 from pipeline.rules.closed import Unfit, each_of
 from pipeline.rules.literals import needed
 from pipeline.rules.patterns import PythonPattern
+from pipeline.rules.references import Other, Reference, texts_at
 
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE
 
@@ -176,6 +177,15 @@ class Fixes(Record):
     span_malformed: str
 
 
+ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
+MENDED = {  # finding -> fields of B2 that its repair is asked to touch
+    "onset_order": ONSETS[:1],
+    "onset_outside": ONSETS,
+    "contamination_without_state_write": ONSETS[2:],
+    "span_malformed": ("segment_spans",),
+}
+
+
 class Compiled(Record):
     """A pattern ready for use."""
 
@@ -190,6 +200,9 @@ class JudgeRules(Rules):
     """The rules judge's whole behaviour that is not control flow."""
 
     FILE: ClassVar[str] = "judge.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = tuple(
+        Reference(f"fixes.{name}", "repairs.toml", ("fixes{}",)) for name in Fixes.model_fields
+    )
     model: str
     limits: Limits
     events: EventGroups
@@ -217,6 +230,28 @@ class JudgeRules(Rules):
         for several in (self.triage.order_sensitive, *(rule.mechanisms for rule in self.severities)):
             each_of(several, [rule.id for rule in self.mechanisms])
         return self
+
+    def against(self, other: Other) -> None:
+        """Unfit where a repair may not touch what is to be repaired, or a candidate is absorbed by what taxonomy.toml
+        does not let take it in: the checks would refuse each such decision."""
+        for name, fields in MENDED.items():
+            rule = getattr(self.fixes, name)
+            may = list(texts_at(other("repairs.toml"), f"fixes.{rule}"))
+            if missing := [field for field in fields if field not in may]:
+                said = f"fixes.{name}: {rule} may not touch {', '.join(missing)} (repairs.toml: [fixes])"
+                raise Unfit(said, rule, keys=[name])
+        absorbing = {
+            name: list(texts_at(one, "into.subtype"))
+            for one in other("taxonomy.toml").get("candidate", [])
+            for name in texts_at(one, "name")
+        }
+        for rule in self.mechanisms:
+            allowed = absorbing.get(rule.subtype)
+            if allowed is None and rule.into is not None:
+                raise Unfit(f'mechanism "{rule.id}": {rule.subtype} is released, so `into` must be left out', rule.id)
+            if allowed is not None and rule.into not in allowed:
+                said = f'mechanism "{rule.id}": taxonomy.toml lets {" or ".join(allowed)} take in {rule.subtype}'
+                raise Unfit(f"{said}, not {rule.into}", rule.id, keys=["id"])
 
     @cached_property
     def groups(self) -> dict[str, list[Compiled]]:

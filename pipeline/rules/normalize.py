@@ -10,7 +10,9 @@ from pydantic import Field
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import ToolStatus, UserTurnKind
 from pipeline.rules.base import Rules
+from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import PythonPattern
+from pipeline.rules.references import Reference
 
 Finder = Callable[[str], re.Match[str] | None]
 BOUND = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")  # the beginning of a pattern that is bound to the text's
@@ -107,6 +109,11 @@ class NormalizeRules(Rules):
     """How raw sessions are read (own choice, from what public session files hold)."""
 
     FILE: ClassVar[str] = "normalize.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = (
+        Reference("background.process_tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("background.running", "describe.toml", ("status.values{}",)),
+        Reference("background.awaiting", "describe.toml", ("status.values{}",)),
+    )
     IDS_OF_EACH_TABLE: ClassVar[bool] = True  # a kind of turn and the envelope around its words have one name
     synthetic_result_prefixes: list[str]
     beside_reasons: list[str]

@@ -1,6 +1,6 @@
 """Loader of taxonomy.toml: which subtype belongs to which family, and what may be absorbed into what."""
 
-from typing import ClassVar, Self
+from typing import ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -41,10 +41,13 @@ class Taxonomy(Rules):
 
     @model_validator(mode="after")
     def each_once(self) -> Self:
-        """A name has one family."""
+        """A name has one family, and there is each: what the taxonomy leaves out would have none."""
         each_once(
             [*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice", "name"
         )
+        for said, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
+            if missing := sorted(set(needed) - {one.name for one in said}):
+                raise ValueError(f"lacks {', '.join(missing)}")
         return self
 
     def family(self, subtype: str) -> str | None:

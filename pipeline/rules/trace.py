@@ -11,7 +11,9 @@ from pipeline.records.session import Step, TraceSummary
 from pipeline.records.vocabulary import Behaviour
 from pipeline.rules.base import Rules
 from pipeline.rules.conditions import condition_over, holds
+from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import RustPattern
+from pipeline.rules.references import Reference
 
 
 class SeenByBehaviour(Record):
@@ -50,6 +52,9 @@ class TraceRules(Rules):
     """How a run is classified."""
 
     FILE: ClassVar[str] = "trace.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = (
+        Reference("waiting_tools", "describe.toml", ("tool.names",), spelled=plain_name),
+    )
     failed: str
     waiting_tools: list[str]
     waiting_details: RustPattern

@@ -1,0 +1,146 @@
+"""What a rule file takes from another has to be there: it is looked up when the file is read."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.console.whatif_rules import read_own
+from pipeline.errors import BrokenRules
+from pipeline.rules.base import BUILT_IN, Rules
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.judge import JudgeRules
+from pipeline.rules.normalize import NormalizeRules
+from pipeline.rules.references import texts_at
+from pipeline.rules.repairs import RepairRules
+from pipeline.rules.taxonomy import Taxonomy
+from pipeline.rules.trace import TraceRules
+
+Kind = type[Rules]
+
+
+def own(folder: Path, monkeypatch: pytest.MonkeyPatch, file: str, *changes: tuple[str, str]) -> int:
+    """Rules of one's own in force: a built-in file with some texts changed. The line of the first change."""
+    text = (BUILT_IN / file).read_text(encoding="utf-8")
+    line = text.split(changes[0][0])[0].count("\n") + 1
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    (folder / file).write_text(text, encoding="utf-8")
+    monkeypatch.setenv("OPENCLAWBENCH_RULES", str(folder))
+    return line
+
+
+CASES: list[tuple[Kind, str, str, list[str]]] = [
+    (
+        JudgeRules,
+        'onset_order = "unsupported_onset"',
+        'onset_order = "unsuported_onset"',
+        ['fixes.onset_order: "unsuported_onset" is none of unsupported_onset, ', "which repairs.toml has as fixes"],
+    ),
+    (
+        JudgeRules,
+        'onset_order = "unsupported_onset"',
+        'onset_order = "malformed_span"',
+        ["fixes.onset_order: malformed_span may not touch earliest_recoverable_onset"],
+    ),
+    (
+        JudgeRules,
+        'into = "weak_evidence_commitment"',
+        'into = "capability_gap_overcommitment"',
+        ['mechanism "state_write_weak": taxonomy.toml lets write_under_unresolved_ambiguity or ', "not capability_gap"],
+    ),
+    (
+        JudgeRules,
+        'subtype = "weak_evidence_commitment"\n',
+        'subtype = "weak_evidence_commitment"\ninto = "weak_evidence_commitment"\n',
+        ["weak_evidence_commitment is released, so `into` must be left out"],
+    ),
+    (TraceRules, '["process"]', '["proces"]', ['waiting_tools: "proces" is none of exec, ', 'did you mean "process"?']),
+    (
+        NormalizeRules,
+        'process_tools = ["process"]',
+        'process_tools = ["processs"]',
+        ["background.process_tools: ", 'did you mean "process"?', "which describe.toml has as tool.names"],
+    ),
+    (
+        NormalizeRules,
+        '["approval-pending"]',
+        '["aproval-pending"]',
+        ["background.awaiting: ", 'did you mean "approval-pending"?', "as status.values"],
+    ),
+    (DescribeRules, 'tools = ["process"]', 'tools = ["proces"]', ["clear.tools: "]),
+]
+
+
+@pytest.mark.parametrize(("kind", "old", "new", "says"), CASES)
+def test_a_name_that_another_file_does_not_have_is_refused(
+    kind: Kind, old: str, new: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(tmp_path, monkeypatch, kind.FILE, (old, new))
+    with pytest.raises(BrokenRules) as error:
+        kind.load()
+    said = str(error.value)
+    assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", said), said
+    assert all(one in said for one in says), said
+    assert said.endswith("Correct one of the files.")
+
+
+def test_the_other_file_is_the_one_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = own(tmp_path, monkeypatch, "repairs.toml", ("unsupported_onset = [", "onset_off = ["))
+    assert line
+    RepairRules.load()
+    with pytest.raises(BrokenRules, match=r"judge\.toml: lines? .*onset_off"):
+        JudgeRules.load()
+    changes = [(f'{name} = "unsupported_onset"', f'{name} = "onset_off"') for name in ("onset_order", "onset_outside")]
+    changes += [
+        ('contamination_without_state_write = "unsupported_onset"', 'contamination_without_state_write = "onset_off"')
+    ]
+    own(tmp_path, monkeypatch, "judge.toml", *changes)
+    assert JudgeRules.load().fixes.onset_order == "onset_off"
+
+
+def test_spellings_of_a_tool_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own(tmp_path, monkeypatch, "trace.toml", ('["process"]', '["Process", "WebFetch"]'))
+    assert TraceRules.load().waiting_tools == ["Process", "WebFetch"]
+
+
+def test_what_if_asks_the_files_that_are_given_together(tmp_path: Path) -> None:
+    describe = (BUILT_IN / "describe.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
+    trace = (BUILT_IN / "trace.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
+    kinds: dict[str, Kind] = {"describe.toml": DescribeRules, "trace.toml": TraceRules}
+    (tmp_path / "trace.toml").write_text(trace, encoding="utf-8")
+    with pytest.raises(BrokenRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is none of"):
+        read_own([tmp_path / "trace.toml"], kinds)
+    (tmp_path / "describe.toml").write_text(describe, encoding="utf-8")
+    assert set(read_own([tmp_path], kinds)) == set(kinds)
+
+
+def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own(
+        tmp_path,
+        monkeypatch,
+        "taxonomy.toml",
+        ('[[candidate]]\nname = "parallel_coordination_breakdown"\nfamily = "coordination_and_control_failures"\n', ""),
+        ('into = [{ subtype = "error_ignored_escalation", context = "any" }]', ""),
+    )
+    with pytest.raises(BrokenRules, match="lacks parallel_coordination_breakdown"):
+        Taxonomy.load()
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("a", ["x"]),
+        ("b.c", ["y", "z", "w"]),
+        ("d{}", ["k"]),
+        ("d.k", []),
+        ("nowhere.at.all", []),
+        ("a{}", []),
+        ("b.c.deeper", []),
+    ],
+)
+def test_texts_of_a_key_are_found_at_any_depth(key: str, found: list[str]) -> None:
+    content: dict[str, Any] = {"a": "x", "b": [{"c": ["y", "z"]}, {"c": "w"}, {"e": 1}], "d": {"k": 3}}
+    assert list(texts_at(content, key)) == found
