@@ -57,7 +57,7 @@ CASES: list[tuple[Kind, str, str, list[str]]] = [
         'subtype = "weak_evidence_commitment"\ninto = "weak_evidence_commitment"\n',
         ["weak_evidence_commitment is released, so `into` must be left out"],
     ),
-    (TraceRules, '["process"]', '["proces"]', ['waiting_tools: "proces" is none of exec, ', 'did you mean "process"?']),
+    (TraceRules, '["process"]', '["proces"]', ['waiting_tools: "proces" is none of the ', 'did you mean "process"?']),
     (
         NormalizeRules,
         'process_tools = ["process"]',
@@ -70,7 +70,7 @@ CASES: list[tuple[Kind, str, str, list[str]]] = [
         '["aproval-pending"]',
         ["background.awaiting: ", 'did you mean "approval-pending"?', "as status.values"],
     ),
-    (DescribeRules, 'tools = ["process"]', 'tools = ["proces"]', ["clear.tools: "]),
+    (DescribeRules, '\ntools = ["process"]', '\ntools = ["proces"]', ["clear.tools: "]),
 ]
 
 
