@@ -1,13 +1,13 @@
 """What lies beside an aec-bench trajectory: agent-result.json, and the TrialRecord of the run (version 1 or 2)."""
 
 from collections import defaultdict
-from functools import lru_cache
 from posixpath import basename, dirname, join, normpath
 from typing import Any
 
 from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.json_values import count_of, number_of
+from pipeline.sources.listing import of_listing
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList
 
@@ -20,7 +20,7 @@ VERDICTS = {"pass": True, "passed": True, "fail": False, "failed": False}  # a r
 VERDICT_FIELDS = ("passed", "pass", "success", "verdict", "outcome", "judgment")
 
 
-@lru_cache(maxsize=1)
+@of_listing
 def folders(paths: frozenset[str]) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """JSON files of each folder, and the folders in it that hold sessions. Made once for a raw folder."""
     files: dict[str, list[str]] = defaultdict(list)

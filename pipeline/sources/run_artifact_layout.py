@@ -7,7 +7,8 @@ evaluations/suit_<suite>/evaluation_profile_<fp6>/<evaluation>/<model>/<case>/ra
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
+
+from pipeline.sources.listing import of_listing
 
 RUN = re.compile(
     r"^(?P<root>.*?)(?:^|(?<=/))runs/suit_(?P<suite>[^/]+)/run_profile_(?P<profile>[^/]+)/(?P<model>[^/]+)/(?P<case>[^/]+)"
@@ -32,7 +33,7 @@ class Layout:
     runs: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # by folder
 
 
-@lru_cache(maxsize=1)
+@of_listing
 def layout(paths: frozenset[str]) -> Layout:
     """Sort all raw files once."""
     found = Layout()

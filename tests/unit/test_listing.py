@@ -1,0 +1,36 @@
+"""What is made of a listing is made once for it, and no two listings are ever compared."""
+
+import pytest
+
+from pipeline.sources.aec_context import folders
+from pipeline.sources.listing import Listing, of_listing
+from pipeline.sources.run_artifact_layout import layout
+
+
+class Uncompared(frozenset[str]):
+    """A listing whose paths nobody may go through to compare it."""
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError("two listings were compared")
+
+    __hash__ = frozenset.__hash__
+
+
+def test_it_is_made_once_for_each_listing() -> None:
+    made: list[Listing] = []
+
+    @of_listing
+    def count(paths: Listing) -> int:
+        made.append(paths)
+        return len(paths)
+
+    first, second = Uncompared({"a", "b"}), Uncompared({"a", "b"})
+    assert [count(one) for one in (first, first, second, second, first)] == [2] * 5
+    assert len(made) == 3
+
+
+@pytest.mark.parametrize("sorted_out", [layout, folders])
+def test_sources_sort_a_listing_out_once(sorted_out: object) -> None:
+    for paths in (Uncompared({"m/a.jsonl", "m/b.json"}), Uncompared({"m/a.jsonl", "m/b.json"})):
+        assert callable(sorted_out)
+        assert sorted_out(paths) is sorted_out(paths)
