@@ -26,7 +26,7 @@ class Borrowed:
     """Which columns, each of lists, are other tables', except in rows where the column `own` is true."""
 
     lenders: "tuple[type[Record], ...]"
-    lent: Callable[..., pl.LazyFrame]  # the lenders' tables, in their order -> `keys` and `columns`
+    lent: Callable[..., tuple[pl.LazyFrame, ...]]  # of the lenders' tables: some with `keys` and some of `columns` each
     keys: tuple[str, ...]
     columns: tuple[str, ...]
     own: str | None = None
@@ -35,20 +35,19 @@ class Borrowed:
 def without_borrowed(table: pl.DataFrame, borrowed: Borrowed) -> pl.DataFrame:
     """The table as it is written: null where the lenders have the value."""
     own = pl.lit(False) if borrowed.own is None else pl.col(borrowed.own)
-    return table.with_columns(pl.when(own).then(name).alias(name) for name in borrowed.columns)
+    row = pl.when(own).then(pl.int_range(pl.len()))
+    return table.with_columns(pl.col(borrowed.columns).gather(row))  # leaves nothing of the others behind the lists
 
 
 def with_borrowed(table: pl.LazyFrame, lenders: list[pl.LazyFrame], borrowed: Borrowed) -> pl.LazyFrame:
     """The whole table of what was written of it and of its lenders, in the order of its rows. A list of which no
     lender has an item is empty."""
+    keys, columns = list(borrowed.keys), table.collect_schema().names()
     names = {name: f"lent {name}" for name in borrowed.columns}
-    lent = borrowed.lent(*lenders).select(*borrowed.keys, *(pl.col(name).alias(names[name]) for name in names))
-    columns = table.collect_schema().names()
-    return (
-        table.join(lent, on=list(borrowed.keys), how="left", maintain_order="left")
-        .with_columns(pl.coalesce(name, alias).fill_null([]) for name, alias in names.items())
-        .select(columns)
-    )
+    for lent in borrowed.lent(*lenders):
+        some = [pl.col(name).alias(names[name]) for name in lent.collect_schema().names() if name in names]
+        table = table.join(lent.select(*keys, *some), on=keys, how="left", maintain_order="left")
+    return table.with_columns(pl.coalesce(name, lent).fill_null([]) for name, lent in names.items()).select(columns)
 
 
 def naming(lenders: Keys) -> dict[str, str]:

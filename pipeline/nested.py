@@ -6,11 +6,12 @@ import polars as pl
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 
 
-def nested(steps: pl.LazyFrame, aligned: pl.LazyFrame, user_turns: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
-    """source_model, trajectory_id, user_turns, steps: of Step, AlignedDescriptor and UserTurn, for every trajectory
-    that has a step or a user turn; null where it has none. `fields` of a step: Step's, and what only its descriptor
-    has."""
-    return nest(steps, aligned, fields).join(turns(user_turns), on=TRAJECTORY_KEY, how="full", coalesce=True)
+def nested(
+    steps: pl.LazyFrame, aligned: pl.LazyFrame, user_turns: pl.LazyFrame, fields: list[str]
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Of Step, AlignedDescriptor and UserTurn two tables: source_model, trajectory_id, steps; and user_turns instead of
+    them. A trajectory that has none is not in it. `fields` of a step: Step's, and what only its descriptor has."""
+    return nest(steps, aligned, fields), turns(user_turns)
 
 
 def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:

@@ -1,7 +1,6 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Any, get_args
@@ -33,7 +32,9 @@ from pipeline.records.vocabulary import EventType
 from pipeline.rules.packet import PacketRules
 from pipeline.schemas import stage_schema
 from pipeline.stage import stage
-from pipeline.tables import conform, from_records
+from pipeline.tables import column, conform, from_records, schema
+
+FEW = 16  # pieces of a table that may stay where they are: put together they would be copied
 
 
 @stage(scope="shard")
@@ -54,45 +55,37 @@ def packet(
     was left out: a packet that is too long and holds no text that gets shorter is whole, and does not fit. Evidence
     keeps the whole text: quotes are checked against what happened, not against what was shown.
     """
-    texts = nested(steps, aligned, user_turns, list(EvidenceStep.model_fields))
-    base = (
-        trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
-        .join(texts, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .join(event_counts(aligned), on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .with_columns(
-            compacted=pl.lit(False),
-            steps=pl.col("steps").fill_null([]),
-            user_turns=pl.col("user_turns").fill_null([]),
-            event_type_counts=pl.struct([pl.col(name).fill_null(0) for name in get_args(EventType)]),
-        )
-    )
-    context = (
-        fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome")
-        .join(risks, on=TRAJECTORY_KEY, maintain_order="left")
-        .join(onsets.select(*TRAJECTORY_KEY, "onset_candidates"), on=TRAJECTORY_KEY, maintain_order="left")
-    )
+    rows = trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
+    for each in (fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome"), risks, onsets):
+        rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
+    for some in (event_counts(aligned), *nested(steps, aligned, user_turns, list(EvidenceStep.model_fields))):
+        rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = (
-        base.join(context, on=TRAJECTORY_KEY, maintain_order="left")
-        .with_columns(annotation_schema_target=schema_target())
+        rows.with_columns(
+            pl.col(TEXTS).fill_null([]),
+            compacted=pl.lit(False),
+            event_type_counts=pl.struct([pl.col(name).fill_null(0) for name in get_args(EventType)]),
+            annotation_schema_target=schema_target(),
+        )
         .select(list(Packet.model_fields))
         .collect()
     )
     whole = conform(packets, Packet)
     fitted = fit(whole, rules)
     evidence = whole.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields))
-    cuts = from_records(fitted.cuts, PacketCut).lazy()
-    return evidence.lazy(), replaced(whole, from_records(fitted.short, Packet)), fitted.index.lazy(), cuts
+    packets = replaced(whole, fitted.compacted, fitted.short)
+    return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
 
 @dataclass
 class Fitted:
-    """What fitting packets to the budget comes to: rows of Packet (the compacted ones) and PacketCut, PacketIndex, and
-    which packets are compacted."""
+    """What fitting packets to the budget comes to: PacketIndex, which packets are compacted, those as rows of Packet,
+    and rows of PacketCut."""
 
     index: pl.DataFrame
     compacted: pl.Series
-    short: list[dict[str, Any]] = field(default_factory=list)
-    cuts: list[dict[str, Any]] = field(default_factory=list)
+    short: pl.DataFrame
+    cuts: list[dict[str, Any]]
 
 
 def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
@@ -102,18 +95,17 @@ def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
     tokens = [rules.tokens(size) for size in sizes]
     fits = [True] * len(tokens)
     long = [place for place, estimate in enumerate(tokens) if estimate > rules.max_tokens]
-    short, cuts, places = [], [], []
-    for place, bearing in zip(long, bearing_steps(packets["steps"].gather(long), rules), strict=True):
+    bearing = bearing_steps(packets, long, rules)
+    cuts, texts = [], {}
+    for place in long:
         row = packets.row(place, named=True)
-        key = {name: row[name] for name in TRAJECTORY_KEY}
-        made = compact(row["steps"], row["user_turns"], bearing, rules)
+        made = compact(row["steps"], row["user_turns"], bearing.get(place, set()), rules)
         tokens[place], fits[place] = made.tokens, made.fits
         if not made.cuts:
             continue
-        short.append({**row, "steps": made.steps, "user_turns": made.user_turns, "compacted": True})
-        cuts += [{**key, **cut} for cut in made.cuts]
-        digests[place] = sha256_bytes(canonical_bytes(short[-1]))
-        places.append(place)
+        texts[place] = {"steps": made.steps, "user_turns": made.user_turns}
+        cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in made.cuts]
+        digests[place] = sha256_bytes(canonical_bytes({**row, **texts[place], "compacted": True}))
     known = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
     index = packets.select(
         *TRAJECTORY_KEY,
@@ -122,14 +114,24 @@ def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
         estimated_tokens=pl.Series(tokens, dtype=pl.Int64),
         fits=pl.Series(fits, dtype=pl.Boolean),
     )
-    compacted = packets.select(pl.int_range(pl.len()).is_in(places)).to_series()
-    return Fitted(index, compacted, short, cuts)
+    compacted = pl.Series([place in texts for place in range(packets.height)], dtype=pl.Boolean)
+    return Fitted(index, compacted, shortened(packets[list(texts)], list(texts.values())), cuts)
 
 
-def bearing_steps(lists: pl.Series, rules: PacketRules) -> Iterator[set[int]]:
-    """The ids of the steps that bear evidence, of each of these lists of EvidenceStep."""
-    for steps in lists:
-        yield set(steps.struct.unnest().filter(rules.bears_evidence)["step_id"])
+def bearing_steps(packets: pl.DataFrame, places: list[int], rules: PacketRules) -> dict[int, set[int]]:
+    """Of the packets at these places the ids of the steps that bear evidence, where there is any."""
+    if not places:
+        return {}
+    steps = packets.select("steps", place=pl.int_range(pl.len()))[places].explode("steps").unnest("steps")
+    found = steps.filter(rules.bears_evidence).group_by("place").agg("step_id")
+    return {place: set(ids) for place, ids in found.iter_rows()}
+
+
+def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFrame:
+    """These packets with these steps and user turns."""
+    kinds = schema(Packet)
+    short = (column(name, [one[name] for one in texts], kinds[name]) for name in TEXTS)
+    return packets.with_columns(*short, compacted=pl.lit(True)) if texts else packets
 
 
 def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
@@ -157,14 +159,13 @@ def written_rows(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
-def replaced(packets: pl.DataFrame, short: pl.DataFrame) -> pl.LazyFrame:
+def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:
     """The packets in their order, the shortened ones in the place of the whole."""
-    if not short.height:
-        return packets.lazy()
-    order = packets.lazy().select(TRAJECTORY_KEY)
-    rest = packets.lazy().join(short.lazy(), on=TRAJECTORY_KEY, how="anti", maintain_order="left")
-    both = pl.concat([rest, short.lazy()])
-    return order.join(both, on=TRAJECTORY_KEY, maintain_order="left").select(list(Packet.model_fields))
+    pieces, after = [], 0
+    for number, place in enumerate(compacted.arg_true()):
+        pieces += [packets[after:place], short[number : number + 1]]
+        after = place + 1
+    return pl.concat([*pieces, packets[after:]], rechunk=len(pieces) > FEW)
 
 
 def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:

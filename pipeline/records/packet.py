@@ -108,7 +108,11 @@ class Packet(Keyed):
     """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label."""
 
     BORROWED: ClassVar[Borrowed | None] = Borrowed(
-        lenders=(Evidence,), lent=lambda lent: lent, keys=tuple(TRAJECTORY_KEY), columns=TEXTS, own="compacted"
+        lenders=(Evidence,),
+        lent=lambda evidence: (evidence,),
+        keys=tuple(TRAJECTORY_KEY),
+        columns=TEXTS,
+        own="compacted",
     )
     subset: str | None
     oracle_outcome: str | None

@@ -15,5 +15,7 @@ def test_every_packet_that_is_read_is_the_one_that_was_digested(example: Ran) ->
         parts[int(shard)] = key
     packets = data.scan(Packet, parts).collect().to_dicts()
     assert any(packet["steps"] for packet in packets)
+    for packet in packets:  # their order is that in which normalize leaves them
+        assert [step["step_id"] for step in packet["steps"]] == [*range(1, packet["num_steps"] + 1)]
     digests = data.scan(PacketIndex, parts).collect()["packet_sha256"].to_list()
     assert [sha256_text(canonical_json(packet)) for packet in packets] == digests

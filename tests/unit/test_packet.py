@@ -10,7 +10,7 @@ from aligned_steps import aligned
 
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.construct.onset import onset
-from pipeline.construct.packet import packet
+from pipeline.construct.packet import fit, packet, replaced
 from pipeline.construct.slice import slice
 from pipeline.errors import BrokenRules
 from pipeline.records.oracle import Fused
@@ -123,6 +123,23 @@ def test_a_packet_of_which_nothing_can_be_left_out_is_whole_and_too_long() -> No
     assert (packets["compacted"][0], evidence["compacted"][0], cuts.height) == (False, False, 0)
     assert packets["steps"][0].to_list() == evidence["steps"][0].to_list()
     assert index["packet_sha256"][0] == sha256_text(canonical_json(packets.to_dicts()[0]))
+
+
+@pytest.mark.parametrize("times", [1, 3, 12])
+def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
+    rules = PacketRules.load().model_copy(update={"max_tokens": 2000})
+    longest, long = {"reflection_text": LONG}, {"reflection_text": LONG[:2500]}
+    several = [[longest, long | {"auto_flags": ["hedge"]}], [{"reflection_text": "done"}], [longest, long]] * times
+    names = pl.Series("trajectory_id", [f"t{number}" for number in range(len(several))])
+    packets = pl.concat(made(steps, budget=10**9)[0] for steps in several).with_columns(names)
+    fitted = fit(packets, rules)
+    done = replaced(packets, fitted.compacted, fitted.short)
+    assert done["compacted"].to_list() == [True, False, True] * times
+    assert done["trajectory_id"].to_list() == names.to_list()
+    alone = [made(steps)[0]["steps"][0].to_list() for steps in several]
+    assert done["steps"].to_list() == alone and alone[0][1]["reflection_text"] != alone[2][1]["reflection_text"]
+    digests = [sha256_text(canonical_json(packet)) for packet in done.to_dicts()]
+    assert fitted.index["packet_sha256"].to_list() == digests
 
 
 def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
