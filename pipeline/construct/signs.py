@@ -47,8 +47,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     frame = looked_up(given, reports(given["text_body"], rules.status.report), ["text_body"]).lazy()
     look_up = plain_column("name")
     spoken = pl.col("kind").is_in(TEXT_KINDS)
-    content = spoken.fill_null(False) | look_up.is_in(plain_names(rules.status.content_tools))
-    trusted = ~content | (pl.col("text_tool") == look_up)
+    trusted = ~(spoken.fill_null(False) | hands_on_content(rules)) | (pl.col("text_tool") == look_up)
     frame = frame.with_columns(
         pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
         for name in (*(f"text_{name}" for name in BODY), *REPORT)
@@ -64,6 +63,14 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
         .drop("printed")
     )
     return collected(plan, "signs")
+
+
+def hands_on_content(rules: DescribeRules) -> pl.Expr:
+    """True where a JSON text is what a tool found somewhere: a file, a page, an output."""
+    status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
+    by_words = body.then("name").str.contains(status.content_names).fill_null(False)
+    by_rule = pl.col("event_rule").is_in(status.content_rules).fill_null(False)
+    return plain_column("name").is_in(plain_names(status.content_tools)) | by_words | by_rule
 
 
 def with_status(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:

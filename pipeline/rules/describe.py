@@ -132,6 +132,8 @@ class StatusRules(Record):
     disabled_rule: str
     disabled: ToolStatus
     content_tools: list[str]
+    content_names: RustPattern
+    content_rules: list[str]
     body_values: list[str]
     exit_tail: RustPattern
     process_tools: list[str]
@@ -189,9 +191,11 @@ class DescribeRules(Rules):
     """Everything that names a tool, an argument, a state file or a status."""
 
     FILE: ClassVar[str] = "describe.toml"
-    REFERENCES: ClassVar[tuple[Reference, ...]] = tuple(
-        Reference(key, "describe.toml", ("tool.names",), spelled=plain_name)
-        for key in ("status.process_tools", "clear.tools")
+    REFERENCES: ClassVar[tuple[Reference, ...]] = (
+        Reference("status.content_rules", "describe.toml", ("tool.id", "verb.id")),
+        Reference("status.content_tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("status.process_tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("clear.tools", "describe.toml", ("tool.names",), spelled=plain_name),
     )
     reply_category: EventType
     reply_rule: str

@@ -14,6 +14,18 @@ def thrown(tool: str, error: str, **more: Any) -> dict[str, Any]:
     return call(tool, {"path": "a"}, json.dumps(body, indent=2), body, result_is_error=False, **more)
 
 
+SAYS_ERROR = '{"status": "error", "error": "it broke", "exitCode": 3, "timedOut": true, "disabled": true}'
+CONTENT_TOOLS = (
+    "read", "read_file", "readFile", "Read", "view", "view_file", "open_file", "read_many_files", "notebook_read",
+    "pdf", "image", "view_image", "mcp__filesystem__read_text_file", "mcp.files.read_multiple_files",
+    "read_file_content", "get_file_contents", "file_reader", "read_lines", "open_document", "view-file",
+    "functions.read_file", "web_fetch", "webFetch", "fetch", "fetch_url", "url_fetch", "open_url", "mcp__fetch__fetch", "fetch_webpage",
+    "read_url", "web_page_fetch", "fetch_html", "process",
+)  # fmt: skip
+OWN_JSON = (
+    "cat", "http_request", "search", "read_calendar", "create_file_report", "get_order", "open_ticket",
+    "view_file_status", "get_page", "check_file", "upload_file",
+)  # fmt: skip
 CALLED = {"arguments": json.dumps({"command": "ls | grep '['"})}
 STATUSES: list[tuple[str, dict[str, Any], str]] = [
     ("no sign", call("read", {"path": "a"}, "error error failed"), "ok"),
@@ -166,3 +178,42 @@ def test_every_status_value_has_a_known_kind() -> None:
     known = {*RULES.failure_statuses, RULES.status.ok, RULES.status.unknown}
     assert set(RULES.status.values.values()) <= known
     assert {rule.kind for rule in RULES.failures} <= set(RULES.status.specific_first)
+
+
+def ended(tools: tuple[str, ...], *more: Any) -> dict[str, str]:
+    """How a call of each tool ended, whose result is so."""
+    rows = apart(*(call(tool, {"path": "status.json"}, *more) for tool in tools))
+    return dict(zip(tools, (row["tool_status"] for row in rows), strict=True))
+
+
+def test_what_a_file_or_a_page_says_is_no_status_of_the_call() -> None:
+    """Whatever the tool is called; details speak of the call."""
+    assert {tool: how for tool, how in ended(CONTENT_TOOLS, SAYS_ERROR).items() if how != "ok"} == {}
+    assert set(ended(CONTENT_TOOLS, '{"status": "cancelled", "reason": "x"}').values()) == {"ok"}
+    assert set(ended(CONTENT_TOOLS, '{"status": "ok"}', {"status": "error"}).values()) == {"error"}
+
+
+def test_json_that_a_tool_makes_itself_says_how_its_call_ended() -> None:
+    assert set(ended(OWN_JSON, '{"status": "error", "error": "it broke"}').values()) == {"error"}
+
+
+def test_json_that_names_the_tool_is_its_own() -> None:
+    for tool in ("read", "read_file", "view_file"):
+        body = json.dumps({"status": "error", "tool": tool, "error": "ENOENT: no such file or directory"})
+        assert ended((tool,), body) == {tool: "not_found"}
+
+
+def test_an_editor_that_looks_hands_on_content_and_one_that_writes_does_not() -> None:
+    looked = call("str_replace_editor", {"command": "view", "path": "a.json"}, SAYS_ERROR)
+    failed = '{"status": "error", "error": "disk full"}'
+    written = call("str_replace_editor", {"command": "create", "path": "a.json"}, failed)
+    assert [row["tool_status"] for row in apart(looked, written)] == ["ok", "error"]
+
+
+def test_what_a_search_found_is_no_status_of_the_search() -> None:
+    found = {"query": "x", "results": [{"status": "error", "error": "404", "title": "Error 404"}], "count": 1}
+    searches = ("web_search", "search", "memory_search", "grep")
+    assert set(ended(searches, json.dumps(found)).values()) == {"ok"}
+    assert ended(("web_search",), '{"error": "missing_brave_api_key", "message": "no api key"}') == {
+        "web_search": "unavailable"
+    }
