@@ -19,8 +19,9 @@ CONTENT_TOOLS = (
     "read", "read_file", "readFile", "Read", "view", "view_file", "open_file", "read_many_files", "notebook_read",
     "pdf", "image", "view_image", "mcp__filesystem__read_text_file", "mcp.files.read_multiple_files",
     "read_file_content", "get_file_contents", "file_reader", "read_lines", "open_document", "view-file",
-    "functions.read_file", "web_fetch", "webFetch", "fetch", "fetch_url", "url_fetch", "open_url", "mcp__fetch__fetch", "fetch_webpage",
-    "read_url", "web_page_fetch", "fetch_html", "process",
+    "functions.read_file", "web_fetch", "webFetch", "fetch", "fetch_url", "url_fetch", "open_url",
+    "mcp__fetch__fetch",
+    "fetch_webpage", "read_url", "web_page_fetch", "fetch_html", "process",
 )  # fmt: skip
 OWN_JSON = (
     "cat", "http_request", "search", "read_calendar", "create_file_report", "get_order", "open_ticket",
