@@ -1,12 +1,13 @@
 """Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row a distinct call."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from pipeline.construct.arguments import CALL, NAMED, clean, read_calls
+from pipeline.construct.arguments import CALL, NAMED, read_calls
 from pipeline.construct.ready import collected
-from pipeline.construct.shell import Meaning, Shell
+from pipeline.construct.shell import Meaning, Shell, shell_of
 from pipeline.construct.shell_table import Part
 from pipeline.records.evidence import CommandPart
 from pipeline.rules.base import once
@@ -125,21 +126,22 @@ def doing_values(rule: Doing, rules: DescribeRules) -> dict[str, Any]:
 
 def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct command or program text does; the only loop over commands."""
-    shell = Shell(shell_rules)
+    shell = shell_of(shell_rules)
     texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
     found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
-    values = list(zip(*(meaning[: len(MEANING)] for meaning in found), strict=True)) or [()] * len(MEANING)
-    columns = [column(name, list(one), kind) for (name, kind), one in zip(MEANING.items(), values, strict=True)]
-    parts = [meaning.parts for meaning in found]
+    shell.forget()
+    values = list(zip(*found, strict=True)) or [()] * len(Meaning._fields)
+    columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
+    parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
     return texts.with_columns(*columns, leaving, part_lists(parts, shell_rules.nothing))
 
 
-def leaving_rules(several: list[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
+def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
     """Of each text's parts the first that leaves the machine: its rule, or that of what runs it elsewhere."""
     leave = {rule.id for rule in shell_rules.commands if rule.external}
-    first = (next((part.rule for part in parts if part.external), None) for parts in several)
-    return [rule if rule is None or rule in leave else shell_rules.elsewhere_rule for rule in first]
+    leaving = [[part.rule for part in parts if part.external] for parts in several]
+    return [None if not one else one[0] if one[0] in leave else shell_rules.elsewhere_rule for one in leaving]
 
 
 def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
@@ -151,15 +153,15 @@ def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
     return shell.meaning(text, powershell=kind == "powershell")
 
 
-def part_lists(parts: list[tuple[Part, ...]], nothing: str) -> pl.Series:
+def part_lists(parts: Sequence[tuple[Part, ...]], nothing: str) -> pl.Series:
     """The parts of each text as a column of lists of CommandPart."""
     flat = [part for several in parts for part in several]
     values: dict[str, list[Any]] = {
         "event_type": [None if part.category == nothing else part.category for part in flat],
         "rule_id": [part.rule for part in flat],
-        "command": [clean(part.command) for part in flat],
+        "command": [part.command for part in flat],
         "side_effect": [part.effect for part in flat],
-        "target": [clean(part.targets[0]) if part.effect and part.targets else None for part in flat],
+        "target": [part.targets[0] if part.effect and part.targets else None for part in flat],
     }
     return list_column("command_parts", list(map(len, parts)), from_columns(values, schema(CommandPart)))
 

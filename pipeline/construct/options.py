@@ -1,9 +1,9 @@
 """Reading the options of one command line, getopt style, as its syntax rule says."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pipeline.rules.shell import Syntax
+REMEMBERED = 4096  # dashed words of one syntax; sessions have some dozen
 
 
 class Options(NamedTuple):
@@ -11,58 +11,75 @@ class Options(NamedTuple):
 
     flags: dict[str, str]
     positionals: tuple[str, ...]
-    places: tuple[int, ...]  # where each positional stands among the arguments
+    places: list[int]  # where each positional stands among the arguments
 
 
-def options(arguments: Sequence[str], syntax: Syntax, stop_after: int | None = None) -> Options:
-    """Flags and positionals of the arguments behind a command's name.
+class Dashed(NamedTuple):
+    """What one dashed word says."""
 
-    `stop_after` ends the reading once more positionals than that were found: what follows belongs to the command
-    that is run, e.g. `timeout 5 ls -l`.
-    """
-    flags: dict[str, str] = {}
-    positionals: list[str] = []
-    places: list[int] = []
-    place = 0
-    while place < len(arguments):
-        word = arguments[place]
-        if word == "--":
-            positionals.extend(arguments[place + 1 :])
-            places.extend(range(place + 1, len(arguments)))
-            break
-        if len(word) < 2 or word[0] != "-":
-            positionals.append(word)
-            places.append(place)
-            if stop_after is not None and len(positionals) > stop_after:
+    flags: list[tuple[str, str]]
+    takes: str | None = None  # the flag whose value is the following word
+
+
+class OptionReader:
+    """How the options of some commands are read, ready to be asked. Remembers dashed words."""
+
+    def __init__(self, values: Iterable[str] = (), optional: Iterable[str] = (), *, cluster: bool = True) -> None:
+        self.values = frozenset(values)
+        self.optional = frozenset(optional)
+        self.cluster = cluster
+        self.known: dict[str, Dashed] = {}
+
+    def read(self, arguments: Sequence[str], stop_after: int | None = None) -> Options:
+        """Flags and positionals of the arguments behind a command's name.
+
+        `stop_after` ends the reading once more positionals than that were found: what follows belongs to the command
+        that is run, e.g. `timeout 5 ls -l`.
+        """
+        flags: dict[str, str] = {}
+        positionals: list[str] = []
+        places: list[int] = []
+        words = enumerate(arguments)
+        for place, word in words:
+            if word[:1] != "-" or word == "-":
+                positionals.append(word)
+                places.append(place)
+                if stop_after is not None and len(positionals) > stop_after:
+                    break
+            elif word == "--":
+                positionals.extend(arguments[place + 1 :])
+                places.extend(range(place + 1, len(arguments)))
                 break
-        else:
-            following = arguments[place + 1] if place + 1 < len(arguments) else ""
-            place += flag(word, following, syntax, flags)
-        place += 1
-    return Options(flags, tuple(positionals), tuple(places))
+            else:
+                said = self.known.get(word) or self.said(word)
+                for name, value in said.flags:
+                    flags.setdefault(name, value)
+                if said.takes is not None:
+                    flags.setdefault(said.takes, next(words, (0, ""))[1])
+        return Options(flags, tuple(positionals), places)
 
+    def said(self, word: str) -> Dashed:
+        """What a dashed word says that was not met before."""
+        if len(self.known) >= REMEMBERED:
+            self.known.clear()
+        said = self.known[word] = self.dashed(word)
+        return said
 
-def flag(word: str, following: str, syntax: Syntax, flags: dict[str, str]) -> int:
-    """Note what one dashed word says; 1 where it takes the following word as its value, else 0."""
-    name, equals, value = word.partition("=")
-    if word in syntax.values:
-        flags.setdefault(word, following)
-        return 1
-    if equals and (word.startswith("--") or name in syntax.values):
-        flags.setdefault(name, value)
-        return 0
-    if word.startswith("--") or not syntax.cluster:
-        flags.setdefault(word, "")
-        return 0
-    flags.setdefault(word, "")
-    for index, letter in enumerate(word[1:], start=1):
-        short = f"-{letter}"
-        rest = word[index + 1 :]
-        if short in syntax.optional:
-            flags.setdefault(short, rest)
-            return 0
-        if short in syntax.values:
-            flags.setdefault(short, rest or following)
-            return 0 if rest else 1
-        flags.setdefault(short, "")
-    return 0
+    def dashed(self, word: str) -> Dashed:
+        """What a dashed word says: a flag, a flag with its value, or several flags of one letter."""
+        name, equals, value = word.partition("=")
+        if word in self.values:
+            return Dashed([], word)
+        if equals and (word.startswith("--") or name in self.values):
+            return Dashed([(name, value)])
+        flags = [(word, "")]
+        if word.startswith("--") or not self.cluster:
+            return Dashed(flags)
+        for index, letter in enumerate(word[1:], start=1):
+            short, rest = f"-{letter}", word[index + 1 :]
+            if short in self.optional or (short in self.values and rest):
+                return Dashed([*flags, (short, rest)])
+            if short in self.values:
+                return Dashed(flags, short)
+            flags.append((short, ""))
+        return Dashed(flags)

@@ -2,20 +2,23 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from pipeline.construct.shell_fed import with_fed_text
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.construct.shell_plain import read_plain
-from pipeline.construct.shell_programs import inline, program_part, statement, statement_part
+from pipeline.construct.shell_programs import Programs
 from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.construct.shell_words import WordReader
-from pipeline.construct.shell_wrappers import FED, Text, wrapped
+from pipeline.construct.shell_wrappers import FED, Around, Text, wrapped
+from pipeline.rules.base import once
 from pipeline.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
 FOLDER = re.compile(r"[/\\]")
 VERSION = re.compile(r"[0-9.]+$")
+REMEMBERED = 4096  # names of commands as they are written; a shard has some hundred
 Named = TypeVar("Named", Wrapper, Interpreter, SqlClient)
 
 
@@ -44,13 +47,14 @@ def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
 
 
 class Shell:
-    """The shell rules, ready to be asked. Remembers what it was asked, nothing else."""
+    """The shell rules, ready to be asked. Remembers what it was asked until it is told to forget, nothing else."""
 
-    def __init__(self, rules: ShellRules) -> None:
+    def __init__(self, rules: ShellRules, table: CommandTable | None = None) -> None:
         self.rules = rules
-        self.table = CommandTable(rules)
+        self.table = table or CommandTable(rules)
+        self.programs = Programs(rules, self.table)
         self.words = WordReader(rules.words)
-        self.wrappers = first_per_name(rules.wrappers)
+        self.wrappers = {name: [*map(Around, several)] for name, several in first_per_name(rules.wrappers).items()}
         self.interpreters = first_per_name(rules.interpreters)
         self.sql_clients = first_per_name(rules.sql_clients)
         self.feeders = {name: feeder for feeder in rules.feeders for name in feeder.names}
@@ -69,40 +73,42 @@ class Shell:
         """
         text = text[: self.rules.max_length]
         parts = self.parts(text, 0, powershell=powershell)
-        named = [part for part in parts if part.category != self.rules.nothing]
+        nothing = self.rules.nothing
+        named = [part for part in parts if part.category != nothing]
+        ok = self.exit_one_ok(parts)
         if not named:
             said = any(part.command for part in parts) or not text.strip()
             rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
-            ok = self.exit_one_ok(parts)
             return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
         best = named[0] if len(named) == 1 else min(named, key=lambda part: self.ranks[part.category])
-        acting = best if best.effect else next((part for part in named if part.effect), best)
-        targets = dict.fromkeys(best.targets)
-        for part in named:
-            if part.targets:
-                targets.update(dict.fromkeys(part.targets))
+        external = True in [part.external for part in named]
+        changing = [part for part in named if part.effect]  # no other has targets
+        if not changing:
+            return Meaning(best.category, best.rule, False, best.rule, (), external, ok, parts=tuple(parts))
+        acting = best if best.effect else changing[0]
+        ordered = [best, *changing]
+        targets = dict.fromkeys([target for part in ordered for target in part.targets])
+        written = dict.fromkeys([target for part in ordered if part.state for target in part.targets])
         return Meaning(
             best.category,
             best.rule,
-            acting.effect,
+            True,
             acting.rule,
             tuple(targets),
-            any(part.external for part in named),
-            self.exit_one_ok(parts),
-            sum(part.effect for part in named),
-            tuple(dict.fromkeys(target for part in (best, *named) if part.state for target in part.targets)),
+            external,
+            ok,
+            len(changing),
+            tuple(written),
             tuple(parts),
         )
 
     def program(self, text: str, interpreter: Interpreter | None = None) -> Meaning:
         """The meaning of program text in another language (a code-running tool's argument)."""
-        part = program_part(text, interpreter or self.rules.interpreters[0], self.table, self.rules)
-        return self.only(part, text)
+        return self.only(self.programs.program(text, interpreter or self.rules.interpreters[0]), text)
 
     def statements(self, text: str) -> Meaning:
         """The meaning of statements given to a database tool."""
-        part = statement_part(text, self.rules) or Part(self.rules.fallback_category, self.rules.fallback_rule, False)
-        return self.only(part, text)
+        return self.only(self.programs.statement(text) or self.table.fallback, text)
 
     def only(self, part: Part, text: str) -> Meaning:
         """The meaning of a text that is one part."""
@@ -123,20 +129,22 @@ class Shell:
 
     def parts(self, text: str, depth: int, *, powershell: bool = False) -> list[Part]:
         """Parts of a shell text, in order; a directory change names what later changes without a target are in."""
-        simples, notes = self.read(text, powershell=powershell)
+        simples, parts = self.read(text, powershell=powershell)
         directory: tuple[str, ...] = ()
-        parts = notes
         for simple in with_fed_text(simples, self.feeders):
-            for part in self.simple_parts(simple, depth):
-                parts.append(part._replace(targets=directory) if part.effect and not part.targets else part)
-            if len(simple.words) > 1 and simple.words[0].lower() in self.change_directory:
-                directory = (simple.words[-1],)
+            found = self.simple_parts(simple, depth)
+            if directory:
+                found = [one._replace(targets=directory) if one.effect and not one.targets else one for one in found]
+            parts += found
+            words = simple.words
+            if len(words) > 1 and words[0].lower() in self.change_directory:
+                directory = (words[-1],)
         return parts
 
     def read(self, text: str, *, powershell: bool) -> tuple[list[Simple], list[Part]]:
         """The simple commands of a text, and which rule read it where the grammar could not."""
         if powershell or self.words.is_powershell(text):
-            writes = program_part(text, self.rules.interpreters[0], self.table, self.rules)
+            writes = self.programs.program(text, self.rules.interpreters[0])
             done = [writes] if writes.effect else []
             return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *done]
         plain = read_plain(text)
@@ -158,7 +166,7 @@ class Shell:
         """Parts of one simple command: its files written by redirection, then what it does."""
         parts = self.known.get((simple, depth))
         if parts is None:
-            parts = self.written_files(simple)
+            parts = self.written_files(simple) if simple.writes else []
             if simple.words and simple.words[0]:
                 parts += self.command_parts(simple, depth)
             self.known[simple, depth] = parts
@@ -174,38 +182,39 @@ class Shell:
 
     def command_parts(self, simple: Simple, depth: int) -> list[Part]:
         """What a command does: look through a wrapper, read a program or a statement, else its rule."""
-        name = self.known_name(simple.words[0])
-        if name != simple.words[0]:
+        word = simple.words[0]
+        name = self.names.get(word) or self.known_name(word)
+        if name != word:
             simple = simple._replace(words=(name, *simple.words[1:]))
-        if depth < DEEPEST:
-            for wrapper in self.wrappers.get(name, ()):
-                inner = self.behind(wrapper, simple, depth)
-                if inner and not wrapper.also_itself:
+        shown = " ".join(simple.words)[: self.rules.shown_length]
+        if name in self.wrappers and depth < DEEPEST:
+            for around in self.wrappers[name]:
+                inner = self.behind(around, simple, depth)
+                if inner and not around.wrapper.also_itself:
                     return inner
                 if inner:
-                    return [self.table.by_rule(simple)._replace(command=self.shown(simple)), *inner]
-        return [self.own_part(simple, name)._replace(may_exit=simple.may_exit, command=self.shown(simple))]
-
-    def shown(self, simple: Simple) -> str:
-        """The words of a command, as far as they are shown."""
-        return " ".join(simple.words)[: self.rules.shown_length]
+                    return [self.table.by_rule(simple)._replace(command=shown), *inner]
+        return [self.own_part(simple, name).of(shown, simple.may_exit)]
 
     def own_part(self, simple: Simple, name: str) -> Part:
         """What a command does that runs no other."""
-        found: Part | None = None
-        if name in self.interpreters:
-            changing = self.table.by_rule(simple)  # `perl -pi -e …` changes files, whatever its program says
-            found = changing if changing.effect else None
-        for interpreter in self.interpreters.get(name, ()):
-            found = found or inline(simple, interpreter, self.table, self.rules)
-        for client in self.sql_clients.get(name, ()):
-            found = found or statement(simple, client, self.table, self.rules)
-        return found or self.table.by_rule(simple)
+        interpreters, clients = self.interpreters.get(name, ()), self.sql_clients.get(name, ())
+        if not interpreters and not clients:
+            return self.table.by_rule(simple)
+        read = self.table.options(simple)
+        found = self.table.by_rule(simple, read) if interpreters else None
+        if found and found.effect:  # `perl -pi -e …` changes files, whatever its program says
+            return found
+        programs = (self.programs.inline(simple, read, one) for one in interpreters)
+        statements = (self.programs.client(simple, read, one) for one in clients)
+        inside = next((one for one in chain(programs, statements) if one), None)
+        return inside or found or self.table.by_rule(simple, read)
 
-    def behind(self, wrapper: Wrapper, simple: Simple, depth: int) -> list[Part]:
+    def behind(self, around: Around, simple: Simple, depth: int) -> list[Part]:
         """Parts of the command that a wrapper runs; none where it runs none."""
         found: list[Part] = []
-        for inner in wrapped(wrapper, simple):
+        wrapper = around.wrapper
+        for inner in wrapped(around, simple):
             if isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
@@ -216,12 +225,16 @@ class Shell:
                 found += parts
         return [part._replace(external=True) for part in found] if wrapper.external else found
 
+    def forget(self) -> None:
+        """Forget commands: they may be long, and of those of one shard few come again in another."""
+        self.known.clear()
+
     def known_name(self, word: str) -> str:
         """The bare lower-case name of a command: no folder, no .exe, no version unless it is part of the name."""
-        known = self.names.get(word)
-        if known is None:
-            known = self.names[word] = self.bare_name(word)
-        return known
+        if len(self.names) >= REMEMBERED:
+            self.names.clear()
+        name = self.names[word] = self.bare_name(word)
+        return name
 
     def bare_name(self, word: str) -> str:
         """known_name, looked up for the first time."""
@@ -232,3 +245,9 @@ class Shell:
             ):
                 return form
         return name
+
+
+@once
+def shell_of(rules: ShellRules) -> Shell:
+    """The shell rules, ready to be asked from shard to shard."""
+    return Shell(rules)

@@ -1,6 +1,7 @@
 """Text that a command line itself writes and feeds to another command: `echo 'rm a' | bash`."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import Feeder
@@ -11,9 +12,10 @@ LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}
 
 def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequence[Simple]:
     """The same commands; one that a plain literal is piped into has it as its input."""
-    if not any(one.piped and one.stdin is None for one in simples):
-        return simples
-    return list(fed_one_by_one(simples, feeders))
+    for before, one in pairwise(simples):
+        if one.piped and one.stdin is None and before.words and before.words[0] in feeders:
+            return list(fed_one_by_one(simples, feeders))
+    return simples
 
 
 def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Iterator[Simple]:

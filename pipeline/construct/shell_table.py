@@ -3,13 +3,11 @@
 import re
 from typing import NamedTuple
 
-from pipeline.construct.options import Options, options
+from pipeline.construct.options import OptionReader, Options
 from pipeline.construct.patches import patched_files
 from pipeline.construct.shell_parse import Simple
-from pipeline.rules.shell import CommandRule, ShellRules, Syntax
+from pipeline.rules.shell import CommandRule, ShellRules
 
-NO_SYNTAX = Syntax()
-NO_OPTIONS = Options({}, (), ())
 # Which positionals a rule's `target` names; `rest` and `object` begin behind the sub-command.
 PLACES = {"first": slice(1), "second": slice(1, 2), "third": slice(2, 3), "last": slice(-1, None), "all": slice(None)}
 
@@ -27,11 +25,16 @@ class Part(NamedTuple):
     command: str = ""  # its words, quotes removed
     state: bool = True  # the targets are themselves changed, so that a write to one of the agent's own is a state write
 
+    def of(self, command: str, may_exit: bool) -> "Part":
+        """The part as that of a command."""
+        category, rule, effect, targets, external, exit_one_ok, _, _, state = self
+        return Part(category, rule, effect, targets, external, exit_one_ok, may_exit, command, state)
+
 
 class Condition:
-    """A command rule with its patterns compiled and its sub-commands split."""
+    """A command rule with its patterns compiled, its sub-commands split, and its part where nothing is changed."""
 
-    def __init__(self, rule: CommandRule) -> None:
+    def __init__(self, rule: CommandRule, rules: ShellRules) -> None:
         self.rule = rule
         self.subs = frozenset(tuple(one.split()) for one in rule.sub)
         self.match = None if rule.match is None else re.compile(rule.match)
@@ -40,17 +43,42 @@ class Condition:
         self.flags = frozenset(rule.flags)
         self.no_flags = frozenset(rule.no_flags)
         self.verbs = frozenset(rule.verbs)
+        self.conditional = bool(rule.bare or rule.least or rule.values or rule.argument or rule.match)
+        self.conditional = self.conditional or bool(self.subs or self.flags or self.no_flags)
+        self.effect = rule.category in rules.effect_categories if rule.effect is None else rule.effect
+        self.no_target = Part(rules.nothing, rule.id, False)
+        self.filters = self.no_target._replace(exit_one_ok=rule.exit_one_ok)
+        self.here = Part(rule.category, rule.id, False, exit_one_ok=rule.exit_one_ok, state=rule.state)
+        self.elsewhere = self.here._replace(external=True)
 
     def sub_words(self, read: Options) -> int:
         """How many words of a sub-command of the rule the positionals begin with."""
-        return next((size for size in (3, 2, 1) if read.positionals[:size] in self.subs), 0)
+        positionals, subs = read.positionals, self.subs
+        if positionals[:3] in subs:
+            return 3
+        return 2 if positionals[:2] in subs else int(positionals[:1] in subs)
 
     def in_arguments(self, simple: Simple) -> tuple[str, ...]:
         """What the named groups of `argument` find in the arguments, each by itself."""
         if self.argument is None:
             return ()
-        hits = (hit for word in simple.words[1:] for hit in self.argument.finditer(word))
+        hits = [hit for word in simple.words[1:] for hit in self.argument.finditer(word)]
         return tuple(value for hit in hits for value in hit.groupdict().values() if value)
+
+
+class Candidates:
+    """The rules of one command name, by the first word of the sub-command that they ask for."""
+
+    def __init__(self, conditions: list[Condition]) -> None:
+        words = {sub[0] for one in conditions for sub in one.subs}
+        self.others = [one for one in conditions if not one.subs]
+        self.by_word = {
+            word: [one for one in conditions if not one.subs or word in {sub[0] for sub in one.subs}] for word in words
+        }
+
+    def of(self, read: Options) -> list[Condition]:
+        """The rules that may hold for these positionals, in file order."""
+        return self.by_word.get(read.positionals[0], self.others) if read.positionals else self.others
 
 
 class CommandTable:
@@ -58,58 +86,66 @@ class CommandTable:
 
     def __init__(self, rules: ShellRules) -> None:
         self.rules = rules
-        self.commands: dict[str, list[Condition]] = {}
-        for rule in rules.commands:
-            condition = Condition(rule)
-            for name in rule.names:
-                self.commands.setdefault(name.lower(), []).append(condition)
-        self.syntaxes: dict[str, Syntax] = {}
+        self.commands = candidates(rules)
+        self.readers: dict[str, OptionReader] = {}
         for syntax in rules.syntaxes:
+            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster)
             for name in syntax.names:
-                self.syntaxes.setdefault(name.lower(), syntax)
+                self.readers.setdefault(name.lower(), reader)
+        self.no_syntax = OptionReader()
         self.null_files = frozenset(rules.null_files)
         self.version_flags = frozenset(rules.version_flags)
         self.help_flags = frozenset(rules.help_flags)
-        self.effect_categories = frozenset(rules.effect_categories)
         self.local = re.compile(rules.local_url)
         self.patched = re.compile(rules.patched_file)
         self.url = re.compile(rules.url)
+        self.version = Part(rules.version_category, rules.version_rule, False)
+        self.help = Part(rules.help_category, rules.help_rule, False)
+        self.fallback = Part(rules.fallback_category, rules.fallback_rule, False)
 
     def is_file(self, name: str) -> bool:
         """False for /dev/null and its like, and for a file descriptor."""
         return name.lower() not in self.null_files and not name.startswith("&")
 
-    def syntax(self, name: str) -> Syntax:
-        """How the options of a command are read."""
-        return self.syntaxes.get(name, NO_SYNTAX)
+    def options(self, simple: Simple) -> Options:
+        """The options of a command, read as its syntax says."""
+        return self.readers.get(simple.words[0], self.no_syntax).read(simple.words[1:])
 
-    def by_rule(self, simple: Simple) -> Part:
-        """The first rule of the command's name whose conditions hold; unknown commands are programs that are run."""
+    def by_rule(self, simple: Simple, read: Options | None = None) -> Part:
+        """The first rule of the command's name whose conditions hold; unknown commands are programs that are run.
+
+        `read`: its options, where they are known already.
+        """
         words = simple.words
-        name, arguments = words[0], words[1:]
-        if len(arguments) == 1 and arguments[0] in self.version_flags:
-            return Part(self.rules.version_category, self.rules.version_rule, False)
-        if not self.help_flags.isdisjoint(arguments):
-            return Part(self.rules.help_category, self.rules.help_rule, False)
-        read = options(arguments, self.syntax(name)) if name in self.commands else NO_OPTIONS
-        for condition in self.commands.get(name, ()):
-            if self.holds(condition, simple, read):
+        if len(words) == 2 and words[1] in self.version_flags:
+            return self.version
+        if not self.help_flags.isdisjoint(words[1:]):
+            return self.help
+        known = self.commands.get(words[0])
+        if known is None:
+            return self.fallback
+        read = read or self.options(simple)
+        for condition in known.of(read):
+            if not condition.conditional or self.holds(condition, simple, read):
                 return self.part(condition, simple, read)
-        return Part(self.rules.fallback_category, self.rules.fallback_rule, False)
+        return self.fallback
 
     def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
         """What a command does for which the rule holds."""
         rule = condition.rule
         fed = simple.piped or simple.stdin is not None
-        if rule.operands is not None and fed and len(read.positionals) <= rule.operands:
-            return Part(self.rules.nothing, rule.id, False, exit_one_ok=rule.exit_one_ok)
-        effect = rule.category in self.effect_categories if rule.effect is None else rule.effect
-        named = self.targets(condition, read, simple) if effect else ()
-        targets = tuple(one for one in named if self.is_file(one) and one not in condition.verbs)
+        if fed and rule.operands is not None and len(read.positionals) <= rule.operands:
+            return condition.filters
+        if rule.only_files and not condition.effect:
+            return condition.no_target
+        part = condition.elsewhere if rule.external and not self.stays_here(read) else condition.here
+        if not condition.effect:
+            return part
+        named = self.targets(condition, read, simple)
+        targets = tuple([one for one in named if self.is_file(one) and one not in condition.verbs])
         if rule.only_files and not targets:
-            return Part(self.rules.nothing, rule.id, False)
-        external = rule.external and not self.stays_here(read)
-        return Part(rule.category, rule.id, effect, targets, external, rule.exit_one_ok, state=rule.state)
+            return condition.no_target
+        return part._replace(effect=True, targets=targets)
 
     def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
         """All conditions of a rule."""
@@ -132,9 +168,11 @@ class CommandTable:
 
     def has_flag(self, condition: Condition, given: dict[str, str]) -> bool:
         """True where one of the rule's flags is given; an output flag only where its value is a file."""
-        found = condition.flags.intersection(given)
+        if condition.flags.isdisjoint(given):
+            return False
         real = condition.rule.real_output
-        return any(one not in real or self.is_file(given[one]) for one in found) if real else bool(found)
+        found = condition.flags.intersection(given) if real else ()
+        return not real or any(one not in real or self.is_file(given[one]) for one in found)
 
     def targets(self, condition: Condition, read: Options, simple: Simple) -> tuple[str, ...]:
         """The arguments that name what is changed."""
@@ -182,5 +220,15 @@ class CommandTable:
 
     def urls(self, read: Options) -> tuple[str, ...]:
         """The addresses that a command names."""
-        named = (read.flags.get(flag, "") for flag in self.rules.url_flags)
-        return tuple(one for one in (*read.positionals, *named) if self.is_url(one))
+        named = [read.flags[flag] for flag in self.rules.url_flags if flag in read.flags]
+        return tuple([one for one in (*read.positionals, *named) if self.is_url(one)])
+
+
+def candidates(rules: ShellRules) -> dict[str, Candidates]:
+    """The rules of commands by name, in file order."""
+    found: dict[str, list[Condition]] = {}
+    for rule in rules.commands:
+        condition = Condition(rule, rules)
+        for name in rule.names:
+            found.setdefault(name.lower(), []).append(condition)
+    return {name: Candidates(conditions) for name, conditions in found.items()}

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from pipeline.construct.options import Options, options
+from pipeline.construct.options import OptionReader, Options
 from pipeline.construct.shell_fed import unescaped
 from pipeline.construct.shell_parse import Simple, read_shell
-from pipeline.rules.shell import Syntax, Wrapper
+from pipeline.rules.shell import Wrapper
 
 FED = "{}"  # an argument that is read from the input
 SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
@@ -19,20 +19,35 @@ class Text(NamedTuple):
     text: str
 
 
-def wrapped(wrapper: Wrapper, simple: Simple) -> Iterator[Simple | Text]:
+class Around:
+    """A wrapper with the readers of its options."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self.wrapper = wrapper
+        self.reader = OptionReader([*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
+        self.sub_reader = OptionReader(wrapper.values, wrapper.optional, cluster=wrapper.cluster)
+        self.subs = frozenset(tuple(one.split()) for one in wrapper.sub)
+
+    def sub_words(self, arguments: Sequence[str]) -> int:
+        """How many words of a sub-command the arguments begin with."""
+        read = self.sub_reader.read(arguments, 2) if self.subs else None
+        return max((len(sub) for sub in self.subs if read and sub == read.positionals[: len(sub)]), default=0)
+
+
+def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text]:
     """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
-    arguments = simple.words[1:]
+    arguments, wrapper = simple.words[1:], around.wrapper
     if wrapper.after_flags:
         yield from for_each(wrapper, arguments)
         return
     if wrapper.runs is not None:
         yield from run_inside(wrapper.runs, arguments)
         return
-    skip = wrapper.skip + max((len(one.split()) for one in subs(wrapper, arguments)), default=0)
-    if wrapper.sub and skip == wrapper.skip:
+    sub_words = around.sub_words(arguments)
+    if wrapper.sub and not sub_words:
         return
-    syntax = Syntax(values=[*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
-    read = options(arguments, syntax, None if wrapper.anywhere else skip)
+    skip = wrapper.skip + sub_words
+    read = around.reader.read(arguments, None if wrapper.anywhere else skip)
     code = next((read.flags[one] for one in wrapper.code_flags if one in read.flags), None)
     code = code if code is not None else text_behind_flag(wrapper, arguments)
     if code is not None:
@@ -80,14 +95,6 @@ def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[Simple | Text
         stdin = None if fed is None else unescaped(fed)
         for one in remote_text((unescaped(text),), Simple((), stdin=stdin)):
             yield one._replace(piped=True) if isinstance(one, Simple) else one
-
-
-def subs(wrapper: Wrapper, arguments: Sequence[str]) -> list[str]:
-    """Sub-commands of a wrapper that the arguments begin with."""
-    if not wrapper.sub:
-        return []
-    read = options(arguments, wrapper, 2)
-    return [one for one in wrapper.sub if tuple(one.split()) == read.positionals[: len(one.split())]]
 
 
 def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:

@@ -5,6 +5,7 @@ from collections import Counter
 import polars as pl
 
 from pipeline.construct.arguments import READ_SCHEMA, CallReader
+from pipeline.construct.options import Options
 from pipeline.construct.shell import Shell
 from pipeline.construct.shell_parse import Simple
 from pipeline.construct.shell_table import CommandTable, Part
@@ -60,8 +61,8 @@ class Unknown(CommandTable):
         super().__init__(rules)
         self.names: set[str] = set()
 
-    def by_rule(self, simple: Simple) -> Part:
-        found = super().by_rule(simple)
+    def by_rule(self, simple: Simple, read: Options | None = None) -> Part:
+        found = super().by_rule(simple, read)
         if found.rule == self.rules.fallback_rule:
             self.names.add(simple.words[0])
         return found
@@ -113,8 +114,8 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
 def named(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
     """The unknown commands in each call, in the order of names."""
     reader = CallReader(DescribeRules.load(), shell_rules)
-    shell, table, done = Shell(shell_rules), Unknown(shell_rules), []
-    shell.table = table
+    table = Unknown(shell_rules)
+    shell, done = Shell(shell_rules, table), []
     for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():
         table.names.clear()
         said = dict(zip(READ_SCHEMA, reader.read(tool, arguments), strict=True))["command"]

@@ -75,11 +75,50 @@ def test_plain_text_is_read_as_the_grammar_reads_it(text: str) -> None:
     assert plain == expected
 
 
+FILES = [
+    *(" > f", " >> 'a b'", ">f", " 2>&1", " > f 2>&1", " 2> /dev/null", " > ~/a=1"),
+    *(" > $x", " > f g", " &> f", " < f"),
+]
+BODIES = [
+    *("x", "x\n y", "x\n\ny\n", "rm a \\\nb", "'", '"', "x\r", "é\u2028"),
+    *("", "\n", " x", "$x `y`", "EOF x", "x EOF", "("),
+]
+HEREDOCS = [" <<EOF{}\n{}\nEOF", " <<'EOF'{}\n{}\nEOF\n", ' << "EOF"{}\n{}\nEOF \n\n', " - <<'EOF'{}\n{}\nEOF"]
+files = st.sampled_from(["", "", "", *FILES])
+body = st.one_of(st.sampled_from(BODIES), st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+heredoc = st.builds(str.format, st.sampled_from(HEREDOCS), files, body)
+name = st.sampled_from(["cat", "a.sh", "python3", "./b", "time"])
+words = st.lists(st.sampled_from([" -la", " - a", " 'b c'", ' "d"', " x=1", " 2", " if", " '-'"]), max_size=2).map(
+    "".join
+)
+one = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
+
+
+@given(one)
+@example("cat > f <<'EOF'\nx\nEOF")
+@example("python3 - <<'EOF'\nx\nEOF\n")
+@example("cat <<'EOF' >> 'a b' 2>&1\nx $y\nEOF")
+@example("cat <<'EOF'\nx\nEOFX\nEOF")
+def test_one_command_with_files_and_a_heredoc_is_read_as_the_grammar_reads_it(text: str) -> None:
+    plain = read_plain(text)
+    if plain is None:
+        return
+    read = read_shell(text)
+    assert not read.broken
+    assert by_grammar(text) == [
+        one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in plain
+    ]
+
+
 def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> None:
     for one in ["ls -la", "cd 'a b' && git status", 'grep -rn "x y" src | head -5', "npm test 2>&1 | tail", "ls;"]:
         assert read_plain(one) is not None, one
+    for one in ["echo 'a b' >> f", "make > log 2>&1", "cat > f <<'EOF'\n$x\nEOF\n", "python3 - <<PY\nprint(1)\nPY"]:
+        assert read_plain(one) is not None, one
     for one in [
-        "ls > a",
+        "ls && pwd > a",
+        "cat <<E\n$(x)\nE",
+        "cat <<'E'\nx\nE\nls",
         "echo $x",
         "a=1 b",
         "if a; then b; fi",
@@ -97,3 +136,5 @@ def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> Non
 def test_a_long_text_that_is_not_plain_is_known_at_once() -> None:
     assert read_plain("a" * 100_000 + " " + "b " * 50_000 + "$") is None
     assert read_plain("'a'" * 50_000 + "$") is None
+    assert read_plain("a" + " > b" * 50_000 + "$") is None
+    assert read_plain("a <<'E'\n" + "b\n" * 50_000) is None
