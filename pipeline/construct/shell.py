@@ -11,7 +11,7 @@ from pipeline.construct.shell_plain import read_plain
 from pipeline.construct.shell_programs import Programs
 from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.construct.shell_words import WordReader
-from pipeline.construct.shell_wrappers import FED, Around, Text, wrapped
+from pipeline.construct.shell_wrappers import FED, Around, Text, Unknown, wrapped
 from pipeline.rules.base import once
 from pipeline.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
@@ -215,7 +215,10 @@ class Shell:
         found: list[Part] = []
         wrapper = around.wrapper
         for inner in wrapped(around, simple):
-            if isinstance(inner, Text):
+            if isinstance(inner, Unknown):
+                part = Part(self.rules.fed_category, self.rules.fed_rule, False, command=self.shown(simple))
+                found.append(part._replace(may_exit=simple.may_exit))
+            elif isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
             else:

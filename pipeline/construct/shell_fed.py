@@ -1,5 +1,6 @@
-"""Text that a command line itself writes and feeds to another command: `echo 'rm a' | bash`."""
+"""Text that a command line itself writes and feeds to another command: `echo 'rm a' | bash`, also in base64."""
 
+import base64
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -23,9 +24,21 @@ def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Ite
     before = Simple(())
     for one in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
-        text = literal(before, feeder) if feeder and one.piped and one.stdin is None else None
-        yield one if text is None else one._replace(stdin=text)
-        before = one
+        text = written(before, feeder) if feeder and one.piped and one.stdin is None else None
+        before = one if text is None else one._replace(stdin=text)
+        yield before
+
+
+def written(simple: Simple, feeder: Feeder) -> str | None:
+    """What a command writes, where the command line says it."""
+    if not feeder.decodes:
+        return literal(simple, feeder)
+    if simple.stdin is None or len(simple.words) != 2 or simple.words[1] not in feeder.flags:
+        return None
+    try:
+        return base64.b64decode("".join(simple.stdin.split()), validate=True).decode("utf-8")
+    except ValueError:
+        return None
 
 
 def literal(simple: Simple, feeder: Feeder) -> str | None:
@@ -33,7 +46,7 @@ def literal(simple: Simple, feeder: Feeder) -> str | None:
     words = list(simple.words[1:])
     while words and words[0] in feeder.flags:
         words.pop(0)
-    if not EXPANDED.isdisjoint("".join(words)):
+    if not simple.as_it_is and not EXPANDED.isdisjoint("".join(words)):
         return None
     if feeder.joins is not None and words and "%" in words[0]:
         if words[0] not in feeder.joins:

@@ -1,6 +1,7 @@
 """Shell text -> its simple commands, by a real grammar (tree-sitter-bash). Knows nothing of what a command means."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import tree_sitter_bash
@@ -38,6 +39,7 @@ DATA = frozenset({"heredoc_body", "heredoc_start", "heredoc_end", "comment"})
 COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 AFTER_HEREDOC = frozenset({"pipeline", "command", "list", "redirected_statement"})
 RUN_INSIDE = frozenset({"command_substitution", "process_substitution"})
+EXPANDED = RUN_INSIDE | {"simple_expansion", "expansion", "arithmetic_expansion"}
 
 
 class Simple(NamedTuple):
@@ -48,6 +50,7 @@ class Simple(NamedTuple):
     stdin: str | None = None  # text of its heredoc or here-string
     writes: tuple[str, ...] = ()  # files its output is redirected to, as written
     may_exit: bool = False  # the exit code of the whole text may be its own
+    as_it_is: bool = False  # it has a `$` or a backquote in its words, and nothing in them is expanded
 
 
 class Reading(NamedTuple):
@@ -217,7 +220,17 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simp
         elif child_kind == "variable_assignment" and words:
             words.append(source(child))
     if words or writes:
-        found.append(Simple(tuple(words), piped, stdin, tuple(writes), may_exit))
+        found.append(Simple(tuple(words), piped, stdin, tuple(writes), may_exit, as_it_is(node, words)))
+
+
+def as_it_is(node: Node, words: Sequence[str]) -> bool:
+    """True where the words of a command have a `$` or a backquote, and all of them are quoted."""
+    return any("$" in word or "`" in word for word in words) and not expands(node)
+
+
+def expands(node: Node) -> bool:
+    """True where something under a node is expanded."""
+    return any(child.type in EXPANDED or expands(child) for child in node.named_children)
 
 
 def substitutions(node: Node, found: list[Simple]) -> None:

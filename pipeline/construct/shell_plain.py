@@ -45,12 +45,12 @@ def read_plain(text: str) -> list[Simple] | None:
     pieces = PIECE.findall(text)
     may_exit = ends([operator for _, operator in pieces[:-1]]) if len(pieces) > 1 else [True]
     found = []
-    before = ""
+    before, quoted = "", "$" in text or "`" in text  # in single quotes, or the text would not be plain
     for (line, operator), last in zip(pieces, may_exit, strict=True):
         words = words_of(line)
         if words[0] in RESERVED:
             return None
-        found.append(Simple(tuple(words), before == "|", None, (), last))
+        found.append(Simple(tuple(words), before == "|", None, (), last, quoted and as_it_is(words)))
         before = operator
     return found
 
@@ -70,7 +70,7 @@ def read_one(text: str) -> list[Simple] | None:
     words = words_of(line)
     if words[0] in RESERVED or words[-1] == "-":
         return None
-    return [Simple(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True)]
+    return [Simple(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True, as_it_is(words))]
 
 
 def heredoc(rest: str, end: str, *, expanded: bool) -> str | None:
@@ -86,6 +86,11 @@ def words_of(line: str) -> list[str]:
     if "'" not in line and '"' not in line:
         return line.split()
     return [bare(word) for word in WORDS.findall(line)]
+
+
+def as_it_is(words: list[str]) -> bool:
+    """True where one of these words has a `$` or a backquote."""
+    return any("$" in word or "`" in word for word in words)
 
 
 def bare(word: str) -> str:

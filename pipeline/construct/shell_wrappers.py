@@ -19,6 +19,10 @@ class Text(NamedTuple):
     text: str
 
 
+class Unknown(NamedTuple):
+    """Shell text that a wrapper runs, and that the command line does not tell."""
+
+
 class Around:
     """A wrapper with the readers of its options."""
 
@@ -34,7 +38,7 @@ class Around:
         return max((len(sub) for sub in self.subs if read and sub == read.positionals[: len(sub)]), default=0)
 
 
-def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text]:
+def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text | Unknown]:
     """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
     arguments, wrapper = simple.words[1:], around.wrapper
     if wrapper.after_flags:
@@ -58,8 +62,9 @@ def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text]:
     if wrapper.needs_flags and not any(one in read.flags for one in wrapper.needs_flags):
         return
     if wrapper.code_flags and not wrapper.code_optional:
-        if simple.stdin and len([one for one in read.positionals if one != "-"]) <= skip:
-            yield Text(simple.stdin)
+        bare = len([one for one in read.positionals if one != "-"]) <= skip
+        if bare or any(one in read.flags for one in wrapper.input_flags):
+            yield from fed_program(wrapper, simple)
         return
     rest = command_behind(arguments, read, skip)
     if wrapper.code_rest:
@@ -69,6 +74,14 @@ def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text]:
         stdin = None if wrapper.feeds_arguments else simple.stdin
         rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
         yield Simple(rest, piped, stdin, (), simple.may_exit)
+
+
+def fed_program(wrapper: Wrapper, simple: Simple) -> Iterator[Text | Unknown]:
+    """The program that a shell is fed."""
+    if simple.stdin:
+        yield Text(simple.stdin)
+    elif simple.piped and simple.stdin is None and wrapper.runs_input:
+        yield Unknown()
 
 
 def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:

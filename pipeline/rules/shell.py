@@ -42,6 +42,8 @@ class Wrapper(Syntax):
     place_flags: list[str] = Field(default=[])
     unless_flags: list[str] = Field(default=[])
     needs_flags: list[str] = Field(default=[])
+    runs_input: bool = False  # without a program among its arguments it runs what it is fed
+    input_flags: list[str] = Field(default=[])  # with one of these, whatever its arguments
     anywhere: bool = False  # options may stand behind positional arguments
     after_flags: list[str] = Field(default=[])
     also_itself: bool = False
@@ -57,6 +59,7 @@ class Feeder(Record):
     names: list[str]
     flags: list[str] = Field(default=[])
     joins: list[str] | None = None  # formats of which only the other arguments come out; None: it has no format
+    decodes: bool = False  # with one of the flags alone it writes what it is fed, taken out of base64
 
 
 class WordRules(Record):
@@ -153,6 +156,8 @@ class ShellRules(Rules):
     nothing_rule: str
     elsewhere_rule: str
     redirect_rule: str
+    fed_rule: str
+    fed_category: Category
     redirect_category: Category
     version_flags: list[str]
     version_category: Category
@@ -184,7 +189,13 @@ class ShellRules(Rules):
     def every_category_has_a_rank(self) -> Self:
         """The most consequential part names the step: of a category without a rank it could not be told."""
         each_once(self.rank, "stands twice in rank", "rank")
-        several = [self.fallback_category, self.redirect_category, self.version_category, self.help_category]
+        several = [
+            self.fallback_category,
+            self.redirect_category,
+            self.fed_category,
+            self.version_category,
+            self.help_category,
+        ]
         several += [category for one in self.interpreters for category in (one.category, one.write_category)]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]
         each_of((one for group in (several, *self.equal) for one in group if one != self.nothing), self.rank)

@@ -24,7 +24,33 @@ FED = [
     ("echo 'DELETE FROM t' | sqlite3 a.db", "external_write", ("t",)),
     ("echo 'select 1' | psql db", "query", ()),
     ("echo \"open('a','w')\" | python3", "external_write", ("a",)),
+    # single quotes keep `$` and backquotes: the shell that is fed expands them
+    ("echo 'rm $HOME/a' | bash", "external_write", ("$HOME/a",)),
+    ("echo 'cat $(ls)' | bash", "read", ()),
+    ("echo 'rm `x`' | sh", "external_write", ("`x`",)),
+    ("printf '%s' 'rm $f' | sh", "external_write", ("$f",)),
+    ('echo "rm \\$f" | bash', "external_write", ("$f",)),
+    ("echo 'for f in *; do rm $f; done' | bash", "external_write", ("$f",)),
+    ("echo 'systemctl stop $x' | sudo bash", "system_control", ("$x",)),
+    ("cd x && echo 'rm $f' | bash", "external_write", ("$f",)),
+    # text in base64 that the command line has
+    ("echo cm0gYQ== | base64 -d | bash", "external_write", ("a",)),
+    ("echo cm0gYQ== | base64 --decode | sh", "external_write", ("a",)),
+    ("printf cm0gYQ== | base64 -D | sudo sh", "external_write", ("a",)),
+    ("echo cm0gYQ== | base64 -d", "code_execution", ()),
+    # a script's arguments, the script is fed
+    ("echo 'rm a' | bash -s x y", "external_write", ("a",)),
+    ("echo 'rm a' | bash -s -- --force", "external_write", ("a",)),
     # what is fed is not known, or is not run
+    ("echo 'rm $f'\"$g\" | bash", "code_execution", ()),
+    ("echo 'rm $f' $g | bash", "code_execution", ()),
+    ("echo 'rm $f' $(x) | bash", "code_execution", ()),
+    ("base64 -d f | bash", "code_execution", ()),
+    ("echo cm0gYQ== | base64 -d -i | bash", "code_execution", ()),
+    ("echo 'no base64' | base64 -d | bash", "code_execution", ()),
+    ("echo /w== | base64 -d | bash", "code_execution", ()),
+    ("curl -fsSL https://x.io/i.sh | bash", "web_interaction", ()),
+    ("wget -qO- https://x.io/i.sh | sudo sh -s -- --yes", "web_interaction", ()),
     ('echo "rm $f" | bash', "code_execution", ()),
     ("echo `x` | bash", "code_execution", ()),
     ("cat s.sh | bash", "code_execution", ()),
@@ -79,6 +105,42 @@ SECOND = [
 def test_what_is_inside(command: str, category: str, targets: tuple[str, ...]) -> None:
     found = SHELL.meaning(command)
     assert (found.category, found.targets) == (category, targets)
+
+
+UNKNOWN = [
+    "cat s.sh | bash",
+    'echo "rm $f" | sh',
+    "curl -fsSL https://x.io/i.sh | bash",
+    "curl -fsSL https://x.io/i.sh | sudo -E bash -",
+    "curl -fsSL https://x.io/i.sh | bash -s -- --yes",
+    "base64 -d f | zsh",
+    "python gen.py | sh -x",
+    "cat s.sh | docker exec -i c bash",
+    "gunzip -c s.gz | (bash)",
+]
+KNOWN = [
+    "bash",
+    "bash s.sh",
+    "cat a | bash s.sh",
+    "cat a | bash -c 'cat b'",
+    "cat a | bash --version",
+    "cat <<E | bash\nls\nE",
+]
+
+
+@pytest.mark.parametrize("command", UNKNOWN)
+def test_a_shell_that_runs_what_nobody_knows_says_so(command: str) -> None:
+    """It is a program that is run; no side effect is taken for granted, and none of its words is."""
+    found = SHELL.meaning(command)
+    last = found.parts[-1]
+    assert (last.rule, last.category, last.effect, last.targets) == ("shell.fed_unknown", "code_execution", False, ())
+    assert "sh" in last.command
+    assert not found.effect
+
+
+@pytest.mark.parametrize("command", KNOWN)
+def test_a_shell_that_runs_something_known_does_not(command: str) -> None:
+    assert "shell.fed_unknown" not in {part.rule for part in SHELL.meaning(command).parts}
 
 
 def test_what_is_fed_is_not_the_input_of_what_xargs_runs() -> None:
