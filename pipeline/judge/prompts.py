@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from pipeline.errors import BrokenRules
 from pipeline.rules.base import Rules
+from pipeline.rules.lines import line_of
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"
@@ -97,11 +98,17 @@ def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
     if lines[0] != FENCE or end < 0:
         raise BrokenRules(f"{path}: its front matter must stand between two lines {FENCE}. Correct the file.")
     try:
-        head: dict[str, Any] = tomllib.loads("\n".join(lines[1:end]))
+        front = "\n".join(["", *lines[1:end]])  # line by line as in the file
+        head: dict[str, Any] = tomllib.loads(front)
     except tomllib.TOMLDecodeError as error:
         raise BrokenRules(f"{path}: its front matter is not TOML: {error}. Correct the file.") from error
-    if set(head) != FRONT_MATTER or not all(isinstance(value, str) for value in head.values()):
-        raise BrokenRules(f"{path}: its front matter must hold the texts {', '.join(sorted(FRONT_MATTER))}, no others.")
+    if wrong := [key for key, value in head.items() if key not in FRONT_MATTER or not isinstance(value, str)]:
+        where = f"{path}: line {line_of(front, wrong[:1])}: {wrong[0]}"
+        raise BrokenRules(
+            f"{where}: its front matter must hold the texts {', '.join(sorted(FRONT_MATTER))}, no others."
+        )
+    if missing := sorted(FRONT_MATTER - set(head)):
+        raise BrokenRules(f"{path}: its front matter lacks {', '.join(missing)}. Correct the file.")
     text = "\n".join(lines[end + 1 :]).strip() + "\n"
     if not text.strip():
         raise BrokenRules(f"{path}: there is no text below the front matter. Correct the file.")

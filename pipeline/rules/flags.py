@@ -7,12 +7,12 @@ from pydantic import AfterValidator, Field, field_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.patterns import RustPattern, rust_pattern, union
+from pipeline.rules.patterns import IGNORE_CASE, RustPattern, rust_pattern, union
 
 
 def words(pattern: str) -> str:
     """A pattern over words: case does not matter, a straight apostrophe stands for the curly one too."""
-    return rust_pattern("(?i)" + pattern.replace("'", "['’]"), pattern)
+    return rust_pattern(IGNORE_CASE + pattern.replace("'", "['’]"), pattern)
 
 
 def several_words(patterns: list[str]) -> list[str]:
