@@ -216,8 +216,8 @@ class Shell:
         wrapper = around.wrapper
         for inner in wrapped(around, simple):
             if isinstance(inner, Unknown):
-                part = Part(self.rules.fed_category, self.rules.fed_rule, False, command=self.shown(simple))
-                found.append(part._replace(may_exit=simple.may_exit))
+                shown = " ".join(simple.words)[: self.rules.shown_length]
+                found.append(Part(self.rules.fed_category, self.rules.fed_rule, False).of(shown, simple.may_exit))
             elif isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]

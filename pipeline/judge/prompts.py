@@ -98,17 +98,18 @@ def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
     if lines[0] != FENCE or end < 0:
         raise BrokenRules(f"{path}: its front matter must stand between two lines {FENCE}. Correct the file.")
     try:
-        front = "\n".join(["", *lines[1:end]])  # line by line as in the file
+        front = "\n".join(["", *lines[1:end], ""])  # line by line as in the file
         head: dict[str, Any] = tomllib.loads(front)
     except tomllib.TOMLDecodeError as error:
         raise BrokenRules(f"{path}: its front matter is not TOML: {error}. Correct the file.") from error
+    needed = ", ".join(sorted(FRONT_MATTER))
     if wrong := [key for key, value in head.items() if key not in FRONT_MATTER or not isinstance(value, str)]:
-        where = f"{path}: line {line_of(front, wrong[:1])}: {wrong[0]}"
+        line = line_of(front, wrong[:1])
+        raise BrokenRules(f"{path}: line {line}: {wrong[0]}: its front matter must hold the texts {needed}, no others.")
+    if missing := ", ".join(sorted(FRONT_MATTER - set(head))):
         raise BrokenRules(
-            f"{where}: its front matter must hold the texts {', '.join(sorted(FRONT_MATTER))}, no others."
+            f"{path}: its front matter must hold the texts {needed}; it lacks {missing}. Correct the file."
         )
-    if missing := sorted(FRONT_MATTER - set(head)):
-        raise BrokenRules(f"{path}: its front matter lacks {', '.join(missing)}. Correct the file.")
     text = "\n".join(lines[end + 1 :]).strip() + "\n"
     if not text.strip():
         raise BrokenRules(f"{path}: there is no text below the front matter. Correct the file.")
