@@ -11,4 +11,6 @@ def canonical_rows(rows: pl.DataFrame) -> pl.Series:
     """canonical_json of each row, in a quarter of the time that it takes row by row."""
     texts = rows.select(pl.struct(pl.all()).struct.json_encode()).to_series()
     odd = texts.str.contains(GREAT_NUMBER).arg_true()
+    if odd.is_empty():
+        return texts
     return texts.scatter(odd, [canonical_json(row) for row in rows[odd].iter_rows(named=True)])

@@ -1,5 +1,6 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -143,12 +144,12 @@ def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
     names = packets.columns
     first, last = names.index(TEXTS[0]), names.index(TEXTS[-1])
     texts = written_rows(packets.select(TEXTS))
-    heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary)
-    tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary)
+    heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary).to_list()
+    tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary).to_list()
     digests = []
-    for head, text, tail in zip(heads, texts, tails, strict=True):
+    for head, text, tail in zip(heads, views(texts), tails, strict=True):
         digest = sha256(head[:-1] + b",")
-        digest.update(memoryview(text)[1:-1])  # without its braces, and not copied
+        digest.update(text[1:-1])  # without its braces
         digest.update(b"," + tail[1:])
         digests.append(digest.hexdigest())
     return digests, (texts.bin.size() - len('{"user_turns":,"steps":}')).to_list()
@@ -157,6 +158,13 @@ def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
 def written_rows(rows: pl.DataFrame) -> pl.Series:
     """Each row as JSON, in bytes."""
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
+
+
+def views(column: pl.Series) -> Iterator[memoryview]:
+    """The values of a column of bytes, none of them copied."""
+    for chunk in column.get_chunks():
+        for value in chunk.to_arrow(compat_level=pl.CompatLevel.newest()):
+            yield memoryview(value.as_buffer())
 
 
 def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:
