@@ -112,5 +112,5 @@ def test_a_broken_pattern_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     text = (BUILT_IN / "judge.toml").read_text(encoding="utf-8").replace(r"""'''\btool "?""", r"""'''(\btool "?""")
     (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
-    with pytest.raises(BrokenRules, match=r"judge\.toml: pattern\.\d+\.regex: .*not a regular expression"):
+    with pytest.raises(BrokenRules, match=r"judge\.toml: line \d+: pattern\.\d+\.regex: .*not a regular expression"):
         JudgeRules.load()
