@@ -1,20 +1,22 @@
 """Loaders of evidence.toml and agreement.toml: what a report shows, how it measures, where rule files say their ids."""
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import Unfit, one_of
+from pipeline.rules.references import ID, Other, texts_at
 
 
 class RuleFile(Record):
     """A rule file of the evidence layer, and where its rule ids stand beside `id` and `*_rule`."""
 
     file: str
-    stage: str
+    stage: Annotated[str, one_of("describe", "align", "summary", "slice", "onset")]  # those whose rules fire
     values: list[str] = Field(default=[])  # tables whose values are ids
     names: list[str] = Field(default=[])  # "table.key": that key of each entry of a list is an id
     keys: list[str] = Field(default=[])  # tables whose keys are ids
@@ -36,6 +38,14 @@ class EvidenceReportRules(Rules):
     high_share_warning: float
     categories: dict[EventType, str]
     rule_files: list[RuleFile] = Field(alias="rule_file")
+
+    def against(self, other: Other) -> None:
+        """Unfit where a rule file has not what is said to name its rules: they would be said never to have fired."""
+        for one in self.rule_files:
+            content = other(one.file)
+            for key in (*one.names, *(f"{table}{ID}" for table in (*one.values, *one.keys))):
+                if not any(texts_at(content, key)):
+                    raise Unfit(f"{one.file}: it has no {key.removesuffix(ID)}", key.removesuffix(ID))
 
 
 class AgreementRules(Rules):

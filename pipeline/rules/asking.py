@@ -85,13 +85,13 @@ class Pattern(Part):
 class Adaptation(Pattern):
     """Something that an endpoint may refuse and that is then left out."""
 
-    id: str
+    id: Annotated[str, one_of("structured_output", "temperature", "seed", "max_completion_tokens")]
 
 
 class QuestionFault(Pattern):
     """A refusal of one question."""
 
-    outcome: str
+    outcome: Annotated[str, one_of("too_long", "content_filter")]
 
 
 class Estimate(Part):

@@ -53,6 +53,12 @@ def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
     return content | CHOSEN.get(name, {})
 
 
+def shipped(name: str) -> dict[str, Any]:
+    """The content of a rule file as it is shipped, whatever is in force."""
+    content: dict[str, Any] = pickle.loads(parsed((BUILT_IN / name).read_text(encoding="utf-8")))
+    return content
+
+
 @lru_cache(maxsize=64)
 def parsed(text: str) -> bytes:
     """What a rule file says, pickled: a run asks several times, and each asker gets objects of its own."""

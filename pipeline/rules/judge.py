@@ -2,7 +2,7 @@
 
 import re
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -17,7 +17,7 @@ from pipeline.records.vocabulary import (
     ToolStatus,
     UserTurnKind,
 )
-from pipeline.rules.base import Rules
+from pipeline.rules.base import Rules, shipped
 from pipeline.rules.closed import Unfit, each_of
 from pipeline.rules.literals import needed
 from pipeline.rules.patterns import PythonPattern
@@ -227,13 +227,18 @@ class JudgeRules(Rules):
         last = self.severities[-1] if self.severities else None
         if last is None or last.event_types or last.pattern_group or last.mechanisms or last.side_effect is not None:
             raise ValueError("the last severity rule must fit every step")
+        if missing := sorted(set(get_args(PatternGroup)) - {rule.group for rule in self.patterns}):
+            raise ValueError(f"no pattern has the group {', '.join(missing)}, which detectors ask for")
         for several in (self.triage.order_sensitive, *(rule.mechanisms for rule in self.severities)):
             each_of(several, [rule.id for rule in self.mechanisms])
         return self
 
     def against(self, other: Other) -> None:
-        """Unfit where a repair may not touch what is to be repaired, or a candidate is absorbed by what taxonomy.toml
-        does not let take it in: the checks would refuse each such decision."""
+        """Unfit where a mechanism is missing that a detector fires, a repair may not touch what is to be repaired, or a
+        candidate is absorbed by what taxonomy.toml does not let take it in: the checks would refuse each such decision.
+        """
+        if missing := sorted({*texts_at(shipped(self.FILE), "mechanism.id")} - {*self.by_mechanism}):
+            raise Unfit(f"there is no mechanism {', '.join(missing)}, which detectors fire")
         for name, fields in MENDED.items():
             rule = getattr(self.fixes, name)
             may = list(texts_at(other("repairs.toml"), f"fixes.{rule}"))

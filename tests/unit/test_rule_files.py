@@ -53,7 +53,6 @@ OPEN = {
     "shell.toml": ["wrapper.names", "command.names", "command.sub", "command.verbs"],
     "judge.toml": ["commands.wrappers", "fixes.span_malformed"],
     "normalize.toml": ["user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"],
-    "asking.toml": ["question_fault.outcome"],
 }
 PATTERN_KEYS = re.compile(
     r"(^|\.)(pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|look_names|content_names|exit_tail"

@@ -1,6 +1,7 @@
 """What a rule file takes from another has to be there: it is looked up when the file is read."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 
 from pipeline.console.whatif_rules import read_own
 from pipeline.errors import BrokenRules
-from pipeline.rules.base import BUILT_IN, Rules
+from pipeline.reports.settings import EvidenceReportRules
+from pipeline.rules.base import BUILT_IN, Rules, read_rules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.judge import JudgeRules
 from pipeline.rules.normalize import NormalizeRules
@@ -87,6 +89,19 @@ def test_a_name_that_another_file_does_not_have_is_refused(
     assert said.endswith("Correct one of the files.")
 
 
+def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = tomllib.loads((EvidenceReportRules.FOLDER / "evidence.toml").read_text(encoding="utf-8"))
+    content["rule_file"][5]["names"] = ["signal.nam"]
+    path = EvidenceReportRules.FOLDER / "evidence.toml"
+    rules = EvidenceReportRules.checked(content, path)
+    with pytest.raises(BrokenRules, match=r"evidence\.toml: risk\.toml: it has no signal\.nam"):
+        rules.must_fit(content, path, read_rules)
+    content["rule_file"][5]["stage"] = "slize"
+    with pytest.raises(BrokenRules, match='did you mean "slice"'):
+        EvidenceReportRules.checked(content, path)
+    EvidenceReportRules.load()
+
+
 def test_the_other_file_is_the_one_in_force(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = own(tmp_path, monkeypatch, "repairs.toml", ("unsupported_onset = [", "onset_off = ["))
     assert line
@@ -99,6 +114,25 @@ def test_the_other_file_is_the_one_in_force(tmp_path: Path, monkeypatch: pytest.
     ]
     own(tmp_path, monkeypatch, "judge.toml", *changes)
     assert JudgeRules.load().fixes.onset_order == "onset_off"
+
+
+def test_a_mechanism_or_a_group_that_detectors_need_may_not_be_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(tmp_path, monkeypatch, "judge.toml", ('id = "state_write_weak"', 'id = "state_write_feeble"'))
+    with pytest.raises(BrokenRules, match="there is no mechanism state_write_weak, which detectors fire"):
+        JudgeRules.load()
+    own(tmp_path, monkeypatch, "judge.toml", ('group = "tool_gap"', 'group = "capability_gap"'))
+    with pytest.raises(BrokenRules, match="no pattern has the group tool_gap"):
+        JudgeRules.load()
+
+
+def test_every_mechanism_that_a_detector_fires_is_in_the_shipped_rules() -> None:
+    folder = BUILT_IN.parent / "fulltax" / "rules_judge"
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py")))
+    fired = set(re.findall(r'fire\(\s*trace,\s*"(\w+)"', text))
+    known = {rule.id for rule in JudgeRules.load().mechanisms}
+    assert fired and fired <= known
 
 
 def test_spellings_of_a_tool_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
