@@ -13,9 +13,10 @@ LINKS = 64  # to one folder that are followed: two in each lead to a million of 
 Stamp = list[int]
 
 
-def files_below(top: str) -> Iterator[tuple[str, Stamp | None]]:
+def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | None]]:
     """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
-    or an index and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link to one above."""
+    or an index and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link to one above.
+    `every`: of what can't be read also that which does not look like one."""
     visits: Counter[str] = Counter()  # of real folders
     waiting: list[tuple[str, str, tuple[str, ...]]]
     waiting = [(top, "", (os.path.realpath(top),))]  # folder, its name as a prefix, where it and those above it are
@@ -37,7 +38,7 @@ def files_below(top: str) -> Iterator[tuple[str, Stamp | None]]:
                 if not (is_link and (real in above or visits[real] >= LINKS)):
                     waiting.append((entry.path, f"{name}/", (*above, real)))
                     continue
-            looks_like_one = ".jsonl" in entry.name or is_index(entry.name)
+            looks_like_one = every or ".jsonl" in entry.name or is_index(entry.name)
             if kind in (stat.S_IFDIR, stat.S_IFREG) or stamp is not None or looks_like_one:
                 yield name, stamp
 

@@ -53,6 +53,7 @@ class Intake:
     shards: int
     categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
     warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: loud, and no fault
+    unused: list[dict[str, Any]] = field(default_factory=list)  # what lies in the oracle folder and says nothing
     counts: dict[str, int] = field(
         default_factory=dict
     )  # oracle files by kind; manifest rows that name no session here
@@ -172,6 +173,7 @@ def take_in(
         faults=faults + found.faults,
         shards=shards,
         warnings=found.warnings,
+        unused=found.unused,
         counts=found.files | {"manifest_rows_without_session": lost},
     )
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import UnreadableInput
+from pipeline.oracles.reading import content_of
 from pipeline.oracles.sessions import SessionNames
 from pipeline.records.session import RunManifestRow
 from pipeline.rules.oracle import OracleRules
@@ -43,12 +43,8 @@ def manifest_rows(paths: list[Path], names: SessionNames, rules: OracleRules, fa
 
 def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
     """(line, RunManifestRow dict) of a file; a line that is none is a fault."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UnreadableInput(f"{path}: {error.strerror}. Make it readable and run again.") from error
     found = []
-    for number, _, data in pieces(content):
+    for number, _, data in pieces(content_of(path)):
         try:
             row = RunManifestRow.model_validate(BLANK | loaded(data))
         except (ValueError, TypeError, RecursionError):

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pipeline.errors import UnreadableInput
 from pipeline.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
 from pipeline.oracles.files import RESULT, SCORE, BfclFile, OracleFiles
+from pipeline.oracles.reading import content_of
 from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.rules.oracle import OracleRules
 
@@ -76,7 +76,7 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
 
 def read(category: Category, rules: OracleRules) -> None:
     """Read a category's files and decide what can be said."""
-    contents = {role: [content_of(one) for one in files] for role, files in category.files.items()}
+    contents = {role: [content_of(one.path) for one in files] for role, files in category.files.items()}
     if contents[RESULT]:
         category.results = read_results(contents[RESULT][0], rules.inference_error)
     if contents[SCORE]:
@@ -92,14 +92,6 @@ def read(category: Category, rules: OracleRules) -> None:
         "source_path": source.name,
         "source_sha256": hashlib.sha256(content).hexdigest(),
     }
-
-
-def content_of(file: BfclFile) -> bytes:
-    """A file's bytes."""
-    try:
-        return file.path.read_bytes()
-    except OSError as error:
-        raise UnreadableInput(f"{file.path}: {error.strerror}. Make it readable and run again.") from error
 
 
 def verdict(category: Category, rules: OracleRules) -> Verdict:

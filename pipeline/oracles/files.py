@@ -1,5 +1,5 @@
 """Which files below the oracle path hold outcomes, known by their first line: our JSONL, and the result and score files
-of BFCL trees (result/<model>/<group>/<category>_result.json, score/…/<category>_score.json)."""
+of BFCL trees (result/<model>/<group>/<category>_result.json, score/…/<category>_score.json), packed or not."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,11 +9,15 @@ from typing import Any
 import msgspec
 
 from pipeline.errors import UnreadableInput
+from pipeline.oracles.reading import listed, opened, unreadable
 from pipeline.rules.oracle import OracleRules
-from pipeline.scan import RUN_MANIFEST
+from pipeline.scan import RUN_MANIFEST, escaped
+from pipeline.sources.names import unpacked
 
 RESULT, SCORE = "result", "score"
 SUFFIXES = (".jsonl", ".json")
+NO_ORACLE = "neither an oracle JSONL nor a result or score file, packed (.gz, .zst) or not"
+NEVER_SCORED = "results of a category that the evaluator never scores"
 FIRST_LINE = 64 << 20  # bytes: a result with its inference log is one line
 
 
@@ -29,6 +33,15 @@ class BfclFile:
     category: str  # canonical
 
 
+@dataclass(frozen=True)
+class Unused:
+    """What lies in the oracle folder and says nothing."""
+
+    name: str  # relative to the folder that was named
+    why: str
+    expected: bool = False  # a rule says that such files lie in every tree
+
+
 @dataclass
 class OracleFiles:
     """What lies below the oracle path."""
@@ -37,11 +50,15 @@ class OracleFiles:
     jsonl: list[Path] = field(default_factory=list)
     bfcl: list[BfclFile] = field(default_factory=list)
     manifests: list[Path] = field(default_factory=list)
-    others: list[Path] = field(default_factory=list)  # no outcomes: tables, notes, pictures
+    others: list[Unused] = field(default_factory=list)  # no outcomes: tables, notes, pictures
 
     def name(self, path: Path) -> str:
         """A file's or folder's name relative to the root, with forward slashes."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.name
+
+    def unused(self, path: Path, why: str, expected: bool = False) -> None:
+        """Keep what says nothing by name."""
+        self.others.append(Unused(escaped(self.name(path)), why, expected))
 
     def counts(self) -> dict[str, int]:
         """How many files of each kind."""
@@ -56,42 +73,56 @@ class OracleFiles:
 
 
 def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
-    """Sort every file at or below a path. UnreadableInput where the path is not there."""
-    if not path.exists():
-        raise UnreadableInput(f"{path}: there is no such oracle file or folder. Name an existing one.")
-    found = OracleFiles(path if path.is_dir() else path.parent)
-    for one in sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]:
-        sort_file(found, one, rules, alone=not path.is_dir())
+    """Sort every file at or below a path. UnreadableInput where the path is not there, or something below it may not
+    be looked at."""
+    try:
+        path.stat()
+    except PermissionError as error:
+        raise unreadable(path, error) from error
+    except OSError as error:
+        raise UnreadableInput(f"{path}: there is no such oracle file or folder. Name an existing one.") from error
+    if not path.is_dir():
+        found = OracleFiles(path.parent)
+        sort_file(found, path, rules, alone=True)
+        return found
+    found = OracleFiles(path)
+    for one, why in listed(path):
+        if why is None:
+            sort_file(found, one, rules, alone=False)
+        else:
+            found.unused(one, why)
     return found
 
 
 def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
     """Put one file where it belongs. A JSONL file of no known shape is read as ours, so that its lines are named."""
-    if path.name == RUN_MANIFEST:
+    name = Path(unpacked(path.name))
+    if name.name == RUN_MANIFEST:
         found.manifests.append(path)
         return
-    if path.suffix not in SUFFIXES and not alone:
-        found.others.append(path)
+    if name.suffix not in SUFFIXES and not alone:
+        found.unused(path, NO_ORACLE, expected=rules.is_beside(found.name(path)))
         return
     first, second = first_values(path)
-    named = rules.file_parts(path.name)
+    named = rules.file_parts(name.name)
     role = role_of(first) or (named[1] if named and first is None else None)
     if role is not None:
-        found.bfcl.append(place(found, path, role, category_of(path, named, (first, second), rules), rules))
-    elif path.suffix == ".jsonl" or alone:
+        category = category_of(name, named, (first, second), rules)
+        if rules.is_never_scored(category):
+            found.unused(path, NEVER_SCORED, expected=True)
+        else:
+            found.bfcl.append(place(found, path, role, category, rules))
+    elif name.suffix == ".jsonl" or alone:
         found.jsonl.append(path)
     else:
-        found.others.append(path)
+        found.unused(path, NO_ORACLE, expected=rules.is_beside(found.name(path)))
 
 
 def first_values(path: Path) -> tuple[Any, Any]:
     """The first two lines that are not blank, as JSON; null for one that is none."""
-    try:
-        with path.open("rb") as file:
-            found = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
-            return value_of(next(found, b"")), value_of(next(found, b""))
-    except OSError as error:
-        raise UnreadableInput(f"{path}: {error.strerror}. Make it readable and run again.") from error
+    with opened(path) as file:
+        found = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
+        return value_of(next(found, b"")), value_of(next(found, b""))
 
 
 def value_of(line: bytes) -> Any:
@@ -114,11 +145,11 @@ def role_of(first: Any) -> str | None:
     return RESULT if "id" in first and "result" in first else None
 
 
-def category_of(path: Path, named: tuple[str, str] | None, first: tuple[Any, Any], rules: OracleRules) -> str:
+def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any], rules: OracleRules) -> str:
     """The category by the file's name, else by the first id in it (a score file's stands in its second line)."""
     ids = (one.get("id") for one in first if isinstance(one, dict))
     by_id = next((rules.category_in(one) for one in ids if isinstance(one, str)), None)
-    return named[0] if named else by_id or rules.canonical_category(path.stem)
+    return named[0] if named else by_id or rules.canonical_category(name.stem)
 
 
 def place(found: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:

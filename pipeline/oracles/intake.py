@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.errors import UnreadableInput
 from pipeline.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
 from pipeline.oracles.files import OracleFiles
 from pipeline.oracles.jsonl import read_oracle
+from pipeline.oracles.reading import content_of
 from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_TASK, SessionNames, TaskSessions
 from pipeline.rules.oracle import OracleRules
 
 Row = dict[str, Any]
+NOT_USED = "oracle_not_used"
+NAMED = 3  # files that are named in a warning
 
 
 @dataclass
@@ -25,6 +27,7 @@ class OracleInput:
     categories: list[Row] = field(default_factory=list)  # OracleCategory
     faults: list[Row] = field(default_factory=list)  # a person is needed
     warnings: list[Row] = field(default_factory=list)  # loud, and the run goes on
+    unused: list[Row] = field(default_factory=list)  # what lies in the oracle folder and says nothing
     files: dict[str, int] = field(default_factory=dict)  # how many of each kind
 
 
@@ -37,6 +40,7 @@ def read_oracles(
     """
     found = OracleInput(files=files.counts())
     told = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
+    name_unused(found, files)
     for path in files.jsonl:
         read_jsonl(found, path, files.name(path), names, rules)
     for row in found.rows:
@@ -53,13 +57,23 @@ def read_oracles(
     return found
 
 
+def name_unused(found: OracleInput, files: OracleFiles) -> None:
+    """Name what lies in the oracle folder and says nothing; one warning, where not all of it lies in every tree."""
+    found.unused = [
+        {"reason": NOT_USED, "file": one.name, "line": None, "message": f"{one.name}: {one.why}"}
+        for one in files.others
+    ]
+    strange = [one for one in files.others if not one.expected]
+    if strange:
+        more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
+        sentences = "; ".join(f"{one.name}: {one.why.removesuffix('.')}" for one in strange[:NAMED])
+        message = f"{files.root}: {len(strange)} files give no outcome and are not used: {sentences}{more}."
+        found.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
+
+
 def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise UnreadableInput(f"{path}: {error.strerror}. Make it readable and run again.") from error
-    for one in read_oracle(content, name):
+    for one in read_oracle(content_of(path), name):
         if one.record is None:
             found.faults.append({"reason": one.reason, "file": str(path), "line": one.line, "message": one.message})
             continue

@@ -196,12 +196,14 @@ def said(intake: Intake) -> Section:
     faults = [one for one in intake.faults if one["reason"].startswith(kinds)]
     rows: list[Row] = [{**one, "kind": "fault"} for one in faults]
     rows += [{"file": None, "line": None, **one, "kind": "warning"} for one in intake.warnings]
+    rows += [{**one, "kind": "not used"} for one in intake.unused]
     return Section(
         name="said",
         title="Said while reading",
-        about="Faults need a person; of warnings a person must know. The sentences stand in the JSON file.",
+        about="Faults need a person; of warnings a person must know; what is not used lies in the oracle folder and "
+        "gives no outcome. The sentences stand in the JSON file.",
         columns={
-            "kind": "fault or warning",
+            "kind": "fault, warning or not used",
             "reason": "reason code (README, Bad input)",
             "file": "file or folder",
             "line": "line, where it is one line's fault",

@@ -10,7 +10,7 @@ from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_once
 from pipeline.rules.patterns import PythonPattern
-from pipeline.sources.names import basename
+from pipeline.sources.names import basename, unpacked
 
 
 class CategoryName(Record):
@@ -19,6 +19,7 @@ class CategoryName(Record):
     name: str
     subset: str | None = None
     spellings: list[str] = []  # noqa: RUF012 -- pydantic copies it
+    never_scored: bool = False
 
 
 class OracleRules(Rules):
@@ -31,6 +32,7 @@ class OracleRules(Rules):
     category_prefix: PythonPattern
     category: PythonPattern
     set_aside: PythonPattern
+    beside: list[PythonPattern]
     accuracy_tolerance: float = Field(ge=0)
     category_name: list[CategoryName]
 
@@ -53,6 +55,14 @@ class OracleRules(Rules):
     @cached_property
     def category_of_id(self) -> re.Pattern[str]:
         return re.compile(self.category)
+
+    def is_never_scored(self, category: str) -> bool:
+        """True for the canonical name of a category of which there is never a score file."""
+        return category in self.known and self.known[category].never_scored
+
+    def is_beside(self, name: str) -> bool:
+        """True for a file that the evaluator leaves in every tree beside results and scores."""
+        return any(re.search(one, unpacked(name)) for one in self.beside)
 
     def canonical_category(self, spelling: str) -> str:
         """The canonical name of a category; an unknown one keeps its spelling without the version's prefix."""

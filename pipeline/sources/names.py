@@ -12,9 +12,14 @@ def basename(path: str) -> str:
     return name.split(".jsonl", 1)[0] if ".jsonl" in name else name
 
 
+def unpacked(path: str) -> str:
+    """The name that a file would have unpacked: without `.gz` and `.zst`."""
+    return path.removesuffix(".gz").removesuffix(".zst")
+
+
 def is_plain(path: str) -> bool:
     """True for `<id>.jsonl`, False for `.reset.<time>`, `.bak-…`, `.checkpoint.<uuid>.jsonl` and other copies."""
-    return path.removesuffix(".gz").removesuffix(".zst").endswith(".jsonl") and ".checkpoint." not in path
+    return unpacked(path).endswith(".jsonl") and ".checkpoint." not in path
 
 
 def copy_order(path: str, member: str | None, session_id: str | None) -> tuple[int, bool, bool, bool, int, str, str]:

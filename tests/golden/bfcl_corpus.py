@@ -16,7 +16,8 @@ from pipeline.records.session import Trajectory
 from pipeline.store import DataFolder
 
 TREE = Path(__file__).parent / "bfcl" / "tree"
-MODELS = {"lab_scripted-calls-FC": "scripted-calls", "lab_scripted-text": "scripted-text"}
+CALLS_MODEL = "lab_scripted-calls-FC"
+MODELS = {CALLS_MODEL: "scripted-calls", "lab_scripted-text": "scripted-text"}
 Row = dict[str, Any]
 
 
@@ -90,12 +91,11 @@ class Corpus:
             text = "".join(json.dumps(row) + "\n" for row in self.manifest)
             (self.raw / "run_manifest.jsonl").write_text(text, encoding="utf-8")
 
-    def read(self) -> "Reading":
-        """What the intake makes of the tree, the stages left out."""
+    def read(self, oracle: Path | None = None) -> "Reading":
+        """What the intake makes of the tree, or of another oracle path, the stages left out."""
         self.write_manifest()
-        return Reading(
-            take_in(self.data, self.raw, self.tree.parent, save=False, models=settings(self.data).bfcl_models)
-        )
+        models = settings(self.data).bfcl_models
+        return Reading(take_in(self.data, self.raw, oracle or self.tree.parent, save=False, models=models))
 
     def bring(self, verb: str = "fuse", **flags: Any) -> "Outcome":
         """Run up to a verb in this process."""
