@@ -75,11 +75,18 @@ def conform(frame: pl.DataFrame, record: type[BaseModel]) -> pl.DataFrame:
     want = schema(record)
     if differ := set(frame.columns) ^ set(want):
         raise TypeError(f"{record.__name__}: columns differ: {sorted(differ)}")
-    return frame.select([pl.col(name).cast(kind, strict=True) for name, kind in want.items()])
+    return frame.select(declared(record))
 
 
+@cache
+def declared(record: type[BaseModel]) -> list[pl.Expr]:
+    """Each column of a record's table, strictly cast to its type."""
+    return [pl.col(name).cast(kind, strict=True) for name, kind in schema(record).items()]
+
+
+@cache
 def empty(record: type[BaseModel]) -> pl.DataFrame:
-    """A table of the record's columns and no rows."""
+    """A table of the record's columns and no rows; the same one each time, for nobody changes a table in place."""
     return pl.DataFrame(schema=schema(record))
 
 
@@ -88,6 +95,8 @@ def from_records(rows: list[Any], record: type[BaseModel]) -> pl.DataFrame:
 
     Built column by column: a key that is not there is null, a key that is no column is left out.
     """
+    if not rows:
+        return empty(record)
     dicts = [row.model_dump() if isinstance(row, BaseModel) else row for row in rows]
     return pl.DataFrame([column(name, cells(dicts, name), kind) for name, kind in schema(record).items()])
 
