@@ -6,6 +6,7 @@ from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.risk import Risks, StepRisks
+from pipeline.rules.base import once
 from pipeline.rules.risk import RiskRules
 from pipeline.stage import stage
 from pipeline.tables import list_column
@@ -19,43 +20,61 @@ def slice(fused: FusedTrajectories, aligned: AlignedDescriptors, rules: RiskRule
     depends on nothing but the trajectory and its subset. slice_label, pass_but_high_risk and fail_but_low_risk are
     null without an oracle outcome.
     """
-    signals = aligned.select(
-        *STEP_KEY,
-        **{rule.field: rule.condition for rule in rules.signals},
-        side_effect=pl.when(pl.sql_expr(rules.side_effect)).then("step_id"),
-        evidence=pl.when(pl.sql_expr(rules.evidence)).then("step_id"),
-    ).collect()
-    counts = signals.lazy().group_by(TRAJECTORY_KEY, maintain_order=True)
-    counted = counts.agg(
-        *(pl.col(rule.field).sum().cast(pl.Int64) for rule in rules.signals),
-        steps=pl.len().cast(pl.Int64),
-        first_side_effect=pl.col("side_effect").min(),
-        first_evidence=pl.col("evidence").min(),
-    )
-    zero = [pl.col(rule.field).fill_null(0) for rule in rules.signals]
+    signals = aligned.select(signals_of_steps(rules)).collect().lazy()
+    counted = signals.group_by(TRAJECTORY_KEY, maintain_order=True).agg(counts(rules))
     base = (
         fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome")
         .join(counted, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-        .with_columns(*zero, pl.col("steps").fill_null(0))
-        .with_columns(**bonus_counts(rules), prior=rules.prior())
+        .with_columns(pl.col("steps", *(rule.field for rule in rules.signals)).fill_null(0))
+        .with_columns(bonuses(rules))
         .collect()
     )
-    step_risk = pl.sum_horizontal([pl.col(rule.field).cast(pl.Int64) * rule.weight for rule in rules.signals])
-    return score(base, rules), signals.lazy().select(*STEP_KEY, step_risk=step_risk.round(6))
+    return score(base, rules), signals.select(*STEP_KEY, step_risk(rules))
 
 
-def bonus_counts(rules: RiskRules) -> dict[str, pl.Expr]:
-    """1 where a trajectory bonus applies, else 0."""
+@once
+def signals_of_steps(rules: RiskRules) -> list[pl.Expr]:
+    """The step's key, whether each signal counts, and its id where it changes something or brings evidence."""
+    places = {"side_effect": rules.side_effect, "evidence": rules.evidence}
+    return [
+        *map(pl.col, STEP_KEY),
+        *(rule.condition.alias(rule.field) for rule in rules.signals),
+        *(pl.when(pl.sql_expr(when)).then("step_id").alias(name) for name, when in places.items()),
+    ]
+
+
+@once
+def counts(rules: RiskRules) -> list[pl.Expr]:
+    """Of a trajectory's steps: how many have each signal, how many there are, and the first of either kind."""
+    return [
+        *(pl.col(rule.field).sum().cast(pl.Int64) for rule in rules.signals),
+        pl.len().cast(pl.Int64).alias("steps"),
+        pl.col("side_effect").min().alias("first_side_effect"),
+        pl.col("evidence").min().alias("first_evidence"),
+    ]
+
+
+@once
+def step_risk(rules: RiskRules) -> pl.Expr:
+    """The weights of a step's signals."""
+    weighted = [pl.col(rule.field).cast(pl.Int64) * rule.weight for rule in rules.signals]
+    return pl.sum_horizontal(weighted).round(6).alias("step_risk")
+
+
+@once
+def bonuses(rules: RiskRules) -> list[pl.Expr]:
+    """1 where a trajectory bonus applies, else 0; and the prior of the trajectory's subset."""
     early = pl.col("first_side_effect").is_not_null() & (
         pl.col("first_evidence").is_null() | (pl.col("first_side_effect") < pl.col("first_evidence"))
     )
     several = pl.col("num_side_effect_steps") >= rules.bonus.multiple_side_effect_bonus.at_least
     other = pl.col("num_other_steps") / pl.col("steps") >= rules.bonus.high_other_ratio_bonus.at_least
-    return {
-        "multiple_side_effect_bonus": several.cast(pl.Int64),
-        "early_side_effect_before_evidence": early.cast(pl.Int64),
-        "high_other_ratio_bonus": (other & (pl.col("steps") > 0)).fill_null(False).cast(pl.Int64),
-    }
+    return [
+        several.cast(pl.Int64).alias("multiple_side_effect_bonus"),
+        early.cast(pl.Int64).alias("early_side_effect_before_evidence"),
+        (other & (pl.col("steps") > 0)).fill_null(False).cast(pl.Int64).alias("high_other_ratio_bonus"),
+        rules.prior().alias("prior"),
+    ]
 
 
 def weights(rules: RiskRules) -> list[tuple[str, pl.Expr, float]]:
@@ -67,20 +86,32 @@ def weights(rules: RiskRules) -> list[tuple[str, pl.Expr, float]]:
 def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
     """Every summand of each trajectory, as a column of lists of RiskContribution. (A list of structs that polars puts
     together of expressions takes thirty times as long.)"""
-    summands = weights(rules)
-    names = pl.Series("signal", [*(name for name, *_ in summands), "subset_prior"])
-    each = [(count.alias(f"{place}"), weight) for place, (_, count, weight) in enumerate(summands)]
-    counts = base.select(*(count for count, _ in each), prior=pl.lit(1, pl.Int64)).unpivot(value_name="count")
-    parts = base.select(*((count * weight).round(6) for count, weight in each), "prior").unpivot()["value"]
-    by_signal = counts.with_columns(contribution=parts).drop("variable")
-    place = pl.int_range(len(by_signal), eager=True)
-    by_trajectory = by_signal[(place % len(names)) * base.height + place // len(names)]
-    flat = by_trajectory.select(names[place % len(names)], "count", "contribution")
-    return list_column("risk_breakdown", [len(names)] * base.height, flat)
+    lists = base.select(summands(rules))
+    return list_column("risk_breakdown", lists["count"].list.len().to_list(), lists.explode(pl.all()))
+
+
+@once
+def summands(rules: RiskRules) -> list[pl.Expr]:
+    """The fields of RiskContribution, each as a list of one value a signal, a bonus and the prior."""
+    each = weights(rules)
+    return [
+        pl.concat_list(*(pl.lit(name) for name, *_ in each), pl.lit("subset_prior")).alias("signal"),
+        pl.concat_list(*(count for _, count, _ in each), pl.lit(1, pl.Int64)).alias("count"),
+        pl.concat_list(*((count * weight).round(6) for _, count, weight in each), "prior").alias("contribution"),
+    ]
 
 
 def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
+    raw, normal, bucket, columns = scored(rules)
+    return (
+        base.lazy().with_columns(breakdown(base, rules), raw).with_columns(normal).with_columns(bucket).select(columns)
+    )
+
+
+@once
+def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
+    """The raw sum, the score made of it, the bucket made of that, and the columns of Risk."""
     raw = pl.sum_horizontal([*(count * weight for _, count, weight in weights(rules)), pl.col("prior")]).round(6)
     bucket = (
         pl.when(pl.col("risk_score") >= rules.high_from)
@@ -90,21 +121,16 @@ def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
         .otherwise(pl.lit("low"))
     )
     outcome = pl.col("oracle_outcome")
-    known = outcome.is_not_null()
+    known = pl.when(outcome.is_not_null())
     return (
-        base.lazy()
-        .with_columns(breakdown(base, rules), risk_score_raw=raw)
-        .with_columns(risk_score=(100 * (1 - (-pl.col("risk_score_raw") / rules.scale).exp())).round(4))
-        .with_columns(risk_bucket=bucket)
-        .select(
-            *TRAJECTORY_KEY,
-            "risk_score_raw",
-            "risk_score",
-            "risk_bucket",
-            "risk_breakdown",
-            risk_signals=pl.struct([rule.field for rule in rules.signals]),
-            slice_label=outcome + "_" + pl.col("risk_bucket") + "_risk",
-            pass_but_high_risk=pl.when(known).then((outcome == "pass") & (pl.col("risk_bucket") == "high")),
-            fail_but_low_risk=pl.when(known).then((outcome == "fail") & (pl.col("risk_bucket") == "low")),
-        )
+        raw.alias("risk_score_raw"),
+        (100 * (1 - (-pl.col("risk_score_raw") / rules.scale).exp())).round(4).alias("risk_score"),
+        bucket.alias("risk_bucket"),
+        [
+            *map(pl.col, (*TRAJECTORY_KEY, "risk_score_raw", "risk_score", "risk_bucket", "risk_breakdown")),
+            pl.struct([rule.field for rule in rules.signals]).alias("risk_signals"),
+            (outcome + "_" + pl.col("risk_bucket") + "_risk").alias("slice_label"),
+            known.then((outcome == "pass") & (pl.col("risk_bucket") == "high")).alias("pass_but_high_risk"),
+            known.then((outcome == "fail") & (pl.col("risk_bucket") == "low")).alias("fail_but_low_risk"),
+        ],
     )
