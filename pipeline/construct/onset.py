@@ -5,7 +5,8 @@ import polars as pl
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.risk import Onsets, Risks, StepRisks
-from pipeline.rules.onset import OnsetRules
+from pipeline.rules.base import once
+from pipeline.rules.onset import RISKIEST, OnsetRules
 from pipeline.stage import stage
 
 
@@ -16,17 +17,23 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """
     names = [rule.name for rule in rules.earliest]
-    first = {rule.name: pl.when(rule.condition).then("step_id").min() for rule in rules.earliest}
-    found = beside(risks.select(TRAJECTORY_KEY), aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(**first))
+    first = aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(earliest(rules))
+    found = beside(risks.select(TRAJECTORY_KEY), first)
     found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(
-        pl.col("top_k_risky_steps", "step_risk_scores").fill_null([])
+        pl.col(RISKIEST).fill_null([])
     )
     held = found.collect().lazy()
     return beside(held, candidates(held, names)).select(
         *TRAJECTORY_KEY,
-        onset_candidates=pl.struct([*names, "top_k_risky_steps", "step_risk_scores"]),
+        onset_candidates=pl.struct([*names, *RISKIEST]),
         onset_rules=pl.col("onset_rules").fill_null([]),
     )
+
+
+@once
+def earliest(rules: OnsetRules) -> list[pl.Expr]:
+    """The first step of each kind."""
+    return [pl.when(rule.condition).then("step_id").min().alias(rule.name) for rule in rules.earliest]
 
 
 def beside(trajectories: pl.LazyFrame, others: pl.LazyFrame) -> pl.LazyFrame:
@@ -48,11 +55,12 @@ def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
 
 def candidates(found: pl.LazyFrame, names: list[str]) -> pl.LazyFrame:
     """onset_rules of each trajectory that has a candidate: every one with its rule, in the order of steps."""
-
-    def named(name: str) -> pl.LazyFrame:
-        return found.select(*TRAJECTORY_KEY, candidate=pl.lit(name), step_id=name, rule_id=pl.lit(f"onset.{name}"))
-
-    risky = named("top_k_risky_steps").explode("step_id", empty_as_null=True)
-    each = pl.concat([*map(named, names), risky]).drop_nulls("step_id").sort("step_id", maintain_order=True)
-    rules = each.group_by(TRAJECTORY_KEY, maintain_order=True)
-    return rules.agg(onset_rules=pl.struct("candidate", "step_id", "rule_id"))
+    told = [*TRAJECTORY_KEY, "candidate", "step_id"]
+    first = found.unpivot(names, index=TRAJECTORY_KEY, variable_name="candidate", value_name="step_id")
+    risky = found.select(*TRAJECTORY_KEY, candidate=pl.lit(RISKIEST[0]), step_id=RISKIEST[0])
+    each = pl.concat([first.select(told), risky.explode("step_id", empty_as_null=True)])
+    rules = each.drop_nulls("step_id").sort("step_id", maintain_order=True)
+    rule_id = pl.format("onset.{}", "candidate").alias("rule_id")
+    return rules.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
+        onset_rules=pl.struct("candidate", "step_id", rule_id)
+    )
