@@ -19,9 +19,7 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     names = [rule.name for rule in rules.earliest]
     first = aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(earliest(rules))
     found = beside(risks.select(TRAJECTORY_KEY), first)
-    found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(
-        pl.col(RISKIEST).fill_null([])
-    )
+    found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
     held = found.collect().lazy()
     return beside(held, candidates(held, names)).select(
         *TRAJECTORY_KEY,
