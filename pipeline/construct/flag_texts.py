@@ -63,8 +63,8 @@ def stands(pattern: str, name: str) -> pl.Expr:
 
 def field_texts(steps: pl.LazyFrame, name: str) -> pl.LazyFrame:
     """The texts of one field. A reply's text is its own words; a call's text is not."""
-    own = pl.col(name).is_not_null() if name != "action_text" else pl.col("action_kind") == "reply"
-    return steps.filter(own).select(*STEP_KEY, field=pl.lit(name), text=pl.col(name))
+    own = pl.col(name) if name != "action_text" else pl.when(action_kind="reply").then(name)
+    return steps.select(*STEP_KEY, field=pl.lit(name), text=own).drop_nulls("text")
 
 
 def first_places(pieces: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:

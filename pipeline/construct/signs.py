@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.construct.looked_up import looked_up
 from pipeline.construct.ready import collected
 from pipeline.construct.reports import REPORT, reports
+from pipeline.rules.base import once
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
 from pipeline.rules.names import plain_column, plain_name, plain_names
 
@@ -45,24 +46,34 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     given = looked_up(given, bodies(given["result_details"], "details"), ["result_details"])
     given = looked_up(given, bodies(given["text_body"], "text"), ["text_body"])
     frame = looked_up(given, reports(given["text_body"], rules.status.report), ["text_body"]).lazy()
-    look_up = plain_column("name")
-    spoken = pl.col("kind").is_in(TEXT_KINDS)
-    trusted = ~(spoken.fill_null(False) | hands_on_content(rules)) | (pl.col("text_tool") == look_up)
-    frame = frame.with_columns(
-        pl.when(trusted.fill_null(False)).then(pl.col(name)).alias(name)
-        for name in (*(f"text_{name}" for name in BODY), *REPORT)
-    )
-    frame = with_status(frame, rules).with_columns(text_error=pl.coalesce("text_error", "report_error"))
+    for columns in told(rules):
+        frame = frame.with_columns_seq(columns)
+    return collected(frame.drop(BETWEEN), "signs")
+
+
+BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "printed"]  # columns on the way
+
+
+@once
+def told(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to the signs, each group made of those before it."""
+    status, plain = rules.status, pl.col("plain")
+    trusted = ~(pl.col("spoken") | hands_on_content(rules)) | (pl.col("text_tool") == plain)
     message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
-    prints = spoken.fill_null(False) | look_up.is_in(plain_names(rules.status.process_tools)).fill_null(False)
-    said = pl.col("printed").str.extract(rules.status.exit_tail).cast(pl.Int64, strict=False)
-    plan = (
-        frame.with_columns(message=message, prints=prints)
-        .with_columns(printed=pl.when("prints").then("message").str.slice(-rules.status.tail))
-        .with_columns_seq(exit_code=pl.coalesce("details_exit_code", "text_exit_code", said))
-        .drop("printed")
-    )
-    return collected(plan, "signs")
+    code = pl.col("printed").str.extract(status.exit_tail).cast(pl.Int64, strict=False)
+    return [
+        [plain_column("name").alias("plain"), pl.col("kind").is_in(TEXT_KINDS).fill_null(False).alias("spoken")],
+        [
+            trusted.fill_null(False).alias("trusted"),
+            (pl.col("spoken") | plain.is_in(plain_names(status.process_tools)).fill_null(False)).alias("prints"),
+        ],
+        [pl.when("trusted").then(name).alias(name) for name in (*(f"text_{name}" for name in BODY), *REPORT)],
+        *text_status(rules),
+        [pl.coalesce("text_error", "report_error").alias("text_error")],
+        [message.alias("message")],
+        [pl.when("prints").then("message").str.slice(-status.tail).alias("printed")],
+        [pl.coalesce("details_exit_code", "text_exit_code", code).alias("exit_code")],
+    ]
 
 
 def hands_on_content(rules: DescribeRules) -> pl.Expr:
@@ -70,14 +81,11 @@ def hands_on_content(rules: DescribeRules) -> pl.Expr:
     status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
     by_words = body.then("name").str.contains(status.content_names).fill_null(False)
     by_rule = pl.col("event_rule").is_in(status.content_rules).fill_null(False)
-    return plain_column("name").is_in(plain_names(status.content_tools)) | by_words | by_rule
+    return pl.col("plain").is_in(plain_names(status.content_tools)) | by_words | by_rule
 
 
-def with_status(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
-    """The steps with text_status: what a JSON text says of the call, not of what the call is about.
-
-    What is used several times becomes a column of its own: polars would compute it each time anew.
-    """
+def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to text_status: what a JSON text says of the call, not of what the call is about."""
     status = rules.status
     is_report = pl.col("report_status").is_not_null()
     known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
@@ -93,14 +101,13 @@ def with_status(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
         (value == one) & pl.col("call").str.contains(pattern) for one, pattern in status.asked_for.items()
     )
     believed = known | value.is_in(status.body_values) | (pl.col("reported") & is_report)
-    return (
-        steps.with_columns_seq(reported=reported)
-        .with_columns(said=pl.coalesce(pl.when("reported").then("report_status"), "text_status"))
-        .with_columns(value=pl.col("said").str.to_lowercase())
-        .with_columns(call=call)
-        .with_columns_seq(text_status=pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then("said"))
-        .drop("reported", "said", "value", "call")
-    )
+    return [
+        [reported.alias("reported")],
+        [pl.coalesce(pl.when("reported").then("report_status"), "text_status").alias("said")],
+        [pl.col("said").str.to_lowercase().alias("value")],
+        [call.alias("call")],
+        [pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then("said").alias("text_status")],
+    ]
 
 
 def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
