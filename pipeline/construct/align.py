@@ -2,6 +2,8 @@
 
 import polars as pl
 
+from pipeline.construct.looked_up import looked_up
+from pipeline.construct.ready import as_written
 from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import AlignedDescriptor, AlignedDescriptors, Descriptors
 from pipeline.records.session import Steps
@@ -20,12 +22,12 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     previous_event_type. Fuzzy rules that disagree are `ambiguous`, left unresolved for review, and all named in
     alignment_rule.
     """
-    raw = steps.select(*STEP_KEY, "tool_name_raw", "action_kind")
-    names = by_name(descriptors.select("tool_name").unique().collect(), rules)
-    joined = descriptors.join(raw, on=STEP_KEY, how="left", maintain_order="left").join(
-        names.lazy(), on="tool_name", how="left", nulls_equal=True, maintain_order="left"
-    )
-    return decided(joined, rules).select(list(AlignedDescriptor.model_fields))
+    raw = as_written(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
+    given = looked_up(descriptors.collect(), raw, STEP_KEY)
+    frame = looked_up(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
+    for columns in decided(rules):
+        frame = frame.with_columns(columns)
+    return frame.select(list(AlignedDescriptor.model_fields))
 
 
 def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
@@ -38,7 +40,7 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     raw = names["tool_name"].to_list()
     spellings = {"name": [one and spelled(one) for one in raw], "key": [one and plain_name(one) for one in raw]}
     known = names.with_columns(pl.Series(column, found, pl.String) for column, found in spellings.items())
-    return known.with_columns(hits).with_columns(said).drop("hits", *spellings)
+    return as_written(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
 
 
 @once
@@ -77,8 +79,9 @@ def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
     return list(pairs), list(pairs.values())
 
 
-def decided(joined: pl.LazyFrame, rules: AlignRules) -> pl.LazyFrame:
-    """Case, rule, aligned name and category of each step."""
+@once
+def decided(rules: AlignRules) -> list[list[pl.Expr]]:
+    """Case, rule, aligned name and category of each step, each group made of those before it."""
     case = (
         pl.when(pl.col("action_kind") == "reply")
         .then(pl.lit(rules.reply_case))
@@ -90,15 +93,21 @@ def decided(joined: pl.LazyFrame, rules: AlignRules) -> pl.LazyFrame:
         .then(pl.lit(rules.fuzzy_case))
         .otherwise(pl.lit(rules.kept_case))
     )
-    frame = joined.with_columns(
-        alignment_case=case, previous_event_type=pl.col("event_type"), previous_tool_name=pl.col("tool_name")
-    )
-    is_exact, is_fuzzy = pl.col("alignment_case") == rules.exact_case, pl.col("alignment_case") == rules.fuzzy_case
+    is_exact, is_fuzzy = (pl.col("alignment_case") == one for one in (rules.exact_case, rules.fuzzy_case))
     is_ambiguous = pl.col("alignment_case") == rules.ambiguous_case
     category = pl.when(is_exact).then("alias_type").when(is_fuzzy).then("fuzzy_type")
-    was_other = pl.col("event_type") == rules.other
-    return frame.with_columns(
-        alignment_rule=pl.when(is_exact).then("alias").when(is_fuzzy).then("fuzzy_id").when(is_ambiguous).then("fuzzy"),
-        tool_name=pl.when(is_exact).then("alias_tool").when(is_fuzzy).then("fuzzy_tool").otherwise("tool_name"),
-        event_type=pl.when(was_other).then(pl.coalesce(category, "event_type")).otherwise("event_type"),
-    )
+    event_type = pl.when(pl.col("event_type") == rules.other).then(pl.coalesce(category, "event_type"))
+    rule = pl.when(is_exact).then("alias").when(is_fuzzy).then("fuzzy_id").when(is_ambiguous).then("fuzzy")
+    name = pl.when(is_exact).then("alias_tool").when(is_fuzzy).then("fuzzy_tool").otherwise("tool_name")
+    return [
+        [
+            case.alias("alignment_case"),
+            pl.col("event_type").alias("previous_event_type"),
+            pl.col("tool_name").alias("previous_tool_name"),
+        ],
+        [
+            rule.alias("alignment_rule"),
+            name.alias("tool_name"),
+            event_type.otherwise("event_type").alias("event_type"),
+        ],
+    ]

@@ -87,7 +87,7 @@ def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
     """Every summand of each trajectory, as a column of lists of RiskContribution. (A list of structs that polars puts
     together of expressions takes thirty times as long.)"""
     lists = base.select(summands(rules))
-    return list_column("risk_breakdown", lists["count"].list.len().to_list(), lists.explode(pl.all()))
+    return list_column("risk_breakdown", lists["count"].list.len().to_list(), lists.explode(lists.columns))
 
 
 @once
