@@ -4,6 +4,7 @@ from functools import cache
 
 import polars as pl
 
+from pipeline.construct.ready import as_written
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import (
@@ -22,6 +23,7 @@ from pipeline.tables import schema
 
 FIELDS = list(OracleRecord.model_fields)
 TASK = pl.coalesce("task_id_canonical", "task_id")
+SPEAKS = ~pl.col("status").is_in(SILENT_STATUSES)
 AGREEABLE = ["native_session_basename", "session_id", "run_id", "attempt", "task_id", "task_id_canonical", "subset"]
 
 
@@ -38,7 +40,7 @@ def fuse(
     the record is the first, and one whose category tells passes too before a failure of which that is not known: the
     flag FAILURES_ONLY says that all of them are such failures.
     """
-    fused = join(trajectories, oracle, outcomes).collect().lazy()
+    fused = as_written(join(trajectories, oracle, outcomes)).lazy()
     context = fused.select(
         *TRAJECTORY_KEY,
         "subset",
@@ -56,40 +58,55 @@ def fuse(
 def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of Fused, one row a trajectory, in the order of trajectories."""
     pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
-    speaks = ~pl.col("status").is_in(SILENT_STATUSES)
-    pairs = pairs.with_columns(counts=speaks | ~speaks.any().over(TRAJECTORY_KEY)).collect().lazy()
+    pairs = as_written(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
     aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
-    found = (
-        pairs.filter("counts")
-        .group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(
-            first=pl.struct(FIELDS).sort_by(pl.col("flags").list.contains(FAILURES_ONLY), maintain_order=True).first(),
-            oracle_rows=pl.col("row_id"),
-            agreed=pl.struct("success", said=pl.when(speaks).then("status"), task=TASK).n_unique() == 1,
-            told=pl.struct([agreed_value(name) for name in AGREEABLE]),
-            oracle_attempt=agreed_value("attempt"),
-        )
-    )
-    agreed, told, first = pl.col("agreed").fill_null(False), pl.col("told").struct, pl.col("first").struct
+    found = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_rows())
+    joined = trajectories.select(*TRAJECTORY_KEY, "subset", "task_id", "attempt")
+    for some in (found, aside):
+        joined = joined.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return joined.select(fused_columns())
+
+
+@cache
+def of_rows() -> list[pl.Expr]:
+    """What the rows that count say of their session."""
+    alone = pl.col("flags").list.contains(FAILURES_ONLY)
+    said = pl.struct("success", said=pl.when(SPEAKS).then("status"), task=TASK)
+    return [
+        pl.struct(FIELDS).sort_by(alone, maintain_order=True).first().alias("first"),
+        pl.col("row_id").alias("oracle_rows"),
+        (said.n_unique() == 1).alias("agreed"),
+        pl.struct([agreed_value(name) for name in AGREEABLE]).alias("told"),
+        agreed_value("attempt").alias("oracle_attempt"),
+    ]
+
+
+@cache
+def fused_columns() -> list[pl.Expr]:
+    """Columns of Fused, of a trajectory and what its rows say."""
+    rows, told, first = pl.col("oracle_rows"), pl.col("told").struct, pl.col("first").struct
+    agreed = pl.col("agreed").fill_null(False)
     success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
-    joined = trajectories.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-    return joined.join(aside, on=TRAJECTORY_KEY, how="left", maintain_order="left").select(
-        *TRAJECTORY_KEY,
-        subset=pl.coalesce("subset", told.field("subset")),
-        task_id=pl.coalesce("task_id", told.field("task_id")),
-        attempt=pl.coalesce("attempt", "oracle_attempt"),
-        oracle_match=pl.when(pl.col("oracle_rows").is_null())
+    match = (
+        pl.when(rows.is_null())
         .then(pl.lit("unmatched"))
         .when(~agreed)
         .then(pl.lit("contradiction"))
-        .when(pl.col("oracle_rows").list.len() > 1)
+        .when(rows.list.len() > 1)
         .then(pl.lit("duplicate_rows"))
-        .otherwise(pl.lit("matched")),
-        oracle_rows=pl.col("oracle_rows").fill_null([]),
-        oracle_rows_set_aside=pl.col("oracle_rows_set_aside").fill_null([]),
-        oracle_outcome=pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")),
-        oracle=pl.when(agreed).then(pl.col("first")).when(pl.col("oracle_rows").is_not_null()).then(contradicted()),
+        .otherwise(pl.lit("matched"))
     )
+    return [
+        *map(pl.col, TRAJECTORY_KEY),
+        pl.coalesce("subset", told.field("subset")).alias("subset"),
+        pl.coalesce("task_id", told.field("task_id")).alias("task_id"),
+        pl.coalesce("attempt", "oracle_attempt").alias("attempt"),
+        match.alias("oracle_match"),
+        rows.fill_null([]),
+        pl.col("oracle_rows_set_aside").fill_null([]),
+        pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")).alias("oracle_outcome"),
+        pl.when(agreed).then("first").when(rows.is_not_null()).then(contradicted()).alias("oracle"),
+    ]
 
 
 def named(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
