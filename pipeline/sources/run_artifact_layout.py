@@ -1,7 +1,8 @@
 """The storage layout of RunArtifacts: which files of the raw folder belong to a run. Paths only, nothing is opened.
 
 runs/suit_<suite>/run_profile_<fp6>/<model>/<case>/run_<N>.json, with run_<N>.artifacts/ beside it, and
-evaluations/suit_<suite>/evaluation_profile_<fp6>/<evaluation>/<model>/<case>/raw_outputs/final_result_<N>.json.
+evaluations/suit_<suite>/evaluation_profile_<fp6>/<evaluation>/<model>/<case>/raw_outputs/final_result_<N>.json, of which
+older versions of the runner leave `raw_outputs/` out.
 """
 
 import re
@@ -16,7 +17,7 @@ RUN = re.compile(
 )
 EVALUATION = re.compile(
     r"^(?P<root>.*?)(?:^|(?<=/))evaluations/suit_(?P<suite>[^/]+)/evaluation_profile_(?P<profile>[^/]+)/[^/]+"
-    r"/(?P<model>[^/]+)/(?P<case>[^/]+)/raw_outputs/final_result_(?P<number>[0-9]+)\.json$"
+    r"/(?P<model>[^/]+)/(?P<case>[^/]+)/(?:raw_outputs/)?final_result_(?P<number>[0-9]+)\.json$"
 )
 RUN_FILE = re.compile(r"^run_([0-9]+)\.json$")
 OWN_FOLDER = re.compile(r"^(.*?run_[0-9]+)\.artifacts/")
@@ -40,7 +41,7 @@ def layout(paths: frozenset[str]) -> Layout:
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
         own = own_folder(path)
-        evaluation = EVALUATION.match(path) if "/raw_outputs/" in path else None
+        evaluation = EVALUATION.match(path) if "/final_result_" in path else None
         if evaluation:
             found.evaluations[evaluation.groups()].append(path)
         elif RUN_FILE.match(name):

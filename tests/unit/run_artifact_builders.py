@@ -12,6 +12,7 @@ FOLDER = "m/outputs/runs/suit_s/run_profile_abc123/model_x/case_1"
 RUN = f"{FOLDER}/run_2.json"
 EVALUATION = "m/outputs/evaluations/suit_s/evaluation_profile_abc123/eval_profile_j_0f"
 RESULT = f"{EVALUATION}/model_x/case_1/raw_outputs/final_result_2.json"
+OLD_RESULT = RESULT.replace("raw_outputs/", "")  # where older versions of the runner put it
 
 
 def stored(*trace: dict[str, Any], **more: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from run_artifact_builders import (
     ADAPTER,
     FOLDER,
+    OLD_RESULT,
     RESULT,
     RUN,
     failed,
@@ -85,13 +86,13 @@ def evaluation(passed: int = 2, broken: int = 0, error: int = 0, **more: Any) ->
     return {"schema_version": 1, "run_id": "run_7", "case_id": "case_1", "final_score": 9.5, "summary": checks} | more
 
 
-def outcome(document: dict[str, Any], *evaluations: Any) -> Any:
+def outcome(document: dict[str, Any], *evaluations: Any, at: str = RESULT) -> Any:
     """Outcome of a run with these evaluations beside it, as the intake would find them."""
-    paths = {RESULT.replace("_j_0f", f"_{n}"): one for n, one in enumerate(evaluations)}
+    paths = {at.replace("_j_0f", f"_{n}"): one for n, one in enumerate(evaluations)}
     others = [
-        RESULT.replace("result_2", "result_1"),
-        RESULT.replace("case_1", "case_2"),
-        RESULT.replace("abc123", "fff"),
+        at.replace("result_2", "result_1"),
+        at.replace("case_1", "case_2"),
+        at.replace("abc123", "fff"),
     ]
     found = ADAPTER.companions(RUN, frozenset([RUN, *paths, *others]))
     assert set(found.values()) == set(paths)
@@ -118,6 +119,13 @@ def test_outcomes_come_from_evaluations_only() -> None:
     for given, status, success in cases:
         found, _ = outcome(document, given)
         assert (found["status"], found["success"], found["score"]) == (status, success, 9.5)
+
+
+@pytest.mark.parametrize("at", [RESULT, OLD_RESULT])
+def test_evaluations_are_found_in_both_layouts_of_the_runner(at: str) -> None:
+    found, warnings = outcome(stored(DONE), evaluation(1, 1), at=at)
+    assert (found["status"], found["success"], warnings) == ("scored", False, [])
+    assert found["evaluator"]["source_path"] == at.replace("_j_0f", "_0")
 
 
 def test_a_failed_run_is_never_scored() -> None:
