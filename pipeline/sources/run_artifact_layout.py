@@ -1,7 +1,7 @@
 """The storage layout of RunArtifacts: which files of the raw folder belong to a run. Paths only, nothing is opened.
 
 runs/suit_<suite>/run_profile_<fp6>/<model>/<case>/run_<N>.json, with run_<N>.artifacts/ beside it, and
-evaluations/suit_<suite>/evaluation_profile_<fp6>/<evaluation>/<model>/<case>/raw_outputs/final_result_<N>.json, of which
+evaluations/suit_<suite>/evaluation_profile_<fp6>/<evaluation>/<model>/<case>/raw_outputs/final_result_<N>.json, where
 older versions of the runner leave `raw_outputs/` out.
 """
 
