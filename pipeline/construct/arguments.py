@@ -76,13 +76,13 @@ class CallReader:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
         stand inside others, or were written as JSON twice."""
         found = loads(text)
-        tool, name, key = self.bare(raw)
+        tool, name, key = self.names.get(raw) or self.bare(raw)
         inner = json.dumps(found, ensure_ascii=False, sort_keys=True) if found and written_twice(text) else None
         wrapper = self.wrappers.get(key)
         if wrapper:
             called = first_text(found, wrapper.name_fields)
             if called:
-                tool, name, key = self.bare(called)
+                tool, name, key = self.names.get(called) or self.bare(called)
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
@@ -119,11 +119,9 @@ class CallReader:
         return fields
 
     def bare(self, name: str | None) -> tuple[str | None, str | None, str]:
-        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain."""
-        known = self.names.get(name)
-        if known is None:
-            tool = self.prefix.sub("", name).strip() or None if name else None
-            known = self.names[name] = (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
+        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain; remembered."""
+        tool = self.prefix.sub("", name).strip() or None if name else None
+        known = self.names[name] = (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
         return known
 
     def patched(self, found: dict[str, Any]) -> list[str]:
@@ -149,7 +147,7 @@ def loads(text: str | None) -> dict[str, Any]:
 
 def written_twice(text: str | None) -> bool:
     """True where a JSON text is a string: what it holds may be JSON again."""
-    return text is not None and text.lstrip().startswith('"')
+    return text is not None and not text.startswith("{") and text.lstrip().startswith('"')
 
 
 def loads_slowly(text: str) -> Any:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from pipeline.construct.shell_fed import with_fed_text
@@ -84,7 +83,7 @@ class Shell:
         external = True in [part.external for part in named]
         changing = [part for part in named if part.effect]  # no other has targets
         if not changing:
-            return Meaning(best.category, best.rule, False, best.rule, (), external, ok, parts=tuple(parts))
+            return Meaning(best.category, best.rule, False, best.rule, (), external, ok, 0, (), tuple(parts))
         acting = best if best.effect else changing[0]
         ordered = [best, *changing]
         targets = dict.fromkeys([target for part in ordered for target in part.targets])
@@ -185,7 +184,7 @@ class Shell:
         word = simple.words[0]
         name = self.names.get(word) or self.known_name(word)
         if name != word:
-            simple = simple._replace(words=(name, *simple.words[1:]))
+            simple = Simple((name, *simple.words[1:]), *simple[1:])
         shown = " ".join(simple.words)[: self.rules.shown_length]
         if name in self.wrappers and depth < DEEPEST:
             for around in self.wrappers[name]:
@@ -205,9 +204,11 @@ class Shell:
         found = self.table.by_rule(simple, read) if interpreters else None
         if found and found.effect:  # `perl -pi -e …` changes files, whatever its program says
             return found
-        programs = (self.programs.inline(simple, read, one) for one in interpreters)
-        statements = (self.programs.client(simple, read, one) for one in clients)
-        inside = next((one for one in chain(programs, statements) if one), None)
+        inside = None
+        for interpreter in interpreters:
+            inside = inside or self.programs.inline(simple, read, interpreter)
+        for client in clients:
+            inside = inside or self.programs.client(simple, read, client)
         return inside or found or self.table.by_rule(simple, read)
 
     def behind(self, around: Around, simple: Simple, depth: int) -> list[Part]:

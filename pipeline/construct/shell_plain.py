@@ -16,7 +16,8 @@ LINE = rf"{NAME}(?>[ \t]++{WORD}(?!>))*+"
 NOWHERE = r"(?:[12]?>{1,2}[ ]?/dev/null|2>&1)(?=[ \t;|]|$)"
 OPERATOR = r"(?:&&|\|\||[|;])"
 COMMAND = rf"{LINE}(?>[ \t]++{NOWHERE})*+"
-PLAIN = re.compile(rf"[ \t]*+{COMMAND}(?>[ \t]*+{OPERATOR}[ \t]*+{COMMAND})*+[ \t]*+;?[ \t\n]*+")
+FIRST = rf"[ \t]*+(?P<first>{LINE})(?>[ \t]++{NOWHERE})*+"
+PLAIN = re.compile(rf"{FIRST}(?P<more>(?>[ \t]*+{OPERATOR}[ \t]*+{COMMAND})*+)[ \t]*+;?[ \t\n]*+")
 PIECE = re.compile(rf"({LINE})(?>[ \t]++{NOWHERE})*+[ \t]*+({OPERATOR}?)")
 FILES = rf"(?>[ \t]*+(?:2>&1(?![0-9])|[12]?>{{1,2}}[ \t]*+{WORD}))*+"
 HEREDOC = (
@@ -40,10 +41,14 @@ RESERVED = frozenset(
 
 def read_plain(text: str) -> list[Simple] | None:
     """The simple commands of a plain text in order; None where the grammar has to read it."""
-    if PLAIN.fullmatch(text) is None:
+    hit = PLAIN.fullmatch(text)
+    if hit is None:
         return read_one(text) if ">" in text or "<" in text else None
+    if not hit["more"]:
+        words = words_of(hit["first"])
+        return None if words[0] in RESERVED else [Simple(tuple(words), False, None, (), True)]
     pieces = PIECE.findall(text)
-    may_exit = ends([operator for _, operator in pieces[:-1]]) if len(pieces) > 1 else [True]
+    may_exit = ends([operator for _, operator in pieces[:-1]])
     found = []
     before, quoted = "", "$" in text or "`" in text  # in single quotes, or the text would not be plain
     for (line, operator), last in zip(pieces, may_exit, strict=True):
@@ -85,7 +90,7 @@ def words_of(line: str) -> list[str]:
     """The words of a plain command without their quotes."""
     if "'" not in line and '"' not in line:
         return line.split()
-    return [bare(word) for word in WORDS.findall(line)]
+    return [bare(word) if "'" in word or '"' in word else word for word in WORDS.findall(line)]
 
 
 def as_it_is(words: list[str]) -> bool:
@@ -95,8 +100,6 @@ def as_it_is(words: list[str]) -> bool:
 
 def bare(word: str) -> str:
     """A word without its quotes."""
-    if QUOTES.isdisjoint(word):
-        return word
     if word[0] in QUOTES and word.find(word[0], 1) == len(word) - 1:
         return word[1:-1]
     return QUOTED.sub(lambda hit: hit[1] or hit[2] or "", word)

@@ -75,6 +75,9 @@ class Candidates:
         self.by_word = {
             word: [one for one in conditions if not one.subs or word in {sub[0] for sub in one.subs}] for word in words
         }
+        first = conditions[0]
+        looks = first.conditional or first.effect or first.rule.external or first.rule.only_files
+        self.only = None if looks else first  # holds whatever the arguments are
 
     def of(self, read: Options) -> list[Condition]:
         """The rules that may hold for these positionals, in file order."""
@@ -124,8 +127,14 @@ class CommandTable:
         known = self.commands.get(words[0])
         if known is None:
             return self.fallback
+        fed = simple.piped or simple.stdin is not None
+        if known.only is not None and (known.only.rule.operands is None or not fed):
+            return known.only.here
         read = read or self.options(simple)
+        given = read.flags
         for condition in known.of(read):
+            if condition.flags and condition.flags.isdisjoint(given):
+                continue
             if not condition.conditional or self.holds(condition, simple, read):
                 return self.part(condition, simple, read)
         return self.fallback
@@ -138,17 +147,17 @@ class CommandTable:
             return condition.filters
         if rule.only_files and not condition.effect:
             return condition.no_target
-        part = condition.elsewhere if rule.external and not self.stays_here(read) else condition.here
+        external = rule.external and not self.stays_here(read)
         if not condition.effect:
-            return part
+            return condition.elsewhere if external else condition.here
         named = self.targets(condition, read, simple)
         targets = tuple([one for one in named if self.is_file(one) and one not in condition.verbs])
         if rule.only_files and not targets:
             return condition.no_target
-        return part._replace(effect=True, targets=targets)
+        return Part(rule.category, rule.id, True, targets, external, rule.exit_one_ok, state=rule.state)
 
     def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
-        """All conditions of a rule."""
+        """All conditions of a rule but that one of its flags is there, which was looked at before."""
         rule, given = condition.rule, read.flags
         if rule.bare and len(simple.words) > 1:
             return False
@@ -156,7 +165,7 @@ class CommandTable:
             return False
         if condition.subs and not condition.sub_words(read):
             return False
-        if condition.flags and not self.has_flag(condition, given):
+        if rule.real_output and condition.flags and not self.has_real_output(condition, given):
             return False
         if not condition.no_flags.isdisjoint(given):
             return False
@@ -166,13 +175,10 @@ class CommandTable:
             return False
         return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
 
-    def has_flag(self, condition: Condition, given: dict[str, str]) -> bool:
-        """True where one of the rule's flags is given; an output flag only where its value is a file."""
-        if condition.flags.isdisjoint(given):
-            return False
-        real = condition.rule.real_output
-        found = condition.flags.intersection(given) if real else ()
-        return not real or any(one not in real or self.is_file(given[one]) for one in found)
+    def has_real_output(self, condition: Condition, given: dict[str, str]) -> bool:
+        """True where one of the rule's flags is given, an output flag with a file as its value."""
+        found = condition.flags.intersection(given)
+        return any(one not in condition.rule.real_output or self.is_file(given[one]) for one in found)
 
     def targets(self, condition: Condition, read: Options, simple: Simple) -> tuple[str, ...]:
         """The arguments that name what is changed."""
@@ -215,13 +221,16 @@ class CommandTable:
 
     def stays_here(self, read: Options) -> bool:
         """True where addresses are given and all are this machine's own."""
-        urls = self.urls(read)
-        return bool(urls) and all(self.local.search(one) for one in urls)
+        here = {word for word in self.words(read) if self.local.search(word)}
+        return bool(here) and here.issuperset(self.urls(read))
 
     def urls(self, read: Options) -> tuple[str, ...]:
         """The addresses that a command names."""
-        named = [read.flags[flag] for flag in self.rules.url_flags if flag in read.flags]
-        return tuple([one for one in (*read.positionals, *named) if self.is_url(one)])
+        return tuple([word for word in self.words(read) if self.is_url(word)])
+
+    def words(self, read: Options) -> tuple[str, ...]:
+        """The words of a command that may be addresses."""
+        return (*read.positionals, *[read.flags[flag] for flag in self.rules.url_flags if flag in read.flags])
 
 
 def candidates(rules: ShellRules) -> dict[str, Candidates]:
