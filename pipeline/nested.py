@@ -15,7 +15,8 @@ def nested(
 
 
 def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
-    """The steps of a trajectory as a list of structs, in the order in which they stand, which is that of step_id."""
+    """The steps of a trajectory as a list of structs, in the order in which they stand, which is that of step_id: a
+    group keeps the order of its rows."""
     known = steps.collect_schema().names()
     descriptors = aligned.select(*STEP_KEY, *(name for name in fields if name not in known))
     return (

@@ -84,10 +84,13 @@ def data(tmp_path: Path) -> DataFolder:
     return folder
 
 
+@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("record", [Evidence, Packet])
-def test_a_table_is_whole_where_it_is_read_and_in_the_order_of_its_rows(data: DataFolder, record: type[Record]) -> None:
+def test_a_table_is_whole_where_it_is_read_and_in_the_order_of_its_rows(
+    data: DataFolder, record: type[Record], engine: Any
+) -> None:
     whole = [one for rows in TABLES[record] for one in rows]
-    assert data.scan(record, PARTS).collect().equals(from_records(whole, record))
+    assert data.scan(record, PARTS).collect(engine=engine).equals(from_records(whole, record))
     assert data.rows(record, PARTS) == len(whole)
 
 
