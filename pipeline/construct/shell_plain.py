@@ -45,17 +45,18 @@ def read_plain(text: str) -> list[Simple] | None:
     if hit is None:
         return read_one(text) if ">" in text or "<" in text else None
     if not hit["more"]:
-        words = words_of(hit["first"])
-        return None if words[0] in RESERVED else [Simple(tuple(words), False, None, (), True)]
+        line = hit["first"]
+        words = words_of(line)
+        return None if words[0] in RESERVED else [Simple(tuple(words), False, None, (), True, as_it_is(line))]
     pieces = PIECE.findall(text)
     may_exit = ends([operator for _, operator in pieces[:-1]])
     found = []
-    before, quoted = "", "$" in text or "`" in text  # in single quotes, or the text would not be plain
+    before = ""
     for (line, operator), last in zip(pieces, may_exit, strict=True):
         words = words_of(line)
         if words[0] in RESERVED:
             return None
-        found.append(Simple(tuple(words), before == "|", None, (), last, quoted and as_it_is(words)))
+        found.append(Simple(tuple(words), before == "|", None, (), last, as_it_is(line)))
         before = operator
     return found
 
@@ -75,7 +76,7 @@ def read_one(text: str) -> list[Simple] | None:
     words = words_of(line)
     if words[0] in RESERVED or words[-1] == "-":
         return None
-    return [Simple(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True, as_it_is(words))]
+    return [Simple(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True, as_it_is(line))]
 
 
 def heredoc(rest: str, end: str, *, expanded: bool) -> str | None:
@@ -93,9 +94,9 @@ def words_of(line: str) -> list[str]:
     return [bare(word) if "'" in word or '"' in word else word for word in WORDS.findall(line)]
 
 
-def as_it_is(words: list[str]) -> bool:
-    """True where one of these words has a `$` or a backquote."""
-    return any("$" in word or "`" in word for word in words)
+def as_it_is(line: str) -> bool:
+    """True where a plain command has a `$` or a backquote: in single quotes, or it would not be plain."""
+    return "$" in line or "`" in line
 
 
 def bare(word: str) -> str:

@@ -21,6 +21,7 @@ WORDS = [
     "~/a",
     "if",
     "''",
+    "'$y'",
 ]
 WORDS += [
     "time",
@@ -88,9 +89,9 @@ files = st.sampled_from(["", "", "", *FILES])
 body = st.one_of(st.sampled_from(BODIES), st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
 heredoc = st.builds(str.format, st.sampled_from(HEREDOCS), files, body)
 name = st.sampled_from(["cat", "a.sh", "python3", "./b", "time"])
-words = st.lists(st.sampled_from([" -la", " - a", " 'b c'", ' "d"', " x=1", " 2", " if", " '-'"]), max_size=2).map(
-    "".join
-)
+words = st.lists(
+    st.sampled_from([" -la", " - a", " 'b c'", " '`y`'", ' "d"', " x=1", " 2", " if", " '-'"]), max_size=2
+).map("".join)
 one = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), heredoc)).map("".join)
 
 
