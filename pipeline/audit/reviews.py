@@ -126,9 +126,10 @@ def check(
     if settles_only(form, rows, rules):
         return done
     lost = "".join(f"; the sheet is not read from line {row.line} on" for row in rows if row.last_line is not None)
+    nowhere = {row_id for sample_id, row_id in places if sample_id not in samples}  # at fault, so not missing too
     for sample_id in dict.fromkeys(one for one, _ in places if one in samples):
         for row_id, drawn in samples[sample_id].items():
-            if (sample_id, row_id) not in repeated:
+            if (sample_id, row_id) not in repeated and row_id not in nowhere:
                 message = f"row {row_id} ({form.where(drawn)}) is not in the sheet{lost}"
                 done.faults.append(Fault(None, "missing_row", message, row_id, None))
     return done

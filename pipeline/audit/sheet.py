@@ -54,6 +54,8 @@ def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[Filled]]:
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot read the sheet: {error.strerror}. Name a CSV or JSONL file.") from error
     text = decoded(content, path)
+    if text.lstrip().startswith("["):
+        raise UnreadableInput(f"{path}:1: is a JSON array. Write one object a line (JSONL).")
     rows = list(json_rows(text) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
     if not rows:
         raise UnreadableInput(
@@ -94,6 +96,8 @@ def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
     line, number = 1, 1
     try:
         names = [name.strip().lower() for name in next(reader, [])]
+        if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+            raise UnreadableInput(f"{path}:1: has the column {', '.join(twice)} more than once. Keep one of each.")
         if missing := [name for name in needed if name not in names]:
             raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep this column of the sheet.")
         line, number = reader.line_num + 1, 2
@@ -135,7 +139,10 @@ def json_rows(text: str) -> Iterator[Filled]:
         if not one.strip():
             continue
         try:
-            values = json.loads(one)
+            values = json.loads(one, object_pairs_hook=each_once)
+        except KeyError as error:
+            yield Filled(line, {}, False, broken=f"has {error} more than once")
+            continue
         except (ValueError, RecursionError) as error:
             yield Filled(line, {}, False, broken=f"is no JSON: {error}")
             continue
@@ -143,3 +150,12 @@ def json_rows(text: str) -> Iterator[Filled]:
             yield Filled(line, values, False)
         else:
             yield Filled(line, {}, False, broken="is no JSON object")
+
+
+def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. KeyError for a name that it has twice: nobody knows which of both is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise KeyError(next(name for name in found if names.count(name) > 1))
+    return found
