@@ -277,9 +277,7 @@ def test_a_row_with_more_cells_than_columns_is_broken_alone(tmp_path: Path) -> N
 def test_a_column_or_an_answer_that_is_there_twice_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "sheet"
     path.write_text("row,is_supported,review_comment,Is_Supported \nr-1,yes,,no\n")
-    with pytest.raises(
-        UnreadableInput, match=r"sheet:1: has the column is_supported more than once"
-    ):
+    with pytest.raises(UnreadableInput, match=r"sheet:1: has the column is_supported more than once"):
         read_sheet(path, ["row"])
     path.write_text('{"row": "r-1", "is_supported": "yes", "is_supported": "no"}\n{"row": "r-2"}\n')
     assert [row.broken for row in read_sheet(path, ["row"])[1]] == ["has 'is_supported' more than once", None]
