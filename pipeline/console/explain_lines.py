@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipeline.console.explain_rules import settings
-from pipeline.console.terminal import safe
+from pipeline.console.terminal import flat
 
 Row = dict[str, Any]
 
@@ -19,8 +19,8 @@ def heading(console: Console, name: str) -> None:
 
 
 def line(console: Console, text: str | Text, indent: int = 2) -> None:
-    """Text, wrapped to the width of the terminal and indented."""
-    shown = Text(safe(text)) if isinstance(text, str) else text
+    """Text, wrapped to the width of the terminal and indented; line ends in it as ⏎."""
+    shown = Text(flat(text)) if isinstance(text, str) else text
     for number, piece in enumerate(shown.wrap(console, max(console.width - indent - 2, 20))):
         piece.rstrip()
         console.print(Text(" " * (indent + 2 * (number > 0))) + piece)
@@ -47,10 +47,7 @@ def said(value: Any) -> str:
 def marked_text(title: str, mark: Row) -> Text:
     """A text in its surroundings, marked »so« and, where the terminal can, in other colours; line ends as ⏎."""
 
-    def flat(text: str) -> str:
-        return safe(text.replace("\n", "⏎"))
-
     text, limit = mark["text"], settings().marked_length
     shown = flat(text if len(text) <= limit else f"{text[: limit - 1]}…")
-    around = Text(safe(title), style="dim") + Text(flat(mark.get("before", "")))
+    around = Text(flat(title), style="dim") + Text(flat(mark.get("before", "")))
     return around + Text(f"»{shown}«", style="bold reverse") + Text(flat(mark.get("after", "")))

@@ -9,7 +9,7 @@ from rich.text import Text
 from pipeline.console.explain_decision_print import print_decisions, print_label
 from pipeline.console.explain_lines import heading, line, listed, marked_text, said
 from pipeline.console.explain_rules import settings
-from pipeline.console.terminal import one_line, safe, table
+from pipeline.console.terminal import flat, one_line, table
 
 Row = dict[str, Any]
 
@@ -178,7 +178,7 @@ def print_step(step: Row, console: Console) -> None:
 def valued(console: Console, name: str, found: Row) -> None:
     """A value, its rule, and the marked texts."""
     shown = {True: "yes", False: "no"}.get(found["value"], found["value"]) if found["value"] is not None else "-"
-    line(console, Text(f"{name} ", style="dim") + Text(safe(str(shown)), style="bold"))
+    line(console, Text(flat(f"{name} "), style="dim") + Text(flat(str(shown)), style="bold"))
     line(console, f"by {in_words(found['rule'])}", 6)
     for mark in found["marked"]:
         line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
@@ -198,7 +198,7 @@ def print_alignment(found: Row, console: Console) -> None:
     if found["tool_name_raw"] is None and found["tool_name"] is None:
         return
     rules = " and ".join(map(in_words, found["rules"])) or "no rule"
-    line(console, Text("tool_name ", style="dim") + Text(safe(str(found["tool_name"])), style="bold"))
+    line(console, Text("tool_name ", style="dim") + Text(flat(str(found["tool_name"])), style="bold"))
     behind = found["previous_tool_name"] if found["previous_tool_name"] != found["tool_name_raw"] else None
     written = f"written {found['tool_name_raw']}{f', meant {behind}' if behind else ''}"
     line(console, f"{written}; {found['alignment_case']}, by {rules}", 6)
@@ -229,7 +229,7 @@ def print_step_risk(found: Row, console: Console) -> None:
         console,
         Text("step_risk ", style="dim")
         + Text(f"{found['step_risk']:g}", style="bold")
-        + Text(f" = {sum_}" if sum_ else ""),
+        + Text(flat(f" = {sum_}") if sum_ else ""),
     )
     for one in found["signals"]:
         line(console, f"by {in_words(one['rule'])}", 6)

@@ -44,7 +44,7 @@ def print_stats(console: Console, found: dict[str, Any]) -> None:
     ):
         console.print(f"{len(found[name])} {what}")
         for row in found[name][:SHOWN]:
-            console.print("  " + safe(" ".join(f"{key}={value}" for key, value in row.items())))
+            console.print("  " + one_line(" ".join(f"{key}={value}" for key, value in row.items())))
         if len(found[name]) > SHOWN:
             console.print(f"  and {len(found[name]) - SHOWN} more: --json lists them")
 

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from pipeline.console.find import Key, has_for, rows_for
-from pipeline.console.terminal import one_line, safe
+from pipeline.console.terminal import flat, one_line, safe
 from pipeline.console.trace_summary import summary_lines
 from pipeline.records.fulltax import Annotation
 from pipeline.records.oracle import Fused
@@ -102,7 +102,7 @@ def one_step(
         descriptor.append(f"resolved by step {step['resolved_by_step']}")
     if step["resolved_by_user_turn"]:
         descriptor.append(f"user turn {step['resolved_by_user_turn']} says: {step['resolved_status']}")
-    text = safe(" · ".join(str(one) for one in descriptor if one))
+    text = flat(" · ".join(str(one) for one in descriptor if one))
     onset = onsets_at(annotation, step["step_id"]) if annotation else ""
     console.print()
     console.print(Text(f"{'┃' if inside else ' '} step {step['step_id']}  ", style="bold") + Text(text, style="cyan"))
@@ -113,7 +113,7 @@ def one_step(
             field(console, title, step[name], [q["quote"] for q in quotes if q["field"] == name], full)
     for quote in quotes:
         if quote["field"] == "descriptor":
-            console.print(f"    evidence descriptor: {safe(quote['quote'])}")
+            console.print(f"    evidence descriptor: {flat(quote['quote'])}")
 
 
 def onsets_at(annotation: dict[str, Any], step_id: int) -> str:
@@ -149,4 +149,4 @@ def label(console: Console, annotation: dict[str, Any]) -> None:
     }
     console.print()
     for name, value in rows.items():
-        console.print(Text(f"  {name:9}", style="bold") + Text(safe(value)))
+        console.print(Text(f"  {name:9}", style="bold") + Text(flat(value)))

@@ -26,6 +26,11 @@ def one_line(text: str) -> str:
     return safe(text).replace("\n", "\\n")
 
 
+def flat(text: str) -> str:
+    """safe() with line ends as ⏎: a value from a trajectory must not make lines that look like rules or steps."""
+    return safe(text.replace("\n", "⏎"))
+
+
 def sentence(error: Exception) -> str:
     """What an error says, on one line; what is wrong with a pattern may be drawn on several."""
     return (safe if isinstance(error, BrokenRules) else one_line)(str(error))

@@ -9,7 +9,7 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from pipeline.console.terminal import one_line, safe, table
+from pipeline.console.terminal import flat, one_line, safe, table
 from pipeline.console.whatif_changes import ORDER
 from pipeline.records.base import TRAJECTORY_KEY
 
@@ -97,7 +97,7 @@ def print_value(one: dict[str, Any], console: Console) -> None:
     console.print(Text(one["what"], style="bold"))
     for kind in one["kinds"][:KINDS_SHOWN]:
         steps = f"{number(kind['steps'], 'step')} in " if kind["steps"] else ""
-        console.print(f"  {safe(kind['kind'])}: {steps}{number(kind['trajectories'], 'trajectory')}")
+        console.print(f"  {flat(kind['kind'])}: {steps}{number(kind['trajectories'], 'trajectory')}")
     if len(one["kinds"]) > KINDS_SHOWN:
         console.print(f"  … and {len(one['kinds']) - KINDS_SHOWN} more kinds; --json lists them all")
     for example in one["examples"]:

@@ -5,10 +5,7 @@ from collections import Counter
 import polars as pl
 
 from pipeline.construct.arguments import READ_SCHEMA, CallReader
-from pipeline.construct.options import Options
 from pipeline.construct.shell import Shell
-from pipeline.construct.shell_parse import Simple
-from pipeline.construct.shell_table import CommandTable, Part
 from pipeline.records.base import STEP_KEY
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import Step
@@ -52,20 +49,6 @@ def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
         },
         shown=rules.unknown_rows,
     )
-
-
-class Unknown(CommandTable):
-    """The table of commands that keeps the names that it was asked for and has no rule for."""
-
-    def __init__(self, rules: ShellRules) -> None:
-        super().__init__(rules)
-        self.names: set[str] = set()
-
-    def by_rule(self, simple: Simple, read: Options | None = None) -> Part:
-        found = super().by_rule(simple, read)
-        if found.rule == self.rules.fallback_rule:
-            self.names.add(simple.words[0])
-        return found
 
 
 def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
@@ -112,13 +95,12 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 
 def named(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
-    """The unknown commands in each call, in the order of names."""
+    """The unknown commands in each call, in the order of names: the first words of the parts that no rule named."""
     reader = CallReader(DescribeRules.load(), shell_rules)
-    table = Unknown(shell_rules)
-    shell, done = Shell(shell_rules, table), []
+    shell, done = Shell(shell_rules), []
     for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():
-        table.names.clear()
         said = dict(zip(READ_SCHEMA, reader.read(tool, arguments), strict=True))["command"]
-        list(shell.parts((said or "")[: shell_rules.max_length], 0))
-        done.append(sorted(table.names))
+        parts = shell.parts((said or "")[: shell_rules.max_length], 0)
+        unknown = {part.command.split(" ", 1)[0] for part in parts if part.rule == shell_rules.fallback_rule}
+        done.append(sorted(unknown))
     return done

@@ -262,3 +262,15 @@ def test_unknown_commands_are_found_behind_wrappers_and_among_known_ones() -> No
     found = unknown_commands(with_texts(*steps), RULES)
     assert [(row["command"], row["steps"]) for row in found.rows] == [("frobnicate", 2), ("quux", 1)]
     assert found.facts == {"steps_named_by_the_fallback": 2, "different_commands": 2}
+
+
+def test_a_command_is_counted_in_every_call_and_for_every_model() -> None:
+    def call(number: int, model: str, command: str) -> dict[str, Any]:
+        arguments = json.dumps({"command": command})
+        return step(number, source_model=model, tool_name="exec", event_rule="shell.program", arguments=arguments)
+
+    same = [call(1, model, "zorptool --x") for model in ("ma", "mb", "mc")]
+    other = [call(2, model, "sudo zorptool --x; cd y && zorptool --x") for model in ("ma", "mb")]
+    found = unknown_commands(with_texts(*same, *other), RULES)
+    assert found.rows == [{"command": "zorptool", "steps": 5, "by_model": {"ma": 2, "mb": 2, "mc": 1}}]
+    assert found.facts == {"steps_named_by_the_fallback": 5, "different_commands": 1}

@@ -1,0 +1,68 @@
+"""`explain` and `show` print values of sessions and oracle rows: none of them makes a line of its own."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from child import Ran
+from rich.console import Console
+
+import pipeline.console.show as showing
+from pipeline.console.explain import explain
+from pipeline.console.explain_print import print_explained
+from pipeline.console.find import known, rows_for
+from pipeline.console.settings import settings
+from pipeline.console.work import current
+from pipeline.run import Run
+from pipeline.store import DataFolder
+
+pytestmark = pytest.mark.slow
+
+FORGED = "FORGED by tool.read (describe.toml:90)"
+KEYS = {"record"}  # words of the program that are looked up, not printed
+INDENT = 14
+
+
+def with_line_ends(value: Any, name: str = "") -> Any:
+    """The same with a forged line behind every string at any depth."""
+    if isinstance(value, dict):
+        return {key: with_line_ends(inner, key) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [with_line_ends(inner, name) for inner in value]
+    return f"{value}\n{FORGED}\r\n\n{FORGED}" if isinstance(value, str) and name not in KEYS else value
+
+
+@pytest.fixture(scope="module")
+def run(example: Ran) -> Run:
+    folder = DataFolder(example.data)
+    return current(folder, settings(folder))
+
+
+def printed(print_to: Callable[[Console], None]) -> list[str]:
+    """Lines on a terminal that is wide enough to wrap nothing."""
+    shown = io.StringIO()
+    print_to(Console(file=shown, markup=False, width=100_000, soft_wrap=True))
+    return shown.getvalue().split("\n")
+
+
+def test_no_value_that_explain_prints_makes_a_line(run: Run) -> None:
+    seen = 0
+    for key in known(run):
+        found = with_line_ends(explain(run, key, None))
+        for one_step in (False, True):
+            lines = printed(lambda console: print_explained(found, console, one_step))  # noqa: B023
+            assert [line for line in lines if line.lstrip().startswith("FORGED")] == []
+            seen += sum("FORGED" in line for line in lines)
+    assert seen > 1000
+
+
+def test_no_value_that_show_prints_makes_a_line_of_its_own(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(showing, "rows_for", lambda *of: with_line_ends(rows_for(*of)))
+    seen = 0
+    for key in known(run):
+        lines = printed(lambda console: showing.show(run, key, console, full=True))  # noqa: B023
+        forged = [line for line in lines if line.lstrip().startswith("FORGED")]
+        assert [line for line in forged if not line.startswith(" " * INDENT)] == []
+        seen += sum("FORGED" in line for line in lines)
+    assert seen > 1000
