@@ -123,14 +123,14 @@ def onsets_at(annotation: dict[str, Any], step_id: int) -> str:
 
 
 def field(console: Console, title: str, text: str, quotes: list[str], full: bool) -> None:
-    """A text field; quotes that stand in it are marked »so«."""
+    """A text field, its lines below each other; quotes that stand in it are marked »so«."""
     for quote in quotes:
         text = text.replace(quote, f"»{quote}«", 1) if quote in text else f"{text}\n[evidence] »{quote}«"
     shown = text if full else "\n".join(text[:LIMIT].split("\n")[:LINES])
     if left := len(text) - len(shown):
         shown = f"{shown}\n[… {left} characters more; --full shows them]"
     body = safe(shown).replace("\n", "\n" + " " * 14)
-    console.print(Text(f"    {title:9} ", style="dim") + Text(body))
+    console.print(Text(f"    {flat(title):9} ", style="dim") + Text(body))
 
 
 def label(console: Console, annotation: dict[str, Any]) -> None:
