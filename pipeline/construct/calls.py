@@ -1,12 +1,14 @@
 """Tool calls -> what they do: tool rules on names and arguments, shell rules on commands. One row a distinct call."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import polars as pl
 
 from pipeline.construct.arguments import CALL, NAMED, read_calls
-from pipeline.construct.ready import collected
+from pipeline.construct.looked_up import looked_up
+from pipeline.construct.ready import as_written, collected
 from pipeline.construct.shell import Meaning, Shell, shell_of
 from pipeline.construct.shell_table import Part
 from pipeline.records.evidence import CommandPart
@@ -50,21 +52,35 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine) and leaves_rule (what
     says so), exit_one_ok. Whether it succeeded is not asked.
     """
-    distinct = steps.filter(action_kind="tool_call").select(CALL).unique(maintain_order=True).collect()
+    called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
+    distinct = as_written(called.unique(maintain_order=True))
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
     said = meanings(done, shell_rules)
-    joined = done.join(said, on=["kind", "said"], how="left", nulls_equal=True, maintain_order="left")
-    changed = joined.with_columns(*targets(), effect=effect()).with_row_index("row")
-    known = changed.join(own_state(changed, rules), on="row", how="left", maintain_order="left")
+    changed = looked_up(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
+    known = looked_up(changed, own_state(changed, rules), ["row"])
     return collected(known.lazy().select_seq(*CALL, "tool", "name", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """The calls with what the rule of their tool says (DOING_SCHEMA), or what an unknown name's verb says; said: the
     text that tells more, if there is one; arguments_effect: the arguments say that something is changed."""
-    unknown = read.lazy().with_columns_seq(**unknown_names())
-    plan = unknown.with_columns_seq(doing=pl.coalesce("doing", verb_number(rules)))
-    merged = collected(plan, "calls").join(doing_table(rules), on="doing", how="left", maintain_order="left")
+    plan = read.lazy().with_columns_seq(unknown_names()).with_columns_seq(verb_number(rules))
+    merged = looked_up(collected(plan, "calls"), doing_table(rules), ["doing"])
+    return collected(merged.lazy().with_columns_seq(told_by_arguments(rules)), "calls")
+
+
+@cache
+def unknown_names() -> list[pl.Expr]:
+    """unknown and words of the calls whose tool no rule knows: its name, and with that its action."""
+    unknown = pl.when(pl.col("doing").is_null())
+    action = unknown.then("action").str.replace_all(r"[_.-]+", "_")
+    words = pl.concat_str(unknown.then("name"), action, separator=" ", ignore_nulls=True)
+    return [unknown.then("name").alias("unknown"), words.alias("words")]
+
+
+@once
+def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
+    """said and arguments_effect of calls whose doing is known."""
     said_text = (
         pl.when(pl.col("kind").is_in(COMMAND_KINDS))
         .then("command")
@@ -78,29 +94,20 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
         if rule.effect_when:
             arguments = pl.when(pl.col("doing") == number).then(pl.coalesce("inner", "arguments"))
             asked = asked | arguments.str.contains(rule.effect_when).fill_null(False)
-    return collected(merged.lazy().with_columns_seq(said=said_text, arguments_effect=asked), "calls")
-
-
-def unknown_names() -> dict[str, pl.Expr]:
-    """name and words of the calls whose tool no rule knows: its name, and with that its action."""
-    unknown = pl.when(pl.col("doing").is_null())
-    action = unknown.then("action").str.replace_all(r"[_.-]+", "_")
-    return {
-        "unknown": unknown.then("name"),
-        "words": pl.concat_str(unknown.then("name"), action, separator=" ", ignore_nulls=True),
-    }
+    return [said_text.alias("said"), asked.alias("arguments_effect")]
 
 
 @once
 def verb_number(rules: DescribeRules) -> pl.Expr:
-    """Number, behind those of the tool rules, of the first verb rule that holds for a name which no tool rule knows."""
+    """doing: the number of a call's tool rule; behind those, of the first verb rule that holds for a name which no tool
+    rule knows."""
     numbers = []
     for number, rule in enumerate(rules.verbs, start=len(rules.tools)):
         holds = pl.col("words").str.contains(rule.pattern)
         if rule.kind in COMMAND_KINDS:
             holds = pl.col("unknown").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
-    return pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
+    return pl.coalesce("doing", *numbers, pl.lit(None, pl.UInt16)).alias("doing")
 
 
 @once
@@ -166,42 +173,47 @@ def part_lists(parts: Sequence[tuple[Part, ...]], nothing: str) -> pl.Series:
     return list_column("command_parts", list(map(len, parts)), from_columns(values, schema(CommandPart)))
 
 
-def targets() -> list[pl.Expr]:
+@cache
+def changes() -> list[pl.Expr]:
     """targets: what a call is about, as written: of a command what it changes, else what the rule's argument names.
-    written: those that are themselves changed."""
+    written: those that are themselves changed. effect: something is changed."""
     argument = pl.coalesce(pl.when(target_kind=name).then(name) for name in NAMED)
     none = pl.lit([], dtype=pl.List(pl.String))
     argued = pl.when(argument.is_null()).then(none).otherwise(pl.concat_list(argument))
     moved = pl.concat_list("destination", "origin").list.drop_nulls()
     by_rule = pl.when(target_kind="patch").then("patch").when(target_kind="moved").then(moved).otherwise(argued)
     spoken = pl.when(SPOKEN)
+    effect = spoken.then("said_effect").otherwise(pl.col("rule_effect").fill_null(False))
     return [
         spoken.then("said_targets").otherwise(by_rule).alias("targets"),
         spoken.then("said_written").otherwise(by_rule).alias("written"),
+        (effect | pl.col("arguments_effect")).alias("effect"),
     ]
-
-
-def effect() -> pl.Expr:
-    """True where something is changed."""
-    by_rule = pl.col("rule_effect").fill_null(False)
-    return pl.when(SPOKEN).then("said_effect").otherwise(by_rule) | pl.col("arguments_effect")
 
 
 def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """Calls that change the agent's own state: row, state_path (the first written target that is a part of it),
     state_rule, and whether one of them is memory."""
-    target, files = pl.col("target"), rules.state_files
-    changed = calls.lazy().filter("effect").select("row", target="written").explode("target", empty_as_null=True)
-    plan = changed.with_columns_seq(own=target.str.contains(union(rule.pattern for rule in files)))
+    own, told, first = own_files(rules)
+    changed = calls.lazy().select("row", "effect", target="written").filter("effect").drop("effect")
+    plan = changed.explode("target", empty_as_null=True).with_columns_seq(own)
     found = collected(plan, "calls").filter("own")
-    plan = found.lazy().with_columns_seq(
-        state_rule=pl.coalesce(pl.when(target.str.contains(rule.pattern)).then(pl.lit(rule.id)) for rule in files),
-        to_memory=target.str.contains(union(rule.pattern for rule in files if rule.memory)),
-    )
+    return as_written(collected(found.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first))
+
+
+@once
+def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Expr]]:
+    """Whether a target is a part of the agent's own state; which rule says so, and whether it is memory; what is kept
+    of a call's targets."""
+    target, files = pl.col("target"), rules.state_files
+    rule = pl.coalesce(pl.when(target.str.contains(one.pattern)).then(pl.lit(one.id)) for one in files)
     return (
-        collected(plan, "calls")
-        .group_by("row", maintain_order=True)
-        .agg(state_path=target.first(), state_rule=pl.col("state_rule").first(), to_memory=pl.col("to_memory").any())
+        target.str.contains(union(one.pattern for one in files)).alias("own"),
+        [
+            rule.alias("state_rule"),
+            target.str.contains(union(one.pattern for one in files if one.memory)).alias("to_memory"),
+        ],
+        [target.first().alias("state_path"), pl.col("state_rule").first(), pl.col("to_memory").any()],
     )
 
 
