@@ -203,8 +203,10 @@ def outcomes_of(
 ) -> tuple[list[dict[str, Any]], OracleInput]:
     """(run manifest rows, what the oracle says). `own`: the run manifest of the raw folder."""
     files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
-    manifest = manifest_rows([*own, *files.manifests], names, rules, faults)
+    warnings: list[dict[str, Any]] = []
+    manifest = manifest_rows([*own, *files.manifests], names, rules, faults, warnings)
     found = read_oracles(files, manifest, names, models, rules)
+    found.warnings[:0] = warnings
     found.files["run_manifest"] = len({path.resolve() for path in (*own, *files.manifests)})
     return manifest, found
 

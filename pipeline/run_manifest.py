@@ -4,8 +4,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from pipeline.oracles.reading import content_of
-from pipeline.oracles.sessions import SessionNames
+from pipeline.oracles.sessions import SessionNames, other_subsets
 from pipeline.records.session import RunManifestRow
 from pipeline.rules.oracle import OracleRules
 from pipeline.sources.json_values import loaded
@@ -15,15 +17,20 @@ Row = dict[str, Any]
 BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
 
 
-def manifest_rows(paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row]) -> list[Row]:
+def manifest_rows(
+    paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row], warnings: list[Row]
+) -> list[Row]:
     """RunManifestRow dicts of every file, the names as the sessions here are called; equal rows count once.
 
     A broken line is a fault, the rest goes on. A name that several sessions have, and several tasks for one session,
-    are faults too: never guessed. UnreadableInput for a file that cannot be opened.
+    are faults too: never guessed; a subset that is not the task's is kept, with a warning.
+    UnreadableInput for a file that cannot be opened.
     """
     found: dict[tuple[str, str], dict[tuple[Any, ...], tuple[str, Row]]] = defaultdict(dict)
     for path in paths:
-        for number, row in lines(path, faults):
+        read = lines(path, faults)
+        warnings += other_subsets("run_manifest", str(path), read, rules)
+        for number, row in read:
             session = names.find(row["source_model"], row["native_session_basename"])
             if session.sessions > 1:
                 faults.append(ambiguous(path, number, row, session.sessions))
@@ -47,12 +54,20 @@ def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
     for number, _, data in pieces(content_of(path)):
         try:
             row = RunManifestRow.model_validate(BLANK | loaded(data))
-        except (ValueError, TypeError, RecursionError):
-            message = f"{path}: line {number}: not a run manifest line. Correct it and run again."
+        except (ValueError, TypeError, RecursionError) as error:
+            message = f"{path}: line {number}: not a run manifest line: {why(error)}. Correct it and run again."
             faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
             continue
         found.append((number, row.model_dump()))
     return found
+
+
+def why(error: Exception) -> str:
+    """Why a line is none, in a few words: the first field at fault, where there is one."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)
 
 
 def ambiguous(path: Path, line: int, row: Row, sessions: int) -> Row:

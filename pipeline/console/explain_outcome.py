@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_TASK
+from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_RUN, OTHER_TASK
 from pipeline.records.oracle import Fused, OracleRow, SourceOutcome
 from pipeline.records.session import Trajectory
 from pipeline.rules.oracle import OracleRules
@@ -15,6 +15,7 @@ SHOWN = 5  # rows of other sessions with the same task
 SAID = ("row_id", "status", "success", "task_id", "run_id", "attempt", "error_type", "error_message")
 NOT_JOINED = {
     NO_MANIFEST_ROW: "the run manifest names no session for its task",
+    OTHER_RUN: "the run manifest names sessions of other runs or attempts for its task only",
     AMBIGUOUS_ATTEMPTS: "the run manifest names several sessions for its task, and not which of them was scored",
     OTHER_TASK: "it names another task than the run manifest does for this session",
 }

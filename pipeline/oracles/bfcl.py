@@ -88,7 +88,7 @@ def read(category: Category, rules: OracleRules) -> None:
     category.evaluator = dict.fromkeys(Evaluator.model_fields) | {
         "name": NAME,
         "data_version": version[0].rstrip("_") if version else None,
-        "mode": source.path.parent.name,
+        "mode": source.path.parent.name if source.path.parent.name in rules.groups else None,
         "source_path": source.name,
         "source_sha256": hashlib.sha256(content).hexdigest(),
     }
@@ -133,7 +133,8 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     passed, lines = len(known - failed), len(results.results)
     if lines >= scores.total_count and (foreign := sorted(failed - known)):
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
-    if passed == scores.correct_count and lines == scores.total_count:
+    added_up = len(known) == lines or scores.correct_count + len(scores.failures) == lines
+    if passed == scores.correct_count and lines == scores.total_count and added_up:
         return Verdict("scored")
     if passed == scores.correct_count and len(known) == scores.total_count:
         if (differing := differing_id(results)) is None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -30,8 +31,8 @@ class ScoreLine(msgspec.Struct):
     error: Any = None
     error_type: Any = None
     accuracy: float | None = None
-    correct_count: int | None = None
-    total_count: int | None = None
+    correct_count: int | float | None = None
+    total_count: int | float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,12 +105,23 @@ def read_scores(content: bytes) -> ScoreFile:
     for number, line in typed(content, ScoreLine):
         if line is not None and line.id is not None and line.valid is not True:
             found.failures.append(Failure(number, line.id, *error_of(line)))
-        elif line is not None and line.id is None and line.correct_count is not None and found.total_count is None:
-            found.header_line = number
-            found.accuracy, found.correct_count, found.total_count = line.accuracy, line.correct_count, line.total_count
+        elif line is not None and is_header(line) and found.total_count is None:
+            found.header_line, found.accuracy = number, line.accuracy
+            found.correct_count, found.total_count = whole(line.correct_count), whole(line.total_count)
         else:
             found.broken = found.broken or number
     return found
+
+
+def is_header(line: ScoreLine) -> bool:
+    """True for a line that says how many are correct, in whole numbers."""
+    counts = (line.correct_count, line.total_count)
+    return line.id is None and counts[0] is not None and all(one is None or one == whole(one) for one in counts)
+
+
+def whole(count: float | None) -> int | None:
+    """A count as a whole number, also where it is written as 2.0; null for one that is none."""
+    return int(count) if count is not None and math.isfinite(count) else None
 
 
 def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:

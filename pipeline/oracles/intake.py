@@ -11,7 +11,15 @@ from pipeline.oracles.bfcl import Category, other_accuracy, outcomes, read_categ
 from pipeline.oracles.files import OracleFiles
 from pipeline.oracles.jsonl import read_oracle
 from pipeline.oracles.reading import content_of
-from pipeline.oracles.sessions import AMBIGUOUS_ATTEMPTS, NO_MANIFEST_ROW, OTHER_TASK, SessionNames, TaskSessions
+from pipeline.oracles.sessions import (
+    AMBIGUOUS_ATTEMPTS,
+    NO_MANIFEST_ROW,
+    OTHER_RUN,
+    OTHER_TASK,
+    SessionNames,
+    TaskSessions,
+    other_subsets,
+)
 from pipeline.rules.oracle import OracleRules
 
 Row = dict[str, Any]
@@ -73,7 +81,10 @@ def name_unused(found: OracleInput, files: OracleFiles) -> None:
 
 def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
-    for one in read_oracle(content_of(path), name):
+    read = list(read_oracle(content_of(path), name))
+    said = ((one.line, one.record.model_dump(include={"task_id", "subset"})) for one in read if one.record)
+    found.warnings += other_subsets("oracle", str(path), said, rules)
+    for one in read:
         if one.record is None:
             found.faults.append({"reason": one.reason, "file": str(path), "line": one.line, "message": one.message})
             continue
@@ -144,6 +155,7 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
         "inference_errors": lost,
         "no_manifest_row": unjoined[NO_MANIFEST_ROW],
         "ambiguous_attempts": unjoined[AMBIGUOUS_ATTEMPTS],
+        "other_run": unjoined[OTHER_RUN],
         "verdict": category.verdict.kind,
         "reason": category.verdict.reason,
         "message": category.verdict.message,

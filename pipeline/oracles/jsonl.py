@@ -1,8 +1,10 @@
 """Our oracle JSONL: one OracleRecord a line, joined by native-session basename."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 from pydantic import ValidationError
 
@@ -40,7 +42,12 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
         except ValueError as error:
             yield fault(name, number, "oracle_broken_json", str(error))
             continue
-        if record.status not in STATUSES:
+        if record.score is not None and not math.isfinite(record.score):
+            yield fault(name, number, "oracle_malformed", f"score: {record.score} is no number; write one, or null")
+        elif record.evaluated_at is not None and not is_time(record.evaluated_at):
+            what = f"evaluated_at: {record.evaluated_at!r} is no time; write it as 2026-11-21T12:00:00Z, or null"
+            yield fault(name, number, "oracle_malformed", what)
+        elif record.status not in STATUSES:
             yield fault(name, number, "oracle_unknown_status", f"status {record.status!r} is none of {STATUSES}")
         elif not record.native_session_basename and not record.session_id:
             yield fault(name, number, "oracle_names_no_session", "neither native_session_basename nor session_id")
@@ -51,6 +58,15 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
             yield fault(name, number, "oracle_contradicts_itself", f"success is set but status is {record.status}")
         else:
             yield OracleLine(number, record, None, None)
+
+
+def is_time(text: str) -> bool:
+    """True for an ISO 8601 date, or date and time."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def decode(data: bytes) -> dict[str, object]:

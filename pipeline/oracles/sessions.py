@@ -1,7 +1,7 @@
 """Which session an oracle row means: names of sessions as rows write them, and tasks as the run manifest tells them."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ from pipeline.rules.oracle import OracleRules
 from pipeline.several import Several
 
 NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
+OTHER_RUN = "other_run"
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,10 @@ class TaskSessions:
         """
         if "native_session_basename" in told:
             return {"run_id": None, "attempt": None} | told, None
+        of_task = self.rows.get((source_model, task_id), [])
         rows = [
             row
-            for row in self.rows.get((source_model, task_id), [])
+            for row in of_task
             if row["scored"] is not False
             and all(row[name] == value for name, value in told.items())
             and (row["run_id"] == run or row["run_id"] not in self.runs)
@@ -97,4 +99,27 @@ class TaskSessions:
             rows = better or rows
         if len(rows) == 1:
             return rows[0], None
-        return None, AMBIGUOUS_ATTEMPTS if rows else NO_MANIFEST_ROW
+        return None, AMBIGUOUS_ATTEMPTS if rows else OTHER_RUN if of_task else NO_MANIFEST_ROW
+
+
+def other_subsets(
+    kind: str, file: str, rows: Iterable[tuple[int, dict[str, Any]]], rules: OracleRules
+) -> Iterator[dict[str, Any]]:
+    """A warning for a file with lines (number, row) whose subset is another category of BFCL than the one of their
+    task; it is used as it is written, and the risk prior goes by it."""
+    odd = [(number, row) for number, row in rows if row["subset"] and not is_subset(row, rules)]
+    if odd:
+        line, row = odd[0]
+        message = (
+            f"{file}: line {line}: says subset {row['subset']}, and the task {row['task_id']} is of "
+            f"{rules.known_subset(row['task_id'])}; {len(odd)} such lines. It is used as it is written, the risk "
+            "prior with it; correct what is wrong and run again."
+        )
+        yield {"reason": f"{kind}_other_subset", "file": file, "line": line, "message": message}
+
+
+def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
+    """False where a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
+    a corpus's own are no contradiction."""
+    known, said = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
+    return known is None or said not in rules.known or rules.subset(said) == known

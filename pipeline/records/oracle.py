@@ -49,7 +49,7 @@ class OracleRow(OracleRecord):
     by_session_id: bool  # its session id decides, because it names no basename, or one that several sessions have
     unjoined: (
         str | None
-    )  # why it names no session: no_manifest_row | ambiguous_attempts | other_task; null where it does
+    )  # why it names no session: no_manifest_row | other_run | ambiguous_attempts | other_task; null: it does
 
 
 class OracleCategory(Record):
@@ -69,6 +69,7 @@ class OracleCategory(Record):
     inference_errors: int  # results that are no answer: infra_error
     no_manifest_row: int  # rows for which the run manifest names no session
     ambiguous_attempts: int  # rows for which it names several, and not which of them was scored
+    other_run: int  # rows for which it names sessions of other runs or attempts only
     verdict: str  # scored | unscorable | failures_only | no_score
     reason: str | None  # of `unscorable`
     message: str | None  # the sentence a person reads
@@ -164,7 +165,8 @@ class UnmatchedRow(Record):
     session_id: str | None
     task_id: str | None
     sessions_named: int  # sessions here that it can mean
-    # no_session | no_trajectory | ambiguous_basename | no_manifest_row | ambiguous_attempts | other_task | set_aside
+    # no_session | no_trajectory | ambiguous_basename | no_manifest_row | other_run | ambiguous_attempts | other_task |
+    # set_aside
     reason: str
 
 

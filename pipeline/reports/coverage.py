@@ -34,8 +34,8 @@ COLUMNS = {
     "unmatched_sessions": "trajectories without an outcome record",
     "contradictions": "trajectories whose records contradict each other",
     "oracle_rows": "outcome records that were read",
-    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here, or name "
-    "another task than the run manifest does; each stands below by name",
+    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here, are "
+    "of a run of which the run manifest names none, or name another task than it does; each stands below by name",
     "no_manifest_row": "of `unmatched_rows`, tasks for which the run manifest names no session",
     "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, of which nothing says which was scored",
     "ambiguous_basenames": "of `unmatched_rows`, those whose name several sessions have",
@@ -47,6 +47,7 @@ REASONS = {  # of a row that is not used -> what it means
     "no_trajectory": "the session that it means gave no trajectory, or several",
     "ambiguous_basename": "several sessions are called so, and no session id says which",
     "no_manifest_row": "the run manifest names no session for its task",
+    "other_run": "the run manifest names sessions of other runs or attempts for its task only",
     "ambiguous_attempts": "the task was attempted several times, and nothing says which attempt was scored",
     "other_task": "the run manifest says another task of its session",
     "set_aside": "it says nothing of the run, and another record of the session does",
@@ -138,6 +139,7 @@ def categories(intake: Intake) -> Section:
             "inference_errors": "results that are no answer, because the call failed: infra_error",
             "no_manifest_row": "tasks for which the run manifest names no session",
             "ambiguous_attempts": "tasks with several attempts, of which nothing says which was scored",
+            "other_run": "tasks for which the run manifest names sessions of other runs or attempts only",
         },
         rows=found,
         facts={verdict: sum(row["verdict"] == verdict for row in found) for verdict in verdicts},
