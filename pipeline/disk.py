@@ -15,7 +15,8 @@ def write_parquet(frame: pl.DataFrame, path: Path, file: BinaryIO | None = None,
     held = io.BytesIO() if file is not None and frame.estimated_size() < SMALL_BYTES else None
     try:
         frame.write_parquet(held or file or path, compression="zstd", **options)
-    except pl.exceptions.PolarsError as error:
+        if held is not None and file is not None:
+            file.write(held.getbuffer())
+            file.flush()
+    except (pl.exceptions.PolarsError, OSError) as error:
         raise OSError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from error
-    if held is not None and file is not None:
-        file.write(held.getbuffer())
