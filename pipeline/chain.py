@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.collector import collector_off
+from pipeline.damaged import cause
 from pipeline.intake import SOURCES, Intake
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
@@ -97,6 +98,8 @@ class Worker:
         ) as error:
             if self.debug:
                 raise
+            if damage := cause(self.data.root, None if tables.chain.shard == ALL else tables.chain.shard):
+                return str(damage).removesuffix(".")
             return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         del frames  # the bytes of a very long session are not needed while its tables are written
         tables.let_go()

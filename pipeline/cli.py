@@ -1,11 +1,7 @@
 """The command line: thin. Parse, call, print. Exit status: 0 done, 1 a person is needed, 2 wrong use, 3 stopped."""
 
 import json
-import signal
-import sys
-import traceback
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -20,6 +16,7 @@ from pipeline.console import report, second_pass, shares, status_report
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.diff_cli import diff
+from pipeline.console.ending import carried_out
 from pipeline.console.explain_cli import explain
 from pipeline.console.export_cli import export
 from pipeline.console.find import find
@@ -31,18 +28,18 @@ from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
-from pipeline.console.terminal import errors, output, safe, sentence
+from pipeline.console.terminal import errors, output, safe
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
 from pipeline.console.whatif_cli import whatif
 from pipeline.console.where import HERE, Where, with_where
 from pipeline.console.work import Done, bring, current
-from pipeline.errors import OpenClawBenchError, Stopped, WrongUse
+from pipeline.errors import WrongUse
 from pipeline.flow import VERBS
 from pipeline.records.release import SummaryCount
 from pipeline.store import DataFolder
 
-NEEDS_A_PERSON, WRONG_USE = 1, 2
+NEEDS_A_PERSON = 1
 app = typer.Typer(
     name="openclawbench",
     help="Turns raw OpenClaw agent sessions into audited process-anomaly labels.",
@@ -368,32 +365,9 @@ def common(
     """Options of the program itself."""
 
 
-def stop(_signal: int, _frame: FrameType | None) -> None:
-    """What Ctrl-C does."""
-    raise Stopped("stopped; everything done so far is kept, run again to go on")
-
-
 def main() -> None:
     """Entry point: errors become one sentence and an exit status."""
-    signal.signal(signal.SIGINT, stop)
-    try:
-        app()
-    except OpenClawBenchError as error:
-        if pipeline.run.DEBUG:
-            traceback.print_exc()
-        errors().print(f"error: {sentence(error)}")
-        sys.exit(error.exit_status)
-    except Stopped as stopped:
-        errors().print(str(stopped))
-        sys.exit(stopped.exit_status)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    except OSError as error:
-        if pipeline.run.DEBUG:
-            raise
-        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.")
-        sys.exit(WRONG_USE)
+    carried_out(app)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ class UnreadableInput(OpenClawBenchError):
     """A file or folder that the run cannot do without can't be read."""
 
 
+class DamagedPart(UnreadableInput):
+    """A part of a work table is there and cannot be read."""
+
+
 class StorageFailed(OpenClawBenchError):
     """Object storage cannot be reached, or refuses."""
 

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
+from pipeline import damaged
 from pipeline.borrowed import named_in, naming, with_borrowed, without_borrowed
 from pipeline.disk import write_parquet
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
@@ -210,6 +211,7 @@ class DataFolder:
 
         `paths` names a further column, which says in which part a row is.
         """
+        damaged.READ[self.root] = None
         if record.BORROWED is None or not parts:
             return self.written(record, parts, paths)
         self.fetch([self.table(record) / part_name(shard, key) for shard, key in parts.items()])

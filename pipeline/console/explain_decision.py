@@ -76,8 +76,11 @@ def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row
 
 
 def saw(known: "Known", judge: Judge) -> Row:
-    """What the judge reads of a trajectory: the packet, or the evidence alone; how much of it there is."""
-    sizes = {name: known.shortened[name] for name in ("estimated_tokens", "compacted")}
+    """What the judge reads of a trajectory: the packet, or the evidence alone, which nothing shortens; how much of it
+    there is: tokens are null where the packet alone was counted, which is shorter."""
+    sizes: Row = {name: known.shortened[name] for name in ("estimated_tokens", "compacted")}
+    if judge.reads == "evidence" and sizes["compacted"]:
+        sizes = {"estimated_tokens": None, "compacted": False}
     return {"record": judge.reads, "steps": len(known.steps), **sizes}
 
 

@@ -44,10 +44,11 @@ def print_stage(name: str, found: Row, console: Console) -> None:
     asked = found["asked"]
     saw = asked["saw"]
     what = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]
+    size = "whole" if saw["estimated_tokens"] is None else f"about {saw['estimated_tokens']} tokens"
     more = "; shortened, see compaction" if saw["compacted"] else ""
     line(
         console,
-        f"{name}: saw {what} ({saw['steps']} steps, about {saw['estimated_tokens']} tokens{more}), prompt "
+        f"{name}: saw {what} ({saw['steps']} steps, {size}{more}), prompt "
         f"{asked['prompt_version']}, packet {asked['packet_sha256'][:12]}…",
         4,
     )

@@ -14,6 +14,7 @@ from pipeline.construct.fuse import fuse
 from pipeline.construct.onset import onset
 from pipeline.construct.packet import packet
 from pipeline.construct.slice import slice
+from pipeline.damaged import cause
 from pipeline.errors import NotFound, StageFailed
 from pipeline.intake import SOURCES
 from pipeline.records.base import Record
@@ -96,6 +97,8 @@ def made_again(run: Run, asked: Question, shard: Shard, rules: dict[str, dict[st
                 done = table.collect() if isinstance(table, pl.LazyFrame) else table
                 made[record] = conform(done, record).lazy()
         except (ArithmeticError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            if damage := cause(run.data.root):
+                raise damage from error
             files = ", ".join(kind.FILE for kind in stage.rules.values() if kind.FILE in asked.changed)
             said = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise StageFailed(

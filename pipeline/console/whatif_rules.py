@@ -51,7 +51,7 @@ def toml_files(paths: list[Path]) -> Iterator[Path]:
 def read_toml(path: Path) -> dict[str, Any]:
     """A rule file's content. UnreadableInput or BrokenRules where it can't be had."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}. Name a rule file, or a folder of them.") from error
     except ValueError as error:

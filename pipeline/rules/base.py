@@ -6,6 +6,7 @@ import os
 import pickle
 import tomllib
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 from pydantic_core import ErrorDetails
 
 from pipeline.errors import BrokenRules
-from pipeline.rules.closed import Unfit, ids_once, literal_fault
+from pipeline.rules.closed import Unfit, ids_once, literal_fault, not_finite
 from pipeline.rules.lines import line_of, lines_with
 from pipeline.rules.patterns import asked_together, rust_takes
 from pipeline.rules.references import Other, Reference
@@ -47,7 +48,7 @@ def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
     """
     path = rule_path(name, folder)
     try:
-        content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8")))
+        content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8-sig")))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
     return content | CHOSEN.get(name, {})
@@ -100,6 +101,10 @@ class Rules(BaseModel):
     @classmethod
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
         """The rules that a file holds. Raises BrokenRules with file, line, key and what is wrong with it."""
+        if (place := not_finite(content)) is not None:
+            lines = [line for line in [line_of(text_of(path), place)] if line is not None]
+            said = f"{entry_named(place, content)}must be a finite number"
+            raise BrokenRules(f"{path}: {told(lines)}{'.'.join(map(str, place))}: {said}. Correct the file.")
         try:
             rules = cls.validated(content)
         except ValidationError as error:
@@ -151,14 +156,24 @@ def once(function: Callable[[R], Made]) -> Callable[[R], Made]:
 
 def fault(error: ValidationError, content: dict[str, Any], path: Path) -> str:
     """The first fault in words: line, key, which of several entries (by id or name), what is wrong; how many more."""
-    first = error.errors()[0]
+    faults = error.errors()
+    first = next((one for one in faults if one["type"] == "extra_forbidden"), faults[0])  # else only what lacks is told
     place = ".".join(str(part) for part in first["loc"]) or "the file"
     said = {"extra_forbidden": "there is no such key", "missing": "is missing"}
     message = said.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     if first["type"] == "literal_error":
         message = literal_fault(first)
+    elif first["type"] == "extra_forbidden":
+        message += meant(first["loc"], [one["loc"] for one in faults if one["type"] == "missing"])
     more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
     return f"{told(lines_of(first, path))}{place}: {entry_named(first['loc'], content)}{message.rstrip('.')}{more}"
+
+
+def meant(loc: tuple[int | str, ...], missing: list[tuple[int | str, ...]]) -> str:
+    """What to add of a key that there is not, where one that is missing beside it is spelt nearly so."""
+    beside = [str(one[-1]) for one in missing if one[:-1] == loc[:-1]]
+    close = get_close_matches(str(loc[-1]), beside, n=1)
+    return f'; did you mean "{close[0]}"?' if close else ""
 
 
 def lines_of(first: ErrorDetails, path: Path) -> list[int]:
@@ -178,7 +193,7 @@ def lines_of_words(unfit: Unfit, path: Path, within: tuple[int | str, ...] = ())
 def text_of(path: Path) -> str:
     """A rule file's text; empty where it cannot be had."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return ""
 

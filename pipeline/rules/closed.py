@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any
 
 from pydantic import AfterValidator
@@ -81,3 +82,12 @@ def ids_once(content: Content, *, of_each_table: bool) -> None:
                 f'the id "{one}" is given twice, in {tables}: each rule needs an id of its own', one, keys=["id"]
             )
         known[name] = table
+
+
+def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
+    """Where the first infinite number, or the first that is none, stands in a rule file; null where all are finite."""
+    if isinstance(content, float):
+        return None if isfinite(content) else place
+    inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    found = (not_finite(value, (*place, key)) for key, value in inside)
+    return next((one for one in found if one is not None), None)

@@ -1,11 +1,14 @@
 """What `explain` says of a packet's size: whole or shortened, and whether it fits."""
 
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from pipeline.console.explain_decision import saw
+from pipeline.console.explain_decision_print import print_stage
 from pipeline.console.explain_print import print_compaction
 
 CUT = {"place": "step", "number": 1, "field": "thinking", "left_out": 9, "characters": 12, "rule": {"rule_id": "p.x"}}
@@ -25,3 +28,23 @@ def test_what_is_whole_is_never_called_shortened(cuts: list[dict[str, Any]], fit
     found = {"estimated_tokens": 400, "budget_tokens": 300, "fits": fits, "compacted": bool(cuts), "cuts": cuts}
     print_compaction(found, Console(file=shown, width=200))
     assert shown.getvalue().splitlines()[0].endswith(says)
+
+
+@pytest.mark.parametrize(
+    ("reads", "compacted", "says"),
+    [
+        ("packet", True, "saw the packet (3 steps, about 400 tokens; shortened, see compaction)"),
+        ("packet", False, "saw the packet (3 steps, about 400 tokens)"),
+        ("evidence", True, "saw the evidence, without outcome and risk (3 steps, whole)"),
+        ("evidence", False, "saw the evidence, without outcome and risk (3 steps, about 400 tokens)"),
+    ],
+)
+def test_a_judge_that_reads_the_evidence_saw_the_whole(reads: str, compacted: bool, says: str) -> None:
+    known: Any = SimpleNamespace(
+        shortened={"estimated_tokens": 400, "compacted": compacted}, steps=dict.fromkeys("abc")
+    )
+    judge: Any = SimpleNamespace(reads=reads)
+    asked = {"saw": saw(known, judge), "prompt_version": "v1", "packet_sha256": "0" * 64, "purpose": "label"}
+    shown = io.StringIO()
+    print_stage("stage a", {"asked": asked}, Console(file=shown, width=200))
+    assert says in shown.getvalue()

@@ -1,5 +1,6 @@
 """A fault in a rule file is told with its line, however the file is written."""
 
+import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,3 +146,42 @@ def test_words_that_do_not_fit_each_other_have_both_lines(tmp_path: Path) -> Non
     line = number("taxonomy.toml", 'name = "premature_external_write"')
     found = said(Taxonomy, tmp_path, ('name = "premature_external_write"', 'name = "weak_evidence_commitment"'))
     assert f"and {line}: " in found
+
+
+@pytest.mark.parametrize("written", ["inf", "-inf", "nan", "1e999"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_number_of_every_rule_file_must_be_finite(path: Path, written: str, tmp_path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    own = tmp_path / path.name
+    for hit in re.finditer(r"(?m)\b[a-z_]+ = ([0-9]+\.[0-9]+)\b", text):
+        own.write_text(text[: hit.start(1)] + written + text[hit.end(1) :], encoding="utf-8")
+        with pytest.raises(BrokenRules, match="must be a finite number") as error:
+            Rules.checked(tomllib.loads(own.read_text(encoding="utf-8")), own)
+        assert f": line {number_of(text, hit.start())}: " in str(error.value)
+
+
+def number_of(text: str, at: int) -> int:
+    """The line that a place in a text is on."""
+    return text.count("\n", 0, at) + 1
+
+
+def test_a_misspelt_key_is_named_and_not_what_lacks_because_of_it(tmp_path: Path) -> None:
+    found = said(RiskRules, tmp_path, ("weight = 2.2", "weigth = 2.2"))
+    line = number("risk.toml", "weight = 2.2")
+    assert f"line {line}: " in found
+    assert "weigth: " in found
+    assert 'there is no such key; did you mean "weight"? (and 1 more)' in found
+
+
+def test_a_file_with_a_byte_order_mark_and_line_ends_of_windows_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (BUILT_IN / "risk.toml").read_text(encoding="utf-8")
+    (tmp_path / "risk.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    as_shipped = RiskRules.load()
+    monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
+    assert RiskRules.load() == as_shipped
+    (tmp_path / "risk.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("scale = ", "scale = -").encode())
+    line = number("risk.toml", "scale = ")
+    with pytest.raises(BrokenRules, match=f"line {line}: scale"):
+        RiskRules.load()

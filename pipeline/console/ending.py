@@ -1,0 +1,53 @@
+"""How a command ends: an error is one sentence and an exit status, a traceback only with --debug."""
+
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+
+import polars as pl
+
+import pipeline.run
+from pipeline.console.terminal import errors, sentence
+from pipeline.damaged import cause_in_what_was_read
+from pipeline.errors import OpenClawBenchError, Stopped
+
+WRONG_USE = 2
+
+
+def stop(_signal: int, _frame: FrameType | None) -> None:
+    """What Ctrl-C does."""
+    raise Stopped("stopped; everything done so far is kept, run again to go on")
+
+
+def carried_out(command: Callable[[], None]) -> None:
+    """Carry out what was asked for on the command line. Leaves with status 2 or that of the error, 3 when stopped."""
+    signal.signal(signal.SIGINT, stop)
+    try:
+        command()
+    except OpenClawBenchError as error:
+        refused(error)
+    except Stopped as stopped:
+        errors().print(str(stopped))
+        sys.exit(stopped.exit_status)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        if pipeline.run.DEBUG:
+            raise
+        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.")
+        sys.exit(WRONG_USE)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        if (damage := cause_in_what_was_read()) is None:
+            raise
+        refused(damage)
+
+
+def refused(error: OpenClawBenchError) -> None:
+    """Say what is wrong, and leave."""
+    if pipeline.run.DEBUG:
+        traceback.print_exc()
+    errors().print(f"error: {sentence(error)}")
+    sys.exit(error.exit_status)
