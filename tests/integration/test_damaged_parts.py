@@ -49,7 +49,7 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         assert ended.status == 2, words
         assert ended.err.splitlines()[-1].startswith(f"error: {says}"), words
         assert "Traceback" not in ended.err
-    shutil.rmtree(data / "work" / "event_descriptor")
+    shutil.rmtree(data / "work" / "descriptor")
     ended = call("merge", "--judge", "rules", "--data", data)
     assert (ended.status, says in ended.err, "Traceback" in ended.err) == (1, True, False)
     part.unlink()
