@@ -73,7 +73,8 @@ def how(row: Row, category: Row | None, trajectory: Row) -> str:
     """By what a row was joined."""
     name, own = row["basename"], trajectory["native_session_basename"]
     if row["row_id"].startswith("source:"):
-        return "with the session: its own source carries it"
+        file = (row["evaluator"] or {}).get("source_path")
+        return "with the session: its own source carries it" + (f", by {file}" if file else "")
     if name is None:
         return f"by the session id {row['session_id']}"
     copy = "" if name == own else f", a name of the session {own}"

@@ -111,12 +111,14 @@ def unmatched(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
 def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Every row of each session whose rows contradict each other, sorted."""
     said = ["task_id", "success", "status", "error_type"]
+    file = pl.col("evaluator").struct.field("source_path")
     carried = outcomes.select(
         carried_id(),
         "source_model",
-        *[pl.col("oracle").struct.field(name) for name in said],
+        *[pl.col("oracle").struct.field(name) for name in [*said, "evaluator"]],
     )
-    rows = pl.concat([oracle.unique("row_id").select("row_id", "source_model", *said), carried])
+    rows = pl.concat([oracle.unique("row_id").select("row_id", "source_model", *said, "evaluator"), carried])
+    rows = rows.with_columns(source_path=file)
     return (
         fused.filter(pl.col("oracle_match") == "contradiction")
         .select(*TRAJECTORY_KEY, row_id="oracle_rows")

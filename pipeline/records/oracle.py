@@ -178,6 +178,7 @@ class Contradiction(Keyed):
     success: bool | None
     status: str
     error_type: str | None
+    source_path: str | None  # the evaluator's file that says it
 
 
 SourceOutcomes = Annotated[pl.LazyFrame, SourceOutcome]

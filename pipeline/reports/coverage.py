@@ -160,6 +160,7 @@ def contradictions(tables: Tables) -> Section:
             "success": "what it says",
             "status": "its status",
             "error_type": "its error",
+            "source_path": "the evaluator's file that says it",
         },
         rows=tables(Contradiction).collect().to_dicts(),
     )

@@ -85,7 +85,7 @@ class OpenClaw:
         for name, value in (run.get("index") or {}).items():
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
-        made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcome": run.get("outcome")}
+        made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcomes": run.get("outcomes")}
         made["task"], made["run_faults"] = run.get("task"), run.get("faults")
         made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
         return {key: one for key, one in made.items() if one}
@@ -150,6 +150,7 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
     lines = raw.lines
     header = lines[0].value
     body = [row for row in lines[1:] if row.value.type != "session"]
+    outcomes = context.get("outcomes", [])
     session = ParsedSession(
         source_format="openclaw_sqlite" if context.get("store") else OpenClaw.name,
         session_id=header.id if isinstance(header.id, str) else None,
@@ -158,7 +159,8 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         several_sessions=seems_several(lines, len(lines) - len(body), content),
         warnings=[*raw.warnings, *(Fault(reason, 1, message) for reason, message in context.get("run_faults", []))],
         context=context.get("index", {}),
-        outcome=context.get("outcome"),
+        outcome=next(iter(outcomes), None),
+        other_outcomes=outcomes[1:],
         task=context.get("task", {}),
         records_in=len(lines) + raw.torn,
         record_digests=RecordDigests(content, lines),

@@ -17,7 +17,7 @@ from pipeline.sources.run_artifact_layout import (
     sessions_of,
     traces_of,
 )
-from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, outcome_of, task_of_run
+from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, outcomes_of, task_of_run
 from pipeline.sources.run_artifact_summary import ENDS, SUCCESS, models, run_summary
 from pipeline.sources.run_artifact_uris import uri_faults
 from pipeline.sources.session import MalformedSession, ParsedSession
@@ -70,7 +70,7 @@ class RunArtifact:
 
     def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
         """What was taken of each companion that is no session, in words, by its name in `found`."""
-        return gave_outcome(found)
+        return gave_outcome(found, first["identity"])
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         document = read_document(content)
@@ -78,7 +78,7 @@ class RunArtifact:
             reason = HAS_SESSION if context.get("native_session") else NO_SESSION
             raise MalformedSession(Fault(reason, 1, SENTENCES[reason]))
         built = build(document, rules)
-        evaluations = context.get("evaluations", [])
+        outcomes = outcomes_of(document.value, context.get("evaluations", []), context.get("repetition"))
         trace, steps = built.trace, built.trace.list
         version = document.part("identity").get("schema_version", document.value.get("schema_version"))
         return ParsedSession(
@@ -96,7 +96,8 @@ class RunArtifact:
                 "status": text_of(document.value.get("status")),
                 "label": text_of(document.part("identity").get("case_id")),
             },
-            outcome=outcome_of(document.value, evaluations, context.get("repetition")),
+            outcome=outcomes[0] if outcomes else None,
+            other_outcomes=outcomes[1:],
             task=task_of_run(document.part("identity"), context.get("repetition")),
             records_in=1 + len(document.events),
             record_counts=steps.counts + Counter({"metadata:document": 1}),

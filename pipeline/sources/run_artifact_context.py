@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.records.session import RunContext
 from pipeline.sources.json_values import number_of, text_of
 from pipeline.sources.run_artifact_layout import evaluations_of, in_own_folder, is_evaluation_of, repetition, runs_of
-from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, outcome_of, task_of_run
+from pipeline.sources.run_artifact_outcome import evaluation_faults, evaluations_in, of_run, outcomes_of, task_of_run
 
 ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # names of companions: these, and their path
 
@@ -22,7 +22,7 @@ def companions_of(session_path: str, paths: frozenset[str]) -> dict[str, str]:
 
 
 def for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
-    """{"index": RunContext fields, "outcome": OracleRecord fields or null, "task": subset, task_id, attempt, "faults":
+    """{"index": RunContext fields, "outcomes": OracleRecord fields of each, "task": subset, task_id, attempt, "faults":
     (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
 
     Empty where no artifact, or more than one, is this session's. `found` = contents of companions_of().
@@ -38,7 +38,7 @@ def for_session(session_id: str | None, session_path: str, found: dict[str, Any]
     faults = evaluation_faults(evaluations, unreadable, document["identity"])
     return {
         "index": run_context(document),
-        "outcome": outcome_of(document, evaluations, repetition(path)),
+        "outcomes": outcomes_of(document, evaluations, repetition(path)),
         "task": task_of_run(document["identity"], repetition(path)),
         "faults": [(one.reason, one.message) for one in faults],
     }
@@ -52,13 +52,13 @@ def gave_run(session_id: str | None, session_path: str, found: dict[str, Any]) -
         return {}
     run = mine[0].removeprefix(ARTIFACT)
     own = {key: one for key, one in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
-    return {mine[0]: "run context, outcome and task"} | gave_outcome(own)
+    return {mine[0]: "run context, outcome and task"} | gave_outcome(own, runs[mine[0]]["identity"])
 
 
-def gave_outcome(evaluations: dict[str, Any]) -> dict[str, str]:
-    """The evaluations, among contents by their names, of which an outcome can be taken."""
-    of = {key: one for key, one in evaluations.items() if key.startswith(EVALUATION)}
-    return {key: "outcome" for key, one in of.items() if evaluations_in({key.removeprefix(EVALUATION): one})[0]}
+def gave_outcome(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
+    """The evaluations, among contents by their names, of which an outcome can be taken: none that names another run."""
+    read = {key: evaluations_in({key: one})[0] for key, one in evaluations.items() if key.startswith(EVALUATION)}
+    return {key: "outcome" for key, found in read.items() if of_run(found, identity)}
 
 
 def is_of(document: Any, path: str, session_id: str | None, session_path: str) -> bool:

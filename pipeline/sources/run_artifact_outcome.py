@@ -41,7 +41,10 @@ def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], 
     strangers = [one["path"] for one in evaluations if one not in of_run(evaluations, ids)]
     another = "the evaluation names another run, so it says nothing of this one"
     broken = "is no evaluation whose checks can be counted, so it says nothing; make it anew"
+    apart = [found[0]["path"] for found in by_verdict(of_run(evaluations, ids)).values()]
+    differing = "evaluations of one run that say different things; neither is taken for true"
     return [
+        *([Fault("differing_outcomes", 1, f"{', '.join(apart)}: {differing}")] if apart[1:] else []),
         *(Fault("evaluation_of_another_run", 1, f"{path}: {another}") for path in strangers),
         *(Fault("unreadable_evaluation", 1, f"{path}: {broken}") for path in unreadable),
     ]
@@ -59,22 +62,37 @@ def task_of_run(identity: Any, repetition: int | None) -> dict[str, Any]:
     return {"subset": text_of(ids.get("suite_id")), "task_id": text_of(ids.get("case_id")), "attempt": repetition}
 
 
-def outcome_of(
+def outcomes_of(
     document: dict[str, Any], evaluations: list[dict[str, Any]], repetition: int | None
-) -> dict[str, Any] | None:
-    """OracleRecord fields; null where the run completed and nothing evaluated it.
+) -> list[dict[str, Any]]:
+    """OracleRecord fields of each outcome; none where the run completed and nothing evaluated it.
 
     Status `success` of a run only means that it completed: it is never a passed task. A run that did not complete is
     infra_error. Of an evaluation only the deterministic checks decide (all passed: true, one failed: false); the
-    judge's score is kept beside them, without a threshold of our own. Evaluations that disagree decide nothing.
+    judge's score is kept beside them, without a threshold of our own. Evaluations that disagree are an outcome a
+    verdict: fusion decides between them as between rows of an oracle, and keeps all.
     """
+    found = of_run(evaluations, document.get("identity") or {})
+    if document.get("status") != SUCCESS:
+        return [outcome(document, found, len(found), repetition)]
+    return [outcome(document, alike, len(found), repetition) for alike in by_verdict(found).values()]
+
+
+def by_verdict(evaluations: list[dict[str, Any]]) -> dict[tuple[str, bool | None], list[dict[str, Any]]]:
+    """Evaluations of one run by what they say."""
+    found: dict[tuple[str, bool | None], list[dict[str, Any]]] = {}
+    for one in evaluations:
+        found.setdefault(verdict(one), []).append(one)
+    return found
+
+
+def outcome(
+    document: dict[str, Any], found: list[dict[str, Any]], evaluations: int, repetition: int | None
+) -> dict[str, Any]:
+    """OracleRecord fields by evaluations that agree; `evaluations`: how many the run has."""
     identity = document.get("identity") or {}
-    found = of_run(evaluations, identity)
     status = document.get("status")
-    if status == SUCCESS and not found:
-        return None
-    verdicts = {verdict(one) for one in found}
-    scored, success = verdicts.pop() if len(verdicts) == 1 else ("unscorable" if verdicts else "not_scored", None)
+    scored, success = verdict(found[0]) if found else ("not_scored", None)
     error = document.get("error")
     error = error if isinstance(error, dict) and status != SUCCESS else {}
     scores = {one["score"] for one in found}
@@ -86,7 +104,7 @@ def outcome_of(
         "score": scores.pop() if len(scores) == 1 else None,
         "error_type": text_of(error.get("code")),
         "error_message": text_of(error.get("message")),
-        "flags": flags(status, found),
+        "flags": flags(status, found, evaluations),
         "evaluator": evaluator(found[0]) if found else None,
     }
 
@@ -100,10 +118,10 @@ def verdict(evaluation: dict[str, Any]) -> tuple[str, bool | None]:
     return ("scored", True) if evaluation["passed"] else ("not_scored", None)
 
 
-def flags(status: Any, found: list[dict[str, Any]]) -> list[str]:
+def flags(status: Any, found: list[dict[str, Any]], evaluations: int) -> list[str]:
     """What a reader of the outcome must know besides."""
     security = sorted({one["security"] for one in found if isinstance(one["security"], str)} - {"not_evaluated"})
-    several = ["several_evaluations"] if len(found) > 1 else []
+    several = ["several_evaluations"] if evaluations > 1 else []
     known = isinstance(status, str) and status in ENDS
     ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]
     return [*ended, *several, *(f"security_{one[:LONGEST_WORD]}" for one in security)]

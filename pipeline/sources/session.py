@@ -98,7 +98,9 @@ class ParsedSession:
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary
     context: dict[str, Any] = field(default_factory=dict)  # RunContext: what lay beside the session
     outcome: dict[str, Any] | None = None
-    other_outcomes: list[dict[str, Any]] = field(default_factory=list)  # of copies, where they say something else
+    other_outcomes: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # that say something else: of evaluations, of copies
     task: dict[str, Any] = field(default_factory=dict)  # subset, task_id, attempt, where the source itself names them
     completeness: str | None = None
     records_in: int = 0
@@ -115,10 +117,11 @@ class ParsedSession:
         """Take over what lay beside a copy of this session, where nothing beside this one said it."""
         told = {name: value for name, value in copy.context.items() if value is not None}
         self.context = told | {name: value for name, value in self.context.items() if value is not None}
-        if self.outcome is None:
-            self.outcome = copy.outcome
-        elif copy.outcome is not None and verdict(copy.outcome) not in map(verdict, self.outcomes):
-            self.other_outcomes.append(copy.outcome)
+        for one in copy.outcomes:
+            if self.outcome is None:
+                self.outcome = one
+            elif verdict(one) not in map(verdict, self.outcomes):
+                self.other_outcomes.append(one)
         self.task = self.task or copy.task
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop

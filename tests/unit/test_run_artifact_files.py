@@ -28,7 +28,7 @@ from pipeline.console.settings import settings
 from pipeline.console.work import bring
 from pipeline.construct.input_file import ReadFile
 from pipeline.construct.session_rows import oracle_record
-from pipeline.records.oracle import Fused, OracleRecord, SourceOutcome
+from pipeline.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
 from pipeline.records.session import FileOutcome
 from pipeline.sources import run_artifact_context
 from pipeline.sources.run_artifact_uris import relative, resolve, uri_faults
@@ -147,8 +147,32 @@ def test_several_evaluations_have_to_agree() -> None:
         None,
         ["several_evaluations"],
     )
-    split, _ = outcome(stored(DONE), evaluation(), evaluation(1, 1))
-    assert (split["status"], split["success"]) == ("unscorable", None)
+    _, warnings = outcome(stored(DONE), evaluation(), evaluation(1, 1))
+    assert warnings == ["differing_outcomes"]
+
+
+def test_evaluations_that_disagree_contradict_each_other_and_are_both_named(tmp_path: Path) -> None:
+    raw = tmp_path / "raw"
+    said = {"a": evaluation(), "b": evaluation(1, 1), "c": evaluation(2), "d": evaluation(0)}
+    paths = {name: RESULT.replace("_j_0f", f"_{name}") for name in said}
+    for path, value in [(RUN, stored(DONE)), *((paths[name], said[name]) for name in said)]:
+        (raw / path).parent.mkdir(parents=True)
+        (raw / path).write_text(json.dumps(value))
+    data = DataFolder(tmp_path / "data")
+    done = bring(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress(quiet=True))
+    assert done.tables is not None
+    (fused,) = done.tables[Fused].collect().to_dicts()
+    assert (fused["oracle_match"], fused["oracle_outcome"]) == ("contradiction", None)
+    assert (fused["oracle"]["status"], len(fused["oracle_rows_set_aside"])) == ("unscorable", 1)
+    kept = {(row["source_path"], row["success"]) for row in done.tables[Contradiction].collect().to_dicts()}
+    assert kept == {(paths["a"], True), (paths["b"], False)}
+    (file,) = (row for row in done.tables[FileOutcome].collect().to_dicts() if row["disposition"] == "trajectory")
+    assert [one["name"] for one in file["warnings"]] == ["differing_outcomes"]
+
+
+def test_an_evaluation_of_another_run_gives_nothing() -> None:
+    found = {f"evaluation:{RESULT}": evaluation(), f"evaluation:{OLD_RESULT}": evaluation(run_id="run_8")}
+    assert ADAPTER.gave(stored(DONE), RUN, found, {}) == {f"evaluation:{RESULT}": "outcome"}
 
 
 def test_an_evaluation_of_another_run_says_nothing() -> None:
@@ -218,7 +242,7 @@ def test_context_for_the_native_session() -> None:
     given = run_artifact_context.for_session("native-1", OWN, {name: files[path] for name, path in wanted.items()})
     assert given["index"] | {"status": "success", "session_key": "agent:main:main", "label": "case_1"} == given["index"]
     assert (given["index"]["aborted_last_run"], given["index"]["estimated_cost_usd"]) == (False, 0.25)
-    assert (given["outcome"]["success"], given["outcome"]["attempt"]) == (True, 2)
+    assert (given["outcomes"][0]["success"], given["outcomes"][0]["attempt"]) == (True, 2)
     found = {name: files[path] for name, path in wanted.items()}
     assert run_artifact_context.for_session("another", OWN, found) == {}
     assert run_artifact_context.for_session("native-1", OWN, {}) == {}
@@ -267,11 +291,11 @@ def test_evaluations_of_another_repetition_are_not_this_ones() -> None:
     assert set(wanted.values()) == {RUN, other, *results}
     files = {RUN: openclaw(), other: openclaw("none")} | results
     given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert (given["outcome"]["status"], given["outcome"]["success"]) == ("scored", False)
-    assert (given["outcome"]["flags"], given["faults"]) == ([], [])
+    assert (given["outcomes"][0]["status"], given["outcomes"][0]["success"]) == ("scored", False)
+    assert (given["outcomes"][0]["flags"], given["faults"]) == ([], [])
     files[RESULT] = "no JSON"
     given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert given["outcome"] is None
+    assert given["outcomes"] == []
     assert [(reason, RESULT in message) for reason, message in given["faults"]] == [("unreadable_evaluation", True)]
 
 
@@ -282,7 +306,7 @@ def test_context_where_several_runs_lie_beside_a_session() -> None:
     assert set(wanted.values()) == {RUN, other}
     files = {RUN: openclaw(), other: openclaw("none")}
     given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
-    assert given["outcome"] is None
+    assert given["outcomes"] == []
     assert given["task"] == {"subset": "s", "task_id": "case_1", "attempt": 2}
     assert given["index"]["status"] == "success"
     twice = dict.fromkeys(wanted, openclaw())
