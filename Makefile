@@ -32,7 +32,7 @@ export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-llm lint bench bench-peers clean normalize enrich fuse slice onset packet \
-        annotate stage-a stage-b1 stage-b2 stage-c merge release run status schemas lock
+        annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -108,6 +108,9 @@ merge: $(READY) ## repairs, quality tiers, one record a trajectory
 
 release: $(READY) ## the release files
 	@$(OCB) release $(ASK) $(ARGS)
+
+audit: $(READY) ## draw steps for a person to review, as sheets in review/ (then: openclawbench audit import, audit report)
+	@$(OCB) audit sample-events $(WHERE) $(ARGS)
 
 run: $(READY) ## every stage
 	@$(OCB) run $(ASK) $(ARGS)

@@ -11,7 +11,7 @@ from pipeline.console.settings import settings
 from pipeline.console.terminal import errors, output, safe
 from pipeline.console.whatif import RULES, moved, question, rows, shards_that_are_fresh
 from pipeline.console.whatif_report import Tally, print_report
-from pipeline.console.whatif_rules import differs, read_own
+from pipeline.console.whatif_rules import differs, passed_over, read_own
 from pipeline.console.work import current
 from pipeline.records.session import Step, Trajectory
 from pipeline.store import DataFolder
@@ -46,6 +46,7 @@ def whatif(
         tally.add(changes)
     found: dict[str, Any] = {
         "rules": [{"path": str(path), "file": file, "differs": differs(one)} for file, (path, one) in own.items()],
+        "passed_over": [str(path) for path in passed_over(rules, RULES)],
         "stages": [stage.name for stage in asked.stages],
         "shards": len(shards),
         "shards_left_out": left,

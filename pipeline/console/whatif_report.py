@@ -78,6 +78,8 @@ def print_report(found: dict[str, Any], console: Console) -> None:
         console.print(
             f"{safe(one['path'])} in the place of {one['file']}{'' if one['differs'] else ': the same rules'}"
         )
+    if others := ", ".join(one_line(one) for one in found["passed_over"]):
+        console.print(f"passed over, rules of other stages as they are in force: {others}")
     stages = ", ".join(found["stages"]) or "nothing"
     console.print(f"made again in memory: {stages}; the work tables are as they were")
     if found["stages"] and "packet" not in found["stages"]:

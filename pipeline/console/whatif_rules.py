@@ -6,18 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import BrokenRules, UnreadableInput, WrongUse
-from pipeline.rules.base import Rules, canonical_digest, read_rules, rule_path
+from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
-    """File that is replaced -> (own file, rules). A folder stands for the rule files in it.
+    """File that is replaced -> (own file, rules). A folder stands for the rule files in it, passed_over() apart.
 
     Raises UnreadableInput, BrokenRules (file, key, what to do), or WrongUse where a file stands for none of `kinds`, or
     two for the same.
     """
     found: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
-    for path in toml_files(paths):
+    others = passed_over(paths, kinds)
+    for path in (one for one in toml_files(paths) if one not in others):
         content = read_toml(path)
         named = content.pop("file", None)
         file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
@@ -34,6 +35,13 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     for file, (path, rules) in found.items():
         rules.must_fit(contents[file], path, lambda other: contents.get(other) or read_rules(other))
     return found
+
+
+def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
+    """The files of folders that stand for rules of other stages, and say what the rules in force say: a copy of the
+    whole folder of rules may be given."""
+    inside = (path for path in toml_files([one for one in paths if one.is_dir()]) if path.name not in kinds)
+    return [path for path in inside if (BUILT_IN / path.name).is_file() and read_toml(path) == read_rules(path.name)]
 
 
 def toml_files(paths: list[Path]) -> Iterator[Path]:

@@ -46,6 +46,7 @@ WHATS = [
     *VALUES,
     "command_parts",
     *(f"flag {flag}" for flag in FLAGS),
+    "order of flags",
     *(f"evidence of flag {flag}" for flag in FLAGS),
     *(f"rule of {name}" for name in RULED),
     "step_risk",
@@ -59,6 +60,7 @@ def of_steps(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     found.append(list_change(pairs, "command_parts", "command_parts", "other parts"))
     for flag in FLAGS:
         found += [of_flag(pairs, flag), of_evidence(pairs, flag)]
+    found.append(of_order(pairs))
     return found + [other_rule(pairs, name) for name in RULED]
 
 
@@ -102,6 +104,13 @@ def of_flag(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:
     before, after = carried(""), carried(AFTER)
     kind = came_or_went(before, after, pl.lit("another"))
     return change(pairs, f"flag {flag}", before, after, flag_rules(flag), kind)
+
+
+def of_order(pairs: pl.LazyFrame) -> pl.LazyFrame:
+    """Steps that keep their flags in another order."""
+    before, after = pl.col("auto_flags"), pl.col(f"auto_flags{AFTER}")
+    same = pairs.filter(before.list.sort().eq_missing(after.list.sort()))
+    return change(same, "order of flags", joined(before), joined(after), kind=pl.lit("another order"))
 
 
 def of_evidence(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:

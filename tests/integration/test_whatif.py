@@ -36,7 +36,7 @@ TABLES: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {
             "alignment_rule": ["alignment_case", "rule of alignment"],
             "status_rule": ["tool_status", "rule of tool_status"],
             "side_effect_rule": ["side_effect", "rule of side_effect"],
-            "auto_flags": ["flag "],
+            "auto_flags": ["flag ", "order of flags"],
             "flag_evidence": ["flag ", "evidence of flag "],
         },
     ),

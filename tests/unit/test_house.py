@@ -31,6 +31,7 @@ ASK = f"{INPUT} --judge J --model M"
 CALLS = {
     "demo": f"demo {WHERE}",
     "status": f"status {WHERE}",
+    "audit": f"audit sample-events {WHERE}",
     **{stage: f"{stage} {INPUT}" for stage in ("normalize", "enrich", "fuse", "slice", "onset", "packet")},
     **{verb: f"{verb} {ASK}" for verb in ("annotate", "merge", "release", "run")},
     **{f"stage-{stage}": f"annotate --stage {stage} {ASK}" for stage in ("a", "b1", "b2", "c")},

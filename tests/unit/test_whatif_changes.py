@@ -147,3 +147,11 @@ def test_evidence_of_a_flag_that_moves_to_another_place_is_told_with_its_rules()
 def test_a_tool_that_is_aligned_otherwise_is_told() -> None:
     found = changes(tables(), tables(AlignedDescriptor={"alignment_case": "kept", "alignment_rule": None}))
     assert dict(found.select("what", "kind").iter_rows())["alignment_case"] == "exact → kept"
+
+
+def test_another_order_of_the_same_flags_is_told() -> None:
+    orders = (["hedge", "uncertainty"], ["uncertainty", "hedge"])
+    rows = (ROWS[AlignedDescriptor] | KEY | {"auto_flags": order} for order in orders)
+    (row,) = changes(*({AlignedDescriptor: from_records([one], AlignedDescriptor).lazy()} for one in rows)).to_dicts()
+    assert (row["what"], row["step_id"], row["kind"]) == ("order of flags", 1, "another order")
+    assert (row["before"], row["after"]) == ("hedge; uncertainty", "uncertainty; hedge")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.console.whatif import RULES, question
-from pipeline.console.whatif_rules import differs, read_own
+from pipeline.console.whatif_rules import differs, passed_over, read_own
 from pipeline.errors import UnreadableInput, WrongUse
-from pipeline.rules.base import rule_path
+from pipeline.rules.base import BUILT_IN, rule_path
 
 
 def copy(name: str, to: Path, more: str = "") -> Path:
@@ -39,6 +39,20 @@ def test_a_folder_stands_for_its_rule_files_and_several_can_be_given(tmp_path: P
         "packet.toml",
         "risk.toml",
     ]
+
+
+def test_a_copy_of_all_rules_may_be_given_where_those_of_other_stages_are_as_in_force(tmp_path: Path) -> None:
+    for path in BUILT_IN.glob("*.toml"):
+        copy(path.name, tmp_path / path.name, "# a comment\n")
+    assert sorted(read_own([tmp_path], RULES)) == sorted(RULES)
+    others = {path.name for path in passed_over([tmp_path], RULES)}
+    assert others == {path.name for path in BUILT_IN.glob("*.toml")} - set(RULES)
+    with pytest.raises(WrongUse, match=r"asking\.toml: stands for none of"):
+        read_own([tmp_path / "asking.toml"], RULES)
+    text = (tmp_path / "judge.toml").read_text(encoding="utf-8")
+    (tmp_path / "judge.toml").write_text(text.replace('version = "', 'version = "x', 1), encoding="utf-8")
+    with pytest.raises(WrongUse, match=r"judge\.toml: stands for none of"):
+        read_own([tmp_path], RULES)
 
 
 def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> None:

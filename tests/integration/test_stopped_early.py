@@ -1,0 +1,27 @@
+"""Ctrl-C while the program is still being read in: status 3 and a sentence, as at any other moment."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def test_ctrl_c_while_modules_are_read_ends_with_status_3() -> None:
+    """The signal comes when the first module of the program asks for it, whatever the machine is doing."""
+    told = (
+        "import os, signal, sys, pipeline.__main__ as entry\n"
+        "class Sent:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'pipeline.console.report': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Sent())\n"
+        "entry.main()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", told, "status"], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr, ended.stdout) == (3, "stopped; nothing was begun\n", "")
+
+
+def test_the_program_is_entered_where_ctrl_c_is_heard() -> None:
+    ended = subprocess.run([sys.executable, "-m", "pipeline", "--version"], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
