@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 
 from pipeline.audit.attribution import STAGES, errors, passed_by_c
 from pipeline.audit.calibration_tables import human_label, silver_label
-from pipeline.audit.people import PAIR_COLUMNS, pair
+from pipeline.audit.people import PAIR_COLUMNS, pair, pairs
 from pipeline.audit.verdicts import Verdict
 from pipeline.records.calibration import CalibrationReview
 from pipeline.reports.section import Row, Section
@@ -24,7 +23,7 @@ def reviewers(
     for one in reviews:
         if not one.adjudication:
             own.setdefault(one.reviewer, {})[one.row] = spoken(one)
-    rows = [pair(a, b, own[a], own[b], rules) for a, b in combinations(own, 2)]
+    rows = [pair(a, b, own[a], own[b], rules) for a, b in pairs(own)]
     several = [
         one for one in verdicts if len({review.reviewer for review in one.reviews if not review.adjudication}) > 1
     ]

@@ -1,10 +1,9 @@
 """The table of the event-evidence audit (paper T34), from review records alone."""
 
 from collections.abc import Callable, Hashable, Sequence
-from itertools import combinations
 from typing import Any
 
-from pipeline.audit.people import PAIR_COLUMNS, alike, pair
+from pipeline.audit.people import PAIR_COLUMNS, alike, pair, pairs
 from pipeline.records.review import EventReview, EventSample
 from pipeline.reports.counting import share
 from pipeline.reports.section import Report, Row, Section
@@ -105,7 +104,7 @@ def people(reviews: Sequence[EventReview], sample: str, number: int, rules: Agre
     for one in reviews:
         own.setdefault(one.reviewer, {})[one.row] = one
     rows = []
-    for first, second in combinations(own, 2):
+    for first, second in pairs(own):
         for name, verdict in VERDICTS.items():
             left, right = ({row: verdict(said) for row, said in own[who].items()} for who in (first, second))
             rows.append({"verdict": name} | pair(first, second, left, right, rules))
@@ -124,7 +123,8 @@ def people(reviews: Sequence[EventReview], sample: str, number: int, rules: Agre
         facts={"reviewers": len(own), "names_alike": len(alike(own))},
         definitions={
             "reviewers": "People with a review record of this sample.",
-            "names_alike": "Names that differ only in case, blanks or the form of a letter: perhaps one person twice.",
+            "names_alike": "Names that differ only in case, blanks or the form of a letter: perhaps "
+            "one person twice, so no agreement is told of them.",
         },
     )
 

@@ -4,13 +4,14 @@ Human verdicts stand here, beside the labels that they are about, and nowhere el
 written from them.
 """
 
+from datetime import date
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.audit.cells import Cells
-from pipeline.audit.reviews import Form, Review, Row
+from pipeline.audit.reviews import Form, Review, Row, day_of
 from pipeline.audit.settings import AuditRules
 from pipeline.audit.sheet import as_csv, as_jsonl
 from pipeline.canonical import canonical_json
@@ -68,20 +69,31 @@ def drawn_samples(data: DataFolder, form: Form[Row, Review], kind: type[Kind]) -
 
 
 def reviews(data: DataFolder, form: Form[Row, Review]) -> list[Review]:
-    """Every review record of this kind, in the order in which they came. Raises UnreadableInput."""
+    """Every review record of this kind, by the day of `reviewed_at`, within a day in the order in which they came:
+    the last of a reviewer on a row counts. Raises UnreadableInput."""
     path = data.review_file(form.file)
-    return records(path, form.review) if path.exists() else []
+    found = records(path, form.review) if path.exists() else []
+    try:
+        return sorted(found, key=day)
+    except ValueError as error:
+        raise UnreadableInput(f"{path}: reviewed_at: {error}. Restore the file.") from error
+
+
+def day(review: Record) -> date:
+    """The day on which a review was given."""
+    return day_of(review.model_dump()["reviewed_at"])
 
 
 def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> Added:
     """Add the records that say something new; returns how many. The same verdict of the same reviewer, given at the
-    same time, is not added twice; a later one is, and what stood before stays."""
+    same time, is not added twice; another one is, and what stood before stays. `replaced`: those that are of no
+    earlier day than what they stand in the place of; one of an earlier day is added and does not count."""
     before = reviews(data, form)
-    said, who = {spoken(one) for one in before}, {whose(one) for one in before}
+    said, who = {spoken(one) for one in before}, {whose(one): day(one) for one in before}
     fresh = [one for one in new if spoken(one) not in said]
     if fresh:
         data.append_review(form.file, map(line, fresh))
-    return Added(len(fresh), sum(whose(one) in who for one in fresh))
+    return Added(len(fresh), sum(who.get(whose(one), date.max) <= day(one) for one in fresh))
 
 
 def whose(review: Record) -> str:

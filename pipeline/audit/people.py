@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
+from itertools import combinations
 
 from pipeline.audit.calibration_tables import shares_and_kappa
 from pipeline.reports.measures import kappa, proportion
@@ -31,6 +32,13 @@ def pair(
     agree = sum(a == b for a, b in zip(left, right, strict=True))
     shared, chance = proportion(agree, len(both), rules.confidence), kappa(left, right, rules)
     return {"first": first, "second": second, "both": len(both), "agree": agree, **shares_and_kappa(shared, chance)}
+
+
+def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Each two reviewers, but for names that may be one person's: nobody agrees with himself."""
+    named = list(names)
+    same = [set(spellings) for spellings in alike(named)]
+    return [two for two in combinations(named, 2) if not any(set(two) <= one for one in same)]
 
 
 def alike(names: Iterable[str]) -> list[list[str]]:

@@ -4,7 +4,7 @@ good ones are kept. What a kind asks and how its answers are read is a Form."""
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
 from pipeline.audit.cells import Cells
@@ -182,7 +182,7 @@ class Checker(Generic[Row, Review]):
             return None
         if isinstance(found, Wrong):
             return fault(row, found.reason, found.message)
-        who = answers["reviewer"] or self.signed.reviewer or ""
+        who = " ".join((answers["reviewer"] or self.signed.reviewer or "").split())
         when = answers["reviewed_at"] or self.signed.reviewed_at or ""
         if not who:
             message = "says not who reviewed; fill in reviewer, or name one with --reviewer"
@@ -227,10 +227,14 @@ def written(row: Filled, name: str) -> str:
 
 def is_date(text: str) -> bool:
     """True for an ISO 8601 date, or date and time."""
-    for read in (date.fromisoformat, datetime.fromisoformat):
-        try:
-            read(text)
-        except ValueError:
-            continue
-        return True
-    return False
+    try:
+        day_of(text)
+    except ValueError:
+        return False
+    return True
+
+
+def day_of(text: str) -> date:
+    """The day of an ISO 8601 date, or date and time, in UTC where it says a zone. ValueError for another text."""
+    when = datetime.fromisoformat(text)
+    return (when if when.tzinfo is None else when.astimezone(UTC)).date()

@@ -493,6 +493,32 @@ def test_the_last_word_of_a_reviewer_counts_and_reviewers_stand_apart() -> None:
     assert (bob.facts["reviewer"], bob.facts["supported_share"]) == ("bob", 0)
 
 
+def test_one_person_under_two_names_agrees_with_nobody() -> None:
+    said = [review(1, "read", reviewer=name) for name in ("ann", "Ann", "bob")]
+    (people,) = [one for one in event_audit(said, paper_sample()).sections if one.name.startswith("people")]
+    assert {(row["first"], row["second"]) for row in people.rows} == {("ann", "bob"), ("Ann", "bob")}
+    assert people.facts == {"reviewers": 3, "names_alike": 1}
+
+
+def test_blanks_around_a_name_make_no_other_reviewer(tmp_path: Path) -> None:
+    rows = drawn(3)
+    sheet = filled(as_csv(rows, ANSWERS, CELLS), say_yes)
+    found = taken(sheet, rows, tmp_path, Signed(" Ann  Lee ", "2026-11-21"))
+    assert {one.reviewer for one in found.reviews} == {"Ann Lee"}
+
+
+def test_the_later_day_counts_in_whatever_order_sheets_come(tmp_path: Path) -> None:
+    data = DataFolder(tmp_path)
+    later = review(1, "read", reviewed_at="2026-11-20")
+    same_day = review(1, "read", "missing", reviewed_at="2026-11-19T23:00:00-05:00")  # already the 20th in UTC
+    before = review(1, "read", "missing", reviewed_at="2026-11-19")
+    assert add_reviews(data, EVENTS, [later]).replaced == 0
+    assert add_reviews(data, EVENTS, [before]).replaced == 0
+    assert reviews(data, EVENTS)[-1] == later
+    assert add_reviews(data, EVENTS, [same_day]).replaced == 1
+    assert reviews(data, EVENTS)[-1] == same_day
+
+
 def test_agreement_of_two_reviewers_is_cohens_kappa() -> None:
     ann = [None, None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]
     bob = [None, None, None, "missing", "missing", "ambiguous", "ambiguous", None]  # the last row is ann's alone
