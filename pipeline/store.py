@@ -378,7 +378,10 @@ class DataFolder:
             yield
 
     def sweep_temporary(self) -> None:
-        """Remove what a killed run left half-written; nobody else writes while the folder is locked."""
+        """Remove what a killed run left half-written, and parts that are torn; nobody else writes while the folder is
+        locked."""
+        for part in damaged.torn(self.work):
+            part.unlink()
         for folder in (self.work, self.work / "manifests", self.work / "failed"):
             for path in folder.glob(f"{TEMPORARY}*"):
                 path.unlink()

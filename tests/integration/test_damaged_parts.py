@@ -50,8 +50,9 @@ def test_a_damaged_part_is_named_with_what_to_do(data: Path, name: str, tmp_path
         assert ended.err.splitlines()[-1].startswith(f"error: {says}"), words
         assert "Traceback" not in ended.err
     shutil.rmtree(data / "work" / "descriptor")
-    ended = call("merge", "--judge", "rules", "--data", data)
-    assert (ended.status, says in ended.err, "Traceback" in ended.err) == (1, True, False)
-    part.unlink()
+    if name == "spoilt":  # a run sees of the others that they are none, and makes them again
+        ended = call("merge", "--judge", "rules", "--data", data)
+        assert (ended.status, says in ended.err, "Traceback" in ended.err) == (1, True, False)
+        part.unlink()
     assert call("merge", "--judge", "rules", "--data", data).status == 0
     assert pl.read_parquet(part).equals(pl.read_parquet(io.BytesIO(whole)))
