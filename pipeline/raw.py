@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pipeline.remote import Remote, Stamp
 from pipeline.sources.compressed import decompressed
+from pipeline.sources.names import packed_or_not
 from pipeline.sources.sqlite_store import BESIDE, MAGIC, removed
 from pipeline.store import DataFolder
 
@@ -85,14 +86,18 @@ class Copy:
 
 
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
-    """The run manifest, as a file to open; empty where there is none. Out of object storage it is copied to work/."""
+    """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
+    copied to work/."""
+    names = packed_or_not(name)
     if not isinstance(raw, Remote):
-        return [raw / name] if (raw / name).exists() else []
-    try:
-        content = raw.read(name)
-    except FileNotFoundError:
-        return []
-    return [data.keep_copy(f"raw-{name}", content)]
+        return [raw / one for one in names if (raw / one).exists()]
+    found = []
+    for one in names:
+        try:
+            found.append(data.keep_copy(f"raw-{one}", raw.read(one)))
+        except FileNotFoundError:
+            continue
+    return found
 
 
 def is_there(raw: Raw) -> bool:

@@ -28,6 +28,7 @@ from pipeline.sources.registry import (
     read_first,
     source_named,
 )
+from pipeline.sources.names import packed_or_not
 from pipeline.sources.session import IDENTITY, PARENT
 from pipeline.sources.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
 from pipeline.stage import code_digest
@@ -90,7 +91,8 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     known = cached.files if (cached.raw, cached.version) == (where, version) else {}
     below = listed(raw).items() if isinstance(raw, Remote) else files_below(str(raw))
     stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda found: found[0].split("/")))
-    stamps.pop(RUN_MANIFEST, None)
+    for manifest in packed_or_not(RUN_MANIFEST):
+        stamps.pop(manifest, None)
     changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
     looker = Looker(raw, stamps, changed)
     files = {escaped(name): looker.file(name, known.get(name)) for name in stamps}

@@ -17,6 +17,11 @@ def unpacked(path: str) -> str:
     return path.removesuffix(".gz").removesuffix(".zst")
 
 
+def packed_or_not(name: str) -> list[str]:
+    """A file's name as it is plain and packed."""
+    return [name, *(name + ending for ending in PACKED)]
+
+
 def is_plain(path: str) -> bool:
     """True for `<id>.jsonl`, False for `.reset.<time>`, `.bak-…`, `.checkpoint.<uuid>.jsonl` and other copies."""
     return unpacked(path).endswith(".jsonl") and ".checkpoint." not in path

@@ -59,6 +59,18 @@ def test_packed_records_and_manifests_are_read(kind: str, named: bool, tmp_path:
     assert ("by-hand" in found.joined(), "multiple_0" in found.joined()) == (True, not named)
 
 
+@pytest.mark.parametrize("kind", ["gz", "zst"])
+def test_a_packed_manifest_of_the_raw_folder_is_read(kind: str, tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple"}).sessions()
+    corpus.write_manifest()
+    corpus.manifest.clear()
+    pack(corpus.raw / "run_manifest.jsonl", kind)
+    found = corpus.read()
+    assert (found.faults, found.intake.counts["run_manifest"]) == ([], 1)
+    assert found.joined()["multiple_0"] == "multiple_0"
+    assert [one.path for entries in found.intake.entries.values() for one in entries if "manifest" in one.path] == []
+
+
 def test_broken_packing_ends_the_call(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     path = pack(corpus.file("multiple", "result"), "gz")
