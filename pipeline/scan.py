@@ -20,6 +20,7 @@ from pipeline.rules.base import canonical_digest
 from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of
 from pipeline.sources.members import Member
+from pipeline.sources.names import packed_or_not
 from pipeline.sources.registry import (
     PART_OF,
     FirstRecord,
@@ -28,7 +29,6 @@ from pipeline.sources.registry import (
     read_first,
     source_named,
 )
-from pipeline.sources.names import packed_or_not
 from pipeline.sources.session import IDENTITY, PARENT
 from pipeline.sources.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
 from pipeline.stage import code_digest
