@@ -163,7 +163,7 @@ def changed(rules: type[Rules], before: str, after: str) -> dict[str, Any]:
         (RiskRules, "event_type = 'state_write'", "step_id + 1", r"signal\.1\.when: .*neither true nor false"),
         (RiskRules, "num_other_steps", "num_others", r"signal: needs one signal for each of num_external_write_steps"),
         (RiskRules, "scale = 17.0", "scale = 0", r"scale: .*greater than 0"),
-        (RiskRules, "scale = 17.0", "skale = 17.0", r"scale: is missing \(and 1 more\)"),
+        (RiskRules, "scale = 17.0", "skale = 17.0", r'skale: there is no such key; did you mean "scale"'),
         (RiskRules, "scale = 17.0", "scale = 17.0\nmaximum = 3", r"maximum: there is no such key"),
         (RiskRules, "medium_from = 35.0", "medium_from = 70.0", "medium_from 70 must be below high_from 65"),
         (RiskRules, '"rest", "web_search"', '"rest", "memory"', "prior: memory stands in more than one prior"),
