@@ -1,5 +1,6 @@
 """The ingest benchmark: what normalize costs beside reading and parsing the same files in the same run."""
 
+import contextlib
 import json
 import os
 import platform
@@ -19,6 +20,7 @@ from rich.console import Console
 
 from pipeline.bench.corpus import FULL, one_session_of, sessions_of, write_corpus, write_session
 from pipeline.console.terminal import table
+from pipeline.engines.processes import threads_of_polars
 
 BIG_BYTES, SMALLEST_BIG = 200_000_000, 1_000_000  # of the one large session, at the default scale and at the least
 DEFAULT_SCALE = 0.1
@@ -70,10 +72,12 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     return {"reference": next(one for one in references if one["cpu"] == middle)} | found
 
 
-def child(name: str, folder: Path) -> dict[str, Any]:
-    """One measure in a process of its own. Raises CalledProcessError where it fails; its message is on stderr."""
+def child(name: str, folder: Path, threads: int | None = None) -> dict[str, Any]:
+    """One measure in a process of its own, with so many threads of polars; null: as many as it takes. Raises
+    CalledProcessError where it fails; its message is on stderr."""
     command = [sys.executable, "-m", "pipeline.bench.measures", name, str(folder)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    with contextlib.nullcontext() if threads is None else threads_of_polars(threads):
+        found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found
 
 

@@ -106,7 +106,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     `after` the rest of the run: those stages, what the engine does, and all manifests. `apart` has what belongs to none
     of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
     """
-    begin(1, every_stage)
+    begin(every_stage)
     data, run_through = DataFolder(folder / "data"), up_to("packet")
     scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
     data.save_layout({"shards": intake.shards})

@@ -19,7 +19,7 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
         corpus = Path(folder) / "corpus"
         written = write_corpus(corpus, sessions, seed)
-        one = child("every_stage", corpus)
+        one = child("every_stage", corpus, threads=1)
         whole = child("raw_to_packets", corpus)
     first, stages, after, apart = (one.pop(name) for name in ("normalize", "stages", "after", "apart"))
     return {

@@ -19,6 +19,7 @@ from pipeline.engines.protocol import Lost, Result, Task, unheard
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
 GONE = "its process was killed or died, twice (the machine may be short of memory: use fewer --workers)"
+THREADS = "POLARS_MAX_THREADS"
 _function: list[Callable[[Any], Any]] = []  # of this process, when it is a worker
 
 
@@ -69,17 +70,31 @@ def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolEx
     """A pool of processes that have the function; none of them is left when it is closed, however that comes."""
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    threads = max(1, processors() // workers)
-    executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(threads, function))
+    executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(function,))
     ended = False
     try:
-        yield executor
+        with threads_of_polars(max(1, processors() // workers)):
+            yield executor
         ended = True
     finally:
         if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
             for worker in set(multiprocessing.active_children()) - before:
                 worker.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def threads_of_polars(threads: int) -> Iterator[None]:
+    """Processes that are started meanwhile have so many threads of polars. It asks once, when it is imported, which is
+    before a new process can say anything itself; the threads of this process are there already."""
+    former = os.environ.get(THREADS)
+    os.environ[THREADS] = str(threads)
+    try:
+        yield
+    finally:
+        os.environ.pop(THREADS)
+        if former is not None:
+            os.environ[THREADS] = former
 
 
 @contextlib.contextmanager
@@ -93,9 +108,8 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def begin(threads: int, function: Callable[[Any], Any]) -> None:
+def begin(function: Callable[[Any], Any]) -> None:
     """Make this process a worker. A parent that is gone takes its workers along."""
-    os.environ["POLARS_MAX_THREADS"] = str(threads)  # read when the first query runs
     _function.append(function)
     gc.freeze()  # what the imports made is never looked at again
     threading.Thread(target=end_with_parent, daemon=True).start()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType
 from typing import Any
 
+from pipeline.engines.processes import THREADS
 from pipeline.engines.protocol import Lost, Result, Task, unheard
 from pipeline.errors import MissingExtra, WrongUse
 
@@ -52,7 +53,9 @@ class RayCore:
             at_once = self.asked or self.workers
             if self.asked is None and self.address is not None:
                 at_once = max(1, int(ray.cluster_resources().get("CPU", 1)))
-            remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(carry_out)
+            alone = {"env_vars": {THREADS: os.environ.get(THREADS, "1")}}  # a worker is counted as one processor
+            options = {"num_cpus": 1, "max_retries": RETRIES, "retry_exceptions": False, "runtime_env": alone}
+            remote = ray.remote(**options)(carry_out)
             shared = ray.put(function)
             flying: dict[Any, Task] = {}
             while waiting or flying:
@@ -67,8 +70,7 @@ class RayCore:
 
 
 def carry_out(function: Callable[[Any], Any], task: Any) -> Any:
-    """One task, in a worker, which is counted as one processor."""
-    os.environ.setdefault("POLARS_MAX_THREADS", "1")  # read when the first query runs
+    """One task, in a worker."""
     return function(task)
 
 

@@ -168,6 +168,13 @@ def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
+def spoil(part: Path) -> None:
+    """Damage a part in its middle: it ends as Parquet does, so that a run does not make it again by itself."""
+    content = part.read_bytes()
+    half = len(content) // 2
+    part.write_bytes(content[:4] + b"\xff" * half + content[4 + half :])
+
+
 def temporary(data: Path) -> list[str]:
     """Half-written files and folders."""
     return [str(path.relative_to(data)) for path in data.rglob(".tmp-*")]

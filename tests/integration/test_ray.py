@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, ROOT, Started, call, few_shards, files, start, temporary
+from child import EXAMPLE, ROOT, Started, call, few_shards, files, spoil, start, temporary
 from conftest import Ran
 
 from pipeline.engines.protocol import Lost
@@ -111,11 +111,11 @@ def test_the_bytes_are_those_of_one_process_also_when_a_worker_is_killed(
 def test_a_failing_shard_is_listed_and_the_others_go_on(address: str, serial: Path, small: Ran, tmp_path: Path) -> None:
     data = few_shards(tmp_path / "data", SHARDS)
     assert call("normalize", "--data", data, "--raw", small.raw).status == 0
-    torn = sorted((data / "work" / "step").glob("*.parquet"))[1]
-    torn.write_bytes(torn.read_bytes()[:200])
+    spoilt = sorted((data / "work" / "step").glob("*.parquet"))[1]
+    spoil(spoilt)
     ended = call(*arguments(data, small.raw, address), env=ENV)
     assert ended.status == 1 and "Traceback" not in ended.err
-    assert f"stage describe: 1 of {SHARDS} shards failed; shard {int(torn.name[:4])}: " in ended.err
+    assert f"stage describe: 1 of {SHARDS} shards failed; shard {int(spoilt.name[:4])}: " in ended.err
     done = len(list((data / "work" / "release_line").glob("*.parquet")))
     assert done == len(list((serial / "work" / "release_line").glob("*.parquet"))) - 1
 

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, Ended, Started, call, call_all, few_shards, files, start, temporary
+from child import EXAMPLE, Ended, Started, call, call_all, few_shards, files, spoil, start, temporary
 from conftest import Ran
 
 pytestmark = pytest.mark.slow
@@ -139,9 +139,9 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path
     data = few_shards(tmp_path / "data", SHARDS)
     how = ["--engine", engine, "--workers", "2"]
     assert call(*arguments(data, small.raw, *how, verb="normalize")).status == 0
-    torn = sorted((data / "work" / "step").glob("*.parquet"))[1]
-    torn.write_bytes(torn.read_bytes()[:200])
-    shard = int(torn.name[:4])
+    spoilt = sorted((data / "work" / "step").glob("*.parquet"))[1]
+    spoil(spoilt)
+    shard = int(spoilt.name[:4])
     ended: Ended = call(*arguments(data, small.raw, *how))
     assert ended.status == 1 and "Traceback" not in ended.err
     assert f"stage describe: 1 of {SHARDS} shards failed; shard {shard}: " in ended.err
@@ -152,7 +152,7 @@ def test_a_failing_shard_is_listed_and_the_others_go_on(engine: str, whole: Path
     assert (rows["describe"]["failed"], rows["describe"]["stale"]) == (1, 0)
     assert (rows["packet"]["failed"], rows["packet"]["stale"], rows["coverage"]["stale"]) == (0, 1, 1)
     assert "Failed shards" in call("status", "--data", data).text
-    torn.unlink()
+    spoilt.unlink()
     assert call(*arguments(data, small.raw, *how)).status == 0
     assert call("status", "--data", data, "--json").json["failed"] == []
     same(data, whole)

@@ -5,10 +5,11 @@ import os
 import signal
 from pathlib import Path
 
+import polars
 import pytest
 
 from pipeline.engines.choice import WORTH_BYTES, engine_for
-from pipeline.engines.processes import Processes
+from pipeline.engines.processes import THREADS, Processes, processors
 from pipeline.engines.protocol import Engine, Lost
 from pipeline.engines.serial import Serial
 
@@ -31,6 +32,10 @@ def dies_of_three(number: int) -> int:
     return number
 
 
+def threads_of_polars(_: int) -> int:
+    return polars.thread_pool_size()
+
+
 class DiesOnce:
     """Kills its process when it comes to three for the first time."""
 
@@ -48,6 +53,15 @@ class DiesOnce:
 def test_every_task_has_its_result(engine: Engine) -> None:
     assert dict(engine.run(square, TASKS)) == {number: number * number for number in TASKS}
     assert list(engine.run(square, [])) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_workers_share_the_processors(workers: int) -> None:
+    """Polars asks for its threads when it is imported, which is before a worker has anything to do."""
+    before = os.environ.get(THREADS)
+    found = {result for _, result in Processes(workers).run(threads_of_polars, TASKS)}
+    assert found == {max(1, processors() // workers)}
+    assert os.environ.get(THREADS) == before
 
 
 def test_the_task_at_which_a_worker_dies_is_lost_and_no_other() -> None:
