@@ -6,15 +6,13 @@ the lines of a release and writing them with their digest.
 """
 
 import hashlib
-import multiprocessing
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from pipeline.bench.measures import PROCESSES, measured, reference
+from pipeline.bench.measures import PROCESSES, library_pool, measured, reference
 from pipeline.chain import Chain, Worker
 from pipeline.console.progress import Progress
 from pipeline.console.settings import settings
@@ -111,7 +109,7 @@ def bare_pool(folder: Path) -> Result:
     run, chains = planned(folder, "data-bare")
     worker = Worker(run.data, {}, run.rules)
     started = time.perf_counter()
-    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+    with library_pool() as pool:
         done = len(list(pool.map(worker.carry_out, chains)))
     return {"shards": done, "working": time.perf_counter() - started}
 

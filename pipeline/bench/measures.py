@@ -4,12 +4,13 @@ Prints one JSON line: wall seconds and CPU seconds of the work (the program's st
 memory of the process, and what was done.
 """
 
+import contextlib
 import json
 import multiprocessing
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from pipeline.console.progress import Progress
 from pipeline.console.settings import Settings, settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
-from pipeline.engines.processes import Processes, begin
+from pipeline.engines.processes import Processes, begin, processors, threads_of_polars
 from pipeline.flow import up_to
 from pipeline.intake import take_in
 from pipeline.run import Run
@@ -87,9 +88,17 @@ def bare_pool(folder: Path) -> dict[str, Any]:
     run.plan([normalize])
     worker = Worker(data, {}, run.rules)
     started = time.perf_counter()
-    with ProcessPoolExecutor(PROCESSES, multiprocessing.get_context("spawn")) as pool:
+    with library_pool() as pool:
         done = list(pool.map(worker.carry_out, run.chains([normalize])))
     return {"shards": len(done), "after_scan": time.perf_counter() - started}
+
+
+@contextlib.contextmanager
+def library_pool() -> Iterator[ProcessPoolExecutor]:
+    """The standard library's pool, whose processes have the threads of polars that workers have."""
+    spawn, threads = multiprocessing.get_context("spawn"), max(1, processors() // PROCESSES)
+    with threads_of_polars(threads), ProcessPoolExecutor(PROCESSES, spawn) as pool:
+        yield pool
 
 
 def again(folder: Path) -> dict[str, Any]:
