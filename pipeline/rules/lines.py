@@ -71,8 +71,14 @@ def stands(text: str) -> Iterator[Stands]:
 
 
 def unescaped(written: str | None) -> str | None:
-    """A text in double quotes as it is meant."""
-    return tomllib.loads(f'text = "{written}"')["text"] if written and "\\" in written else written
+    """A text in double quotes as it is meant; as it is written where TOML has no such escape (the file may have been
+    changed since it was read)."""
+    if not written or "\\" not in written:
+        return written
+    try:
+        return str(tomllib.loads(f'text = "{written}"')["text"])
+    except tomllib.TOMLDecodeError:
+        return written
 
 
 class Walk:

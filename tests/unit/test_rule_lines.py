@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipeline.errors import BrokenRules
@@ -97,6 +97,7 @@ def test_words_are_found_as_values_and_as_keys_and_not_in_comments() -> None:
 
 
 @given(st.text(alphabet="[]{}=\"'#.,\n a1\\", max_size=60))
+@example('"\\1"')  # no such escape
 def test_any_text_ends(text: str) -> None:
     found = list(stands(text))
     assert all(1 <= one.line <= text.count("\n") + 1 for one in found)
