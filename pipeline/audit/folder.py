@@ -11,13 +11,14 @@ from typing import NamedTuple, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.audit.cells import Cells
-from pipeline.audit.reviews import Form, Review, Row, day_of
+from pipeline.audit.reviews import Form, Review, Row
 from pipeline.audit.settings import AuditRules
 from pipeline.audit.sheet import as_csv, as_jsonl
 from pipeline.canonical import canonical_json
 from pipeline.errors import UnreadableInput
 from pipeline.records.base import Record
 from pipeline.store import DataFolder
+from pipeline.times import day_of
 
 Kind = TypeVar("Kind", bound=Record)
 

@@ -4,13 +4,13 @@ good ones are kept. What a kind asks and how its answers are read is a Form."""
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
 from typing import Any, Generic, TypeVar
 
 from pipeline.audit.cells import Cells
 from pipeline.audit.settings import AuditRules, ShownTexts
 from pipeline.audit.sheet import Filled
 from pipeline.records.base import Record
+from pipeline.times import is_time
 
 Row = TypeVar("Row", bound=Record)  # of a sample, as drawn
 Review = TypeVar("Review", bound=Record)
@@ -187,7 +187,7 @@ class Checker(Generic[Row, Review]):
         if not who:
             message = "says not who reviewed; fill in reviewer, or name one with --reviewer"
             return fault(row, "no_reviewer", message)
-        if not is_date(when):
+        if not is_time(when):
             message = f"reviewed_at is {when!r}; write it as 2026-11-21, or give --reviewed-at"
             return fault(row, "no_date", message)
         same = {
@@ -223,18 +223,3 @@ def written(row: Filled, name: str) -> str:
     """An answer as text, empty where nothing is written."""
     value = row.values.get(name)
     return "" if value is None else str(value).replace("\r\n", "\n").strip()
-
-
-def is_date(text: str) -> bool:
-    """True for an ISO 8601 date, or date and time."""
-    try:
-        day_of(text)
-    except ValueError:
-        return False
-    return True
-
-
-def day_of(text: str) -> date:
-    """The day of an ISO 8601 date, or date and time, in UTC where it says a zone. ValueError for another text."""
-    when = datetime.fromisoformat(text)
-    return (when if when.tzinfo is None else when.astimezone(UTC)).date()

@@ -20,7 +20,7 @@ from pipeline.console.progress import Progress
 from pipeline.console.settings import Settings, settings
 from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
-from pipeline.engines.processes import Processes, begin, processors, threads_of_polars
+from pipeline.engines.processes import Processes, begin, threads_each, threads_of_polars
 from pipeline.flow import up_to
 from pipeline.intake import take_in
 from pipeline.run import Run
@@ -96,8 +96,8 @@ def bare_pool(folder: Path) -> dict[str, Any]:
 @contextlib.contextmanager
 def library_pool() -> Iterator[ProcessPoolExecutor]:
     """The standard library's pool, whose processes have the threads of polars that workers have."""
-    spawn, threads = multiprocessing.get_context("spawn"), max(1, processors() // PROCESSES)
-    with threads_of_polars(threads), ProcessPoolExecutor(PROCESSES, spawn) as pool:
+    spawn = multiprocessing.get_context("spawn")
+    with threads_of_polars(threads_each(PROCESSES)), ProcessPoolExecutor(PROCESSES, spawn) as pool:
         yield pool
 
 

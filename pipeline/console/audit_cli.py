@@ -102,13 +102,14 @@ def import_(
     from pipeline.audit.folder import add_reviews, drawn_rows, reviews
     from pipeline.audit.forms import form_of
     from pipeline.audit.people import alike
-    from pipeline.audit.reviews import ROW, Signed, check, is_date
+    from pipeline.audit.reviews import ROW, Signed, check
     from pipeline.audit.settings import AuditRules
     from pipeline.audit.sheet import read_sheet
+    from pipeline.times import is_time
 
     pipeline.run.DEBUG = debug
     folder = DataFolder(data)
-    if reviewed_at is not None and not is_date(reviewed_at):
+    if reviewed_at is not None and not is_time(reviewed_at):
         raise WrongUse(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
     content, rows = read_sheet(file, [ROW])
     form = form_of(file, rows)

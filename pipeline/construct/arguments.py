@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from pipeline.construct.patches import patched_files
+from pipeline.construct.remembered import Remembered
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.names import plain_name, spelled
 from pipeline.rules.shell import ShellRules
@@ -23,7 +24,6 @@ READ_SCHEMA = pl.Schema(
     {name: pl.String() for name in ("tool", "name", "inner", *READ)}
     | {"patch": pl.List(pl.String), "doing": pl.UInt16()}
 )
-REMEMBERED = 4096  # ways in which arguments name their fields; sessions have some hundred
 
 
 class Fields(NamedTuple):
@@ -54,8 +54,8 @@ class CallReader:
         self.command_is_action = {
             plain_name(name) for rule in rules.tools if rule.command_is_action for name in rule.names
         }
-        self.names: dict[str | None, tuple[str | None, str | None, str]] = {}
-        self.known: dict[tuple[str, ...], Fields] = {}
+        self.names = Remembered(self.bare)
+        self.known = Remembered(self.fields)
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
         for place, one in enumerate(READ):
@@ -76,18 +76,18 @@ class CallReader:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
         stand inside others, or were written as JSON twice."""
         found = loads(text)
-        tool, name, key = self.names.get(raw) or self.bare(raw)
+        tool, name, key = self.names[raw]
         inner = json.dumps(found, ensure_ascii=False, sort_keys=True) if found and written_twice(text) else None
         wrapper = self.wrappers.get(key)
         if wrapper:
             called = first_text(found, wrapper.name_fields)
             if called:
-                tool, name, key = self.names.get(called) or self.bare(called)
+                tool, name, key = self.names[called]
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
         names = tuple(found)
-        fields = self.known.get(names) or self.fields(names)
+        fields = self.known[names]
         values: list[str | None] = [None] * len(READ)
         for place, several in fields.places:
             for one in several:
@@ -107,22 +107,18 @@ class CallReader:
         return self.wide.get(tool) if number is None else number
 
     def fields(self, names: tuple[str, ...]) -> Fields:
-        """Where arguments with these field names have what; remembered."""
+        """Where arguments with these field names have what."""
         ranked: list[list[tuple[int, int, str]]] = [[] for _ in READ]
         for order, name in enumerate(names):
             for place, rank in self.columns.get(plain_name(name), ()):
                 ranked[place].append((rank, order, name))
         places = [(place, [name for *_, name in sorted(several)]) for place, several in enumerate(ranked) if several]
-        if len(self.known) >= REMEMBERED:
-            self.known.clear()
-        fields = self.known[names] = Fields(places, any(name in names for name in self.patch_fields))
-        return fields
+        return Fields(places, any(name in names for name in self.patch_fields))
 
     def bare(self, name: str | None) -> tuple[str | None, str | None, str]:
-        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain; remembered."""
+        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain."""
         tool = self.prefix.sub("", name).strip() or None if name else None
-        known = self.names[name] = (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
-        return known
+        return (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
 
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""

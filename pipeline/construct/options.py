@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-REMEMBERED = 4096  # dashed words of one syntax; sessions have some dozen
+from pipeline.construct.remembered import Remembered
 
 
 class Options(NamedTuple):
@@ -28,7 +28,7 @@ class OptionReader:
         self.values = frozenset(values)
         self.optional = frozenset(optional)
         self.cluster = cluster
-        self.known: dict[str, Dashed] = {}
+        self.known = Remembered(self.dashed)
 
     def read(self, arguments: Sequence[str], stop_after: int | None = None) -> Options:
         """Flags and positionals of the arguments behind a command's name.
@@ -51,19 +51,12 @@ class OptionReader:
                 places.extend(range(place + 1, len(arguments)))
                 break
             else:
-                said = self.known.get(word) or self.said(word)
+                said = self.known[word]
                 for name, value in said.flags:
                     flags.setdefault(name, value)
                 if said.takes is not None:
                     flags.setdefault(said.takes, next(words, (0, ""))[1])
         return Options(flags, tuple(positionals), places)
-
-    def said(self, word: str) -> Dashed:
-        """What a dashed word says that was not met before."""
-        if len(self.known) >= REMEMBERED:
-            self.known.clear()
-        said = self.known[word] = self.dashed(word)
-        return said
 
     def dashed(self, word: str) -> Dashed:
         """What a dashed word says: a flag, a flag with its value, or several flags of one letter."""

@@ -4,7 +4,7 @@ do not go as what merely lies beside sessions."""
 from typing import Any
 
 from pipeline.sources.jsonl import BOM
-from pipeline.sources.names import PACKED
+from pipeline.sources.names import unpacked
 from pipeline.sources.registry import FORMATS, WHOLE_JSON
 from pipeline.sources.run_artifact_layout import RUN_FILE
 from pipeline.sources.sqlite_store import FILE_NAME
@@ -15,9 +15,7 @@ Why = tuple[str, int | None, str]
 def what_it_seems(path: str, content: bytes, first: Any, size: int) -> Why | None:
     """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
     is no JSON. `size`: its bytes, of which `content` may be the beginning only."""
-    name = path.rpartition("/")[2]
-    for packed in PACKED:
-        name = name.removesuffix(packed)
+    name = unpacked(path.rpartition("/")[2])
     if name == FILE_NAME:
         sentence = (
             f"{path}: is named as OpenClaw's store and is no SQLite database. Put the store back, or remove the file."

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
+from pipeline.construct.remembered import Remembered
 from pipeline.construct.shell_fed import with_fed_text
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.construct.shell_plain import read_plain
@@ -17,7 +18,6 @@ from pipeline.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
 FOLDER = re.compile(r"[/\\]")
 VERSION = re.compile(r"[0-9.]+$")
-REMEMBERED = 4096  # names of commands as they are written; a shard has some hundred
 Named = TypeVar("Named", Wrapper, Interpreter, SqlClient)
 
 
@@ -62,7 +62,7 @@ class Shell:
         self.ranks = {category: place for place, category in enumerate(rules.rank)}
         for group in rules.equal:
             self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
-        self.names: dict[str, str] = {}
+        self.names = Remembered(self.bare_name)
         self.known: dict[tuple[Simple, int], list[Part]] = {}
 
     def meaning(self, text: str, *, powershell: bool = False) -> Meaning:
@@ -182,10 +182,10 @@ class Shell:
     def command_parts(self, simple: Simple, depth: int) -> list[Part]:
         """What a command does: look through a wrapper, read a program or a statement, else its rule."""
         word = simple.words[0]
-        name = self.names.get(word) or self.known_name(word)
+        name = self.names[word]
         if name != word:
             simple = Simple((name, *simple.words[1:]), *simple[1:])
-        shown = " ".join(simple.words)[: self.rules.shown_length]
+        shown = self.shown(simple)
         if name in self.wrappers and depth < DEEPEST:
             for around in self.wrappers[name]:
                 inner = self.behind(around, simple, depth)
@@ -194,6 +194,10 @@ class Shell:
                 if inner:
                     return [self.table.by_rule(simple)._replace(command=shown), *inner]
         return [self.own_part(simple, name).of(shown, simple.may_exit)]
+
+    def shown(self, simple: Simple) -> str:
+        """The words of a command, as far as they are shown."""
+        return " ".join(simple.words)[: self.rules.shown_length]
 
     def own_part(self, simple: Simple, name: str) -> Part:
         """What a command does that runs no other."""
@@ -217,8 +221,8 @@ class Shell:
         wrapper = around.wrapper
         for inner in wrapped(around, simple):
             if isinstance(inner, Unknown):
-                shown = " ".join(simple.words)[: self.rules.shown_length]
-                found.append(Part(self.rules.fed_category, self.rules.fed_rule, False).of(shown, simple.may_exit))
+                fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
+                found.append(fed.of(self.shown(simple), simple.may_exit))
             elif isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
@@ -233,15 +237,8 @@ class Shell:
         """Forget commands: they may be long, and of those of one shard few come again in another."""
         self.known.clear()
 
-    def known_name(self, word: str) -> str:
-        """The bare lower-case name of a command: no folder, no .exe, no version unless it is part of the name."""
-        if len(self.names) >= REMEMBERED:
-            self.names.clear()
-        name = self.names[word] = self.bare_name(word)
-        return name
-
     def bare_name(self, word: str) -> str:
-        """known_name, looked up for the first time."""
+        """The bare lower-case name of a command: no folder, no .exe, no version unless it is part of the name."""
         name = FOLDER.split(word)[-1].lower().removesuffix(".exe").removesuffix(".cmd") or word
         for form in (name, VERSION.sub("", name)):
             if any(

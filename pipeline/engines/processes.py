@@ -73,7 +73,7 @@ def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolEx
     executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(function,))
     ended = False
     try:
-        with threads_of_polars(max(1, processors() // workers)):
+        with threads_of_polars(threads_each(workers)):
             yield executor
         ended = True
     finally:
@@ -81,6 +81,11 @@ def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolEx
             for worker in set(multiprocessing.active_children()) - before:
                 worker.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def threads_each(workers: int) -> int:
+    """How many threads of polars each of so many workers has: its share of the processors."""
+    return max(1, processors() // workers)
 
 
 @contextlib.contextmanager

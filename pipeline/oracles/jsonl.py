@@ -4,12 +4,12 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from pydantic import ValidationError
 
 from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.sources.jsonl import pieces
+from pipeline.times import is_time
 
 STATUSES = ("scored", "infra_error", "not_scored", "unscorable")
 UNSCORED = f"a status that has none ({', '.join(STATUSES[1:])})"
@@ -58,15 +58,6 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
             yield fault(name, number, "oracle_contradicts_itself", f"success is set but status is {record.status}")
         else:
             yield OracleLine(number, record, None, None)
-
-
-def is_time(text: str) -> bool:
-    """True for an ISO 8601 date, or date and time."""
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def decode(data: bytes) -> dict[str, object]:

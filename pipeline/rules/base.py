@@ -102,9 +102,10 @@ class Rules(BaseModel):
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
         """The rules that a file holds. Raises BrokenRules with file, line, key and what is wrong with it."""
         if (place := not_finite(content)) is not None:
-            lines = [line for line in [line_of(text_of(path), place)] if line is not None]
             said = f"{entry_named(place, content)}must be a finite number"
-            raise BrokenRules(f"{path}: {told(lines)}{'.'.join(map(str, place))}: {said}. Correct the file.")
+            raise BrokenRules(
+                f"{path}: {told(lines_at(path, place))}{'.'.join(map(str, place))}: {said}. Correct the file."
+            )
         try:
             rules = cls.validated(content)
         except ValidationError as error:
@@ -181,8 +182,13 @@ def lines_of(first: ErrorDetails, path: Path) -> list[int]:
     where it is nowhere in it (a setting decides it, or there is no file)."""
     unfit = first.get("ctx", {}).get("error")
     found = lines_of_words(unfit, path, first["loc"]) if isinstance(unfit, Unfit) else []
-    line = None if found else line_of(text_of(path), first["loc"])
-    return found if line is None else [line]
+    return found or lines_at(path, first["loc"])
+
+
+def lines_at(path: Path, place: tuple[int | str, ...]) -> list[int]:
+    """The line of the file on which the value at a place stands; none where it is nowhere in it."""
+    line = line_of(text_of(path), place)
+    return [] if line is None else [line]
 
 
 def lines_of_words(unfit: Unfit, path: Path, within: tuple[int | str, ...] = ()) -> list[int]:

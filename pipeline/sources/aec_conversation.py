@@ -18,12 +18,12 @@ from pipeline.sources.aec_trajectory import (
     readable_lines,
 )
 from pipeline.sources.jsonl import Fault, RawLine
-from pipeline.sources.names import PACKED
+from pipeline.sources.names import packed_or_not
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList, not_blank
 from pipeline.sources.session import IDENTITY, MalformedSession, ParsedSession
 
-TRAJECTORY_NAMES = tuple(f"trajectory.jsonl{ending}" for ending in ("", *PACKED))
+TRAJECTORY_NAMES = tuple(packed_or_not("trajectory.jsonl"))
 
 
 class AecConversation:

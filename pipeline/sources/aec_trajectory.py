@@ -9,7 +9,7 @@ from pipeline.sources.aec_lost_end import CONVERSATION, last_reply, note_lost_en
 from pipeline.sources.aec_records import FORMAT, ROLES, Entry, decode_entry, is_header, opens_conversation, records_in
 from pipeline.sources.aec_steps import TrajectoryBuilder
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, pieces, read_lines
-from pipeline.sources.names import PACKED
+from pipeline.sources.names import packed_or_not
 from pipeline.sources.openclaw import record_digests
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList
@@ -38,7 +38,7 @@ class AecTrajectory:
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
-        names = (f"{path.rpartition('/')[0]}/{CONVERSATION}{packed}" for packed in ("", *PACKED))
+        names = packed_or_not(f"{path.rpartition('/')[0]}/{CONVERSATION}")
         beside = next((one for one in names if one in paths and one != path), None)
         return aec_context.companions(path, paths) | ({} if beside is None else {"conversation": beside})
 

@@ -1,0 +1,19 @@
+"""What is remembered is what the function gave, asked once a key, and never more than there may be."""
+
+from pipeline.construct.remembered import MOST, Remembered
+
+
+def test_a_key_is_asked_about_once_and_of_too_many_all_are_forgotten() -> None:
+    asked: list[int] = []
+
+    def double(number: int) -> int:
+        asked.append(number)
+        return 2 * number
+
+    known = Remembered(double)
+    assert [known[number] for number in (3, 0, 3, 0)] == [6, 0, 6, 0]
+    assert asked == [3, 0]
+    for number in range(MOST + 1):
+        assert known[number] == 2 * number
+        assert len(known) <= MOST
+    assert known[3] == 6
