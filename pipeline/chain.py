@@ -138,7 +138,7 @@ class Tables:
 
     def is_small(self) -> bool:
         """True for a shard without a very long session."""
-        return sum(entry.size for several in self.chain.intake.entries.values() for entry in several) <= LARGEST_HELD
+        return self.chain.intake.size() <= LARGEST_HELD
 
     def write(self, record: type[Record], link: Link, table: pl.DataFrame | Streamed) -> None:
         """Write a part that a stage made."""

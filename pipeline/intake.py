@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.by_shard import ByShard
+from pipeline.by_shard import ByShard, TableByShard
 from pipeline.collector import collector_off
 from pipeline.errors import UnreadableInput
 from pipeline.folders import Stamp
@@ -24,7 +24,6 @@ from pipeline.raw_bytes import whole_content
 from pipeline.records.oracle import OracleRow
 from pipeline.records.session import RunManifestRow, SourceFile
 from pipeline.remote import Remote
-from pipeline.rules.base import canonical_digest
 from pipeline.rules.oracle import OracleRules
 from pipeline.run_manifest import manifest_rows
 from pipeline.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan
@@ -33,11 +32,12 @@ from pipeline.sources.compressed import decompressed
 from pipeline.sources.mapped import sha256_of
 from pipeline.sources.sqlite_store import BrokenStore
 from pipeline.store import DataFolder
-from pipeline.tables import from_columns, from_records, schema, shared_bytes
+from pipeline.tables import from_columns, schema, shared_bytes
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
 KEPT = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")  # of an entry
+Row = dict[str, Any]
 Places = Several[tuple[str, str], int]  # (source model, name or session id) -> shards
 
 
@@ -47,8 +47,9 @@ class Intake:
 
     raw: Raw
     entries: ByShard[RawEntry]
-    manifest_rows: ByShard[dict[str, Any]]
-    oracle_rows: ByShard[dict[str, Any]]
+    manifest_rows: TableByShard
+    oracle_rows: TableByShard
+    sizes: dict[int, int]  # shard -> raw bytes
     faults: list[dict[str, Any]]
     shards: int
     categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
@@ -63,8 +64,8 @@ class Intake:
         if record is SourceFile:
             entries = self.entries.get(shard, [])
             return entries_key(entries)[:24] if entries else None
-        rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
-        return canonical_digest(rows)[:24] if rows else None
+        digest = self.rows_of(record).digests.get(shard)
+        return None if digest is None else digest[:24]
 
     def only(self, shard: int) -> "Intake":
         """What enters at one shard."""
@@ -73,13 +74,14 @@ class Intake:
             entries=self.entries.only(shard),
             manifest_rows=self.manifest_rows.only(shard),
             oracle_rows=self.oracle_rows.only(shard),
+            sizes={shard: self.sizes.get(shard, 0)},
             faults=[],
             shards=self.shards,
         )
 
     def size(self) -> int:
         """Raw bytes."""
-        return sum(entry.size for entries in self.entries.values() for entry in entries)
+        return sum(self.sizes.values())
 
     def entries_at(self, path: str) -> list[RawEntry]:
         """Entries of one file."""
@@ -87,8 +89,11 @@ class Intake:
 
     def rows(self, record: type[Any]) -> int:
         """Rows of a source table over all shards."""
-        tables: dict[Any, ByShard[Any]] = {SourceFile: self.entries, RunManifestRow: self.manifest_rows}
-        return sum(len(rows) for rows in tables.get(record, self.oracle_rows).values())
+        return self.entries.rows() if record is SourceFile else self.rows_of(record).rows()
+
+    def rows_of(self, record: type[Any]) -> TableByShard:
+        """The rows of the run manifest, or of the oracle."""
+        return self.manifest_rows if record is RunManifestRow else self.oracle_rows
 
     def read(self, record: type[Any], shard: int) -> pl.LazyFrame:
         """One shard of a source table."""
@@ -99,8 +104,7 @@ class Intake:
             columns = {name: [getattr(entry, name) for entry in entries] for name in KEPT}
             table = from_columns(columns | {"error": errors}, schema(SourceFile)).with_columns(contents)
             return table.select(list(SourceFile.model_fields)).lazy()
-        rows = (self.manifest_rows if record is RunManifestRow else self.oracle_rows).get(shard, [])
-        return from_records(rows, record).lazy()
+        return self.rows_of(record).table(shard).lazy()
 
     def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
         """The bytes of files one after the other; `errors` gets why there are none."""
@@ -159,7 +163,7 @@ def take_in(
     faults = collisions(entries)
     shards = shard_count(data, sum(entry.size for entry in entries), save)
     rules = OracleRules.load()
-    by_shard, names, places = placed(entries, shards, rules)
+    by_shard, sizes, names, places = placed(entries, shards, rules)
     del entries  # packed by now: what follows has its own of every session
     own = run_manifest_at(data, raw, RUN_MANIFEST)
     manifest, found = outcomes_of(own, oracle, names, models or {}, rules, faults)
@@ -167,8 +171,9 @@ def take_in(
     return Intake(
         raw=raw,
         entries=by_shard,
-        manifest_rows=spread(manifest, "native_session_basename", places, shards),
-        oracle_rows=spread(found.rows, "basename", places, shards),
+        manifest_rows=TableByShard(RunManifestRow, spread(manifest, "native_session_basename", places, shards)),
+        oracle_rows=TableByShard(OracleRow, spread(found.rows, "basename", places, shards)),
+        sizes=sizes,
         categories=found.categories,
         faults=faults + found.faults,
         shards=shards,
@@ -178,8 +183,11 @@ def take_in(
     )
 
 
-def placed(entries: list[RawEntry], shards: int, rules: OracleRules) -> tuple[ByShard[RawEntry], SessionNames, Places]:
-    """The entries of each shard, their names as rows of an oracle may write them, and where each name is."""
+def placed(
+    entries: list[RawEntry], shards: int, rules: OracleRules
+) -> tuple[ByShard[RawEntry], dict[int, int], SessionNames, Places]:
+    """The entries of each shard and their bytes, their names as rows of an oracle may write them, and where each name
+    is."""
     by_shard: dict[int, list[RawEntry]] = defaultdict(list)
     names, places = SessionNames(rules), Places()
     for entry in entries:
@@ -190,7 +198,8 @@ def placed(entries: list[RawEntry], shards: int, rules: OracleRules) -> tuple[By
                 places.add((entry.source_model, name), shard)
                 names.add(entry.source_model, name, entry.session_id, entry.identity)
             places.add((entry.source_model, f"id:{entry.session_id}"), shard)
-    return ByShard(by_shard), names, places
+    sizes = {shard: sum(entry.size for entry in some) for shard, some in by_shard.items()}
+    return ByShard(by_shard), sizes, names, places
 
 
 def outcomes_of(
@@ -219,9 +228,9 @@ def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | 
     return lambda path: (decompressed(fetched.read(path)), None)
 
 
-def spread(rows: list[dict[str, Any]], column: str, places: Places, shards: int) -> ByShard[dict[str, Any]]:
+def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
     """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
-    found: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    found: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         model, name = row["source_model"], row[column] or ""
         at = set(places.get((model, name), ()))
@@ -229,7 +238,7 @@ def spread(rows: list[dict[str, Any]], column: str, places: Places, shards: int)
             at.update(places.get((model, f"id:{row['session_id']}"), ()))
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
             found[shard].append(row)
-    return ByShard(found)
+    return found
 
 
 def shard_of(identity: str, shards: int) -> int:

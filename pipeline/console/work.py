@@ -214,7 +214,7 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
         "raw": place(settings.raw),
         "oracle": None if settings.oracle is None else place(settings.oracle),
         "shards": intake.shards,
-        "files": sum(map(len, intake.entries.values())),
+        "files": intake.entries.rows(),
         "oracle_files": intake.counts,
         "bfcl_categories": intake.categories,
         "faults": intake.faults,

@@ -1,13 +1,14 @@
 """What every record shares: it is closed and frozen, and it is keyed by (source_model, trajectory_id)."""
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from pipeline.borrowed import Borrowed
 
 TRAJECTORY_KEY = ["source_model", "trajectory_id"]
 STEP_KEY = [*TRAJECTORY_KEY, "step_id"]
+Integer = Annotated[int, Field(ge=-(2**63), lt=2**63)]  # that somebody else wrote, and a column must hold
 
 
 class Record(BaseModel):

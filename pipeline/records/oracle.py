@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from pipeline.records.base import Keyed, Record
+from pipeline.records.base import Integer, Keyed, Record
 
 
 class Evaluator(Record):
@@ -26,7 +26,7 @@ class OracleRecord(Record):
     native_session_basename: str | None
     session_id: str | None
     run_id: str | None
-    attempt: int | None
+    attempt: Integer | None
     task_id: str | None
     task_id_canonical: str | None
     subset: str | None

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from pipeline.records.base import Count, Keyed, Record
+from pipeline.records.base import Count, Integer, Keyed, Record
 
 
 class SourceFile(Record):
@@ -30,7 +30,7 @@ class RunManifestRow(Record):
     task_id: str | None
     subset: str | None
     run_id: str | None
-    attempt: int | None
+    attempt: Integer | None
     scored: bool | None = None  # of several attempts at a task: true for the one that an oracle's only score is of
 
 

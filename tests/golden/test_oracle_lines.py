@@ -67,6 +67,15 @@ def test_a_broken_manifest_line_says_what_is_wrong_with_it(tmp_path: Path) -> No
     )
 
 
+def test_an_attempt_beyond_every_column_is_a_fault_of_its_line(tmp_path: Path) -> None:
+    corpus = Corpus(tmp_path, {"multiple"})
+    corpus.attempt(CALLS, "multiple_0", attempt=10**30)
+    corpus.attempt(CALLS, "multiple_1")
+    found = corpus.read()
+    assert found.faults == ["run_manifest_malformed"]
+    assert "line 1: not a run manifest line: attempt: Input should be less than" in found.intake.faults[0]["message"]
+
+
 @pytest.mark.parametrize(
     ("subset", "notes"),
     [("parallel", 1), ("multiple", 0), ("BFCL_v3_multiple", 0), ("of our own", 0), (None, 0)],
@@ -94,6 +103,9 @@ def test_a_subset_that_is_another_category_than_the_tasks_is_told(
         ("evaluated_at", '"2026-11-21T12:00:00Z"', None),
         ("evaluated_at", '"2026-11-21"', None),
         ("score", "0.5", None),
+        ("attempt", str(2**63), f"attempt: Input should be less than {2**63}"),
+        ("attempt", str(-(2**63)), None),
+        ("error_message", '"half a \\ud83d character"', None),
     ],
 )
 def test_a_value_that_no_record_can_hold_is_a_fault(field: str, value: str, what: str | None, tmp_path: Path) -> None:

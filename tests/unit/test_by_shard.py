@@ -1,6 +1,10 @@
 """What a run keeps of every session: packed by shard, several values a name."""
 
-from pipeline.by_shard import ByShard
+import pytest
+
+from pipeline.by_shard import ByShard, TableByShard
+from pipeline.records.session import RunManifestRow
+from pipeline.rules.base import canonical_digest
 from pipeline.several import Several
 from pipeline.tables import SMALL_BYTES, TOGETHER_BYTES, bytes_of, shared_bytes
 
@@ -18,6 +22,32 @@ def test_rows_of_a_shard_are_nobody_elses() -> None:
     packed = ByShard({0: [{"name": "a"}]})
     packed[0][0]["name"] = "changed by who asked"
     assert packed[0] == [{"name": "a"}]
+
+
+def test_rows_are_counted_as_they_are_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = ByShard({0: ["a", "b"], 3: ["c"]})
+    monkeypatch.setattr(ByShard, "__getitem__", None)  # unpacking them all takes as long as reading them did
+    assert (packed.rows(), packed.only(0).rows(), packed.only(7).rows()) == (3, 2, 0)
+
+
+def test_rows_of_a_record_are_held_as_tables_and_come_back_as_they_were() -> None:
+    blank = dict.fromkeys(RunManifestRow.model_fields)
+    rows = [blank | {"source_model": "m", "native_session_basename": name, "attempt": 2} for name in ("a", "b", "c")]
+    held = TableByShard(RunManifestRow, {0: rows[:2], 5: rows[2:]})
+    assert dict(held) == {0: rows[:2], 5: rows[2:]}
+    assert held.rows() == 3
+    assert held.digests[5] == canonical_digest(rows[2:])
+    assert dict(held.only(5)) == {5: rows[2:]} and held.only(5).digests == {5: held.digests[5]}
+    assert dict(held.only(1)) == {} and held.table(1).columns == list(blank)
+
+
+def test_half_a_character_is_written_out_and_the_rows_beside_it_are_kept() -> None:
+    blank = dict.fromkeys(RunManifestRow.model_fields)
+    rows = [
+        blank | {"source_model": "m", "native_session_basename": name} for name in ("\ud83d", "\U0001f600", "\\ud83d")
+    ]
+    names = TableByShard(RunManifestRow, {0: rows}).table(0)["native_session_basename"].to_list()
+    assert names == ["\\ud83d", "\U0001f600", "\\ud83d"]
 
 
 def test_a_key_has_each_value_once_in_order() -> None:
