@@ -51,6 +51,7 @@ class Outcome:
     seconds: float
     error: str | None = None
     cpu: float = 0.0  # seconds of the process that did it
+    rows: dict[type[Record], int] = field(default_factory=dict)  # of the parts that it wrote, as far as they were held
 
 
 @dataclass
@@ -70,10 +71,11 @@ class Worker:
         with collector_off(), engine_of(chain):
             for place, link in enumerate(chain.links):
                 started, cpu = time.perf_counter(), time.process_time()
+                tables.counted = {}
                 tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
                 error = self.compute(link, tables)
                 spent = time.perf_counter() - started, time.process_time() - cpu
-                found.append(Outcome(link.stage.name, chain.shard, spent[0], error, spent[1]))
+                found.append(Outcome(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
                 if error is not None:
                     break
         return found
@@ -124,6 +126,7 @@ class Tables:
     chain: Chain
     wanted: set[type[Record]] = field(default_factory=set)  # by later stages of the chain
     held: dict[type[Record], pl.DataFrame] = field(default_factory=dict)
+    counted: dict[type[Record], int] = field(default_factory=dict)  # rows of what the last stage made
 
     def read(self, record: type[Record], keys: Keys) -> pl.LazyFrame:
         """A table that a stage reads: the rows of its shard, or of the whole corpus."""
@@ -143,8 +146,10 @@ class Tables:
     def write(self, record: type[Record], link: Link, table: pl.DataFrame | Streamed) -> None:
         """Write a part that a stage made."""
         self.data.write_part(record, self.chain.shard, link.key, table, lenders(record, link, self.chain.shard))
-        if record in self.wanted and self.chain.shard != ALL and isinstance(table, pl.DataFrame):
-            self.hold(record, table)
+        if isinstance(table, pl.DataFrame):
+            self.counted[record] = table.height
+            if record in self.wanted and self.chain.shard != ALL:
+                self.hold(record, table)
 
     def hold(self, record: type[Record], table: pl.DataFrame) -> None:
         """Hold a table that is not too large."""

@@ -3,32 +3,29 @@ from other tables where it is read (`borrowed.py`)."""
 
 import polars as pl
 
-from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+from pipeline.records.base import STEP_KEY
+from pipeline.together import of_each_trajectory
 
 
 def nested(
     steps: pl.LazyFrame, aligned: pl.LazyFrame, user_turns: pl.LazyFrame, fields: list[str]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Of Step, AlignedDescriptor and UserTurn two tables: source_model, trajectory_id, steps; and user_turns instead of
-    them. A trajectory that has none is not in it. `fields` of a step: Step's, and what only its descriptor has."""
+    them. A trajectory that has none is not in it. `fields` of a step: Step's, and what only its descriptor has, unless
+    it stands in `steps` already."""
     return nest(steps, aligned, fields), turns(user_turns)
 
 
 def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
     """The steps of a trajectory as a list of structs, in the order in which they stand, which is that of step_id: a
     group keeps the order of its rows."""
-    known = steps.collect_schema().names()
-    descriptors = aligned.select(*STEP_KEY, *(name for name in fields if name not in known))
-    return (
-        steps.join(descriptors, on=STEP_KEY, how="left", maintain_order="left")
-        .group_by(TRAJECTORY_KEY, maintain_order=True)
-        .agg(steps=pl.struct(fields))
-    )
+    known = set(steps.collect_schema().names())
+    if others := [name for name in fields if name not in known]:
+        steps = steps.join(aligned.select(*STEP_KEY, *others), on=STEP_KEY, how="left", maintain_order="left")
+    return of_each_trajectory(steps, steps=pl.struct(fields))
 
 
 def turns(user_turns: pl.LazyFrame) -> pl.LazyFrame:
     """User turns as the judge reads them: own words, or the text as written where no person speaks."""
     text = pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))
-    return user_turns.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
-        user_turns=pl.struct("user_turn", "kinds", text=text)
-    )
+    return of_each_trajectory(user_turns, user_turns=pl.struct("user_turn", "kinds", text=text))

@@ -70,6 +70,7 @@ class Run:
         self.rules: dict[str, dict[str, Any]] = {}
         self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
         self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
+        self.made: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # keys and rows of parts that this run wrote
 
     def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
         """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
@@ -145,6 +146,8 @@ class Run:
         if outcome.error is None:
             report.redone += 1
             self.data.forget_failure(outcome.stage, outcome.shard)
+            for record, rows in outcome.rows.items():
+                self.made[record, outcome.shard] = self.keys[record][outcome.shard], rows
         else:
             report.failed[str(outcome.shard)] = outcome.error
             key = next(link.key for link in chain.links if link.stage.name == outcome.stage)
@@ -253,9 +256,17 @@ class Run:
         write_json(path, manifest)
 
     def rows_of(self, record: type[Record]) -> int:
-        """Rows of a table's parts, counted once a run: several manifests name them."""
+        """Rows of a table's parts, counted once a run: several manifests name them. Only parts that this run did not
+        write itself are read for it."""
         if record not in self.counted:
-            self.counted[record] = self.data.rows(record, self.keys[record])
+            known, others = 0, {}
+            for shard, key in self.keys[record].items():
+                written, rows = self.made.get((record, shard), (None, 0))
+                if written == key:
+                    known += rows
+                else:
+                    others[shard] = key
+            self.counted[record] = known + (self.data.rows(record, others) if others else 0)
         return self.counted[record]
 
     def input_summary(self, record: type[Record]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.construct.patches import patched_files
 from pipeline.construct.remembered import Remembered
+from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.names import plain_name, spelled
 from pipeline.rules.shell import ShellRules
@@ -36,7 +37,7 @@ class Fields(NamedTuple):
 def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """Real tool name, as written and spelled as rules know it, the arguments that rules look at and the number of the
     tool rule that holds (null: the name is unknown), beside the columns of CALL; the only loop over distinct calls."""
-    reader = CallReader(rules, shell_rules)
+    reader = reader_of(rules, shell_rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
     read = [column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True)]
@@ -44,7 +45,7 @@ def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellR
 
 
 class CallReader:
-    """Reads one call's JSON arguments."""
+    """Reads one call's JSON arguments. Remembers names, nothing else."""
 
     def __init__(self, rules: DescribeRules, shell_rules: ShellRules) -> None:
         self.prefix = re.compile(rules.name_prefix)
@@ -124,6 +125,12 @@ class CallReader:
         """Files named in a patch text."""
         text = first_text(found, self.patch_fields) or ""
         return patched_files(text, self.patch_file)
+
+
+@once
+def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
+    """The rules of arguments, ready to be asked from shard to shard."""
+    return CallReader(rules, shell_rules)
 
 
 def loads(text: str | None) -> dict[str, Any]:

@@ -7,7 +7,10 @@ def looked_up(given: pl.DataFrame, found: pl.DataFrame, on: list[str]) -> pl.Dat
     """The rows of `given`, in their order, with what `found` says of their values in `on`; nulls where it says nothing,
     and a null finds a null. `found` has no value twice.
 
-    Polars' own join copies every column of `given`, texts as well: of some sixty that takes five times as long.
+    Where both have the same in `on` row by row, as tables of the same steps have, nothing is looked up. Polars' own
+    join copies every column of `given`, texts as well: of some sixty that takes five times as long.
     """
+    if found.height == given.height and found.select(on).equals(given.select(on)):
+        return given.hstack(found.drop(on))
     told = given.select(on).join(found, on=on, how="left", nulls_equal=True, maintain_order="left")
     return given.hstack(told.drop(on))

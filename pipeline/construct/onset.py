@@ -8,6 +8,7 @@ from pipeline.records.risk import Onsets, Risks, StepRisks
 from pipeline.rules.base import once
 from pipeline.rules.onset import RISKIEST, OnsetRules
 from pipeline.stage import stage
+from pipeline.together import of_each_trajectory
 
 
 @stage(scope="shard")
@@ -17,7 +18,7 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """
     names = [rule.name for rule in rules.earliest]
-    first = aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(earliest(rules))
+    first = of_each_trajectory(aligned, *earliest(rules))
     found = beside(risks.select(TRAJECTORY_KEY), first)
     found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
     held = found.collect().lazy()
@@ -43,10 +44,9 @@ def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
     """Of each trajectory with a risky step: step_risk_scores in their order, and top_k_risky_steps, riskiest first."""
     risky = step_risks.filter(pl.col("step_risk") > 0)
     ranked = risky.sort("step_risk", "step_id", descending=[True, False], maintain_order=True)
-    scores = risky.group_by(TRAJECTORY_KEY, maintain_order=True)
     top = ranked.group_by(TRAJECTORY_KEY, maintain_order=True)
     return beside(
-        scores.agg(step_risk_scores=pl.struct("step_id", "step_risk")),
+        of_each_trajectory(risky, step_risk_scores=pl.struct("step_id", "step_risk")),
         top.agg(top_k_risky_steps=pl.col("step_id").head(top_k)),
     )
 

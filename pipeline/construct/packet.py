@@ -11,8 +11,9 @@ import polars as pl
 from pipeline.canonical import canonical_bytes, sha256_bytes
 from pipeline.canonical_rows import canonical_rows
 from pipeline.construct.compact import compact
+from pipeline.construct.looked_up import looked_up
 from pipeline.nested import nested
-from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.packet import (
@@ -34,6 +35,7 @@ from pipeline.rules.packet import PacketRules
 from pipeline.schemas import stage_schema
 from pipeline.stage import stage
 from pipeline.tables import column, conform, from_records, schema
+from pipeline.together import of_each_trajectory
 
 FEW = 16  # pieces of a table that may stay where they are: put together they would be copied
 
@@ -59,7 +61,9 @@ def packet(
     rows = trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
     for each in (fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome"), risks, onsets):
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
-    for some in (event_counts(aligned), *nested(steps, aligned, user_turns, list(EvidenceStep.model_fields))):
+    fields = list(EvidenceStep.model_fields)
+    known = described(steps, aligned, fields)
+    for some in (event_counts(aligned), *nested(known, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = (
         rows.with_columns(
@@ -76,6 +80,13 @@ def packet(
     evidence = whole.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields))
     packets = replaced(whole, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
+
+
+def described(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.LazyFrame:
+    """The steps with those of these fields that only their descriptors have."""
+    known = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
+    others = [name for name in fields if name not in known.columns]
+    return looked_up(known, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
 
 
 @dataclass
@@ -178,9 +189,9 @@ def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -
 
 def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:
     """One column a category of T9."""
-    return aligned.group_by(TRAJECTORY_KEY, maintain_order=True).agg(
-        [(pl.col("event_type") == name).sum().cast(pl.Int64).alias(name) for name in get_args(EventType)]
-    )
+    names = get_args(EventType)
+    counts = ((pl.col("event_type") == name).sum().cast(pl.Int64).alias(name) for name in names)
+    return of_each_trajectory(aligned, *counts)
 
 
 @cache

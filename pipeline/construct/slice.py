@@ -10,6 +10,7 @@ from pipeline.rules.base import once
 from pipeline.rules.risk import RiskRules
 from pipeline.stage import stage
 from pipeline.tables import list_column
+from pipeline.together import of_each_trajectory
 
 
 @stage(scope="shard")
@@ -21,7 +22,7 @@ def slice(fused: FusedTrajectories, aligned: AlignedDescriptors, rules: RiskRule
     null without an oracle outcome.
     """
     signals = aligned.select(signals_of_steps(rules)).collect().lazy()
-    counted = signals.group_by(TRAJECTORY_KEY, maintain_order=True).agg(counts(rules))
+    counted = of_each_trajectory(signals, *counts(rules))
     base = (
         fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome")
         .join(counted, on=TRAJECTORY_KEY, how="left", maintain_order="left")

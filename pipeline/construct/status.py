@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from pipeline.construct.looked_up import looked_up
+from pipeline.construct.ready import collected
 from pipeline.construct.signs import with_signs
 from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules, FailureRule, StatusRules
@@ -21,34 +23,74 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     there; said_so: the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
     """
     frame = with_signs(steps, rules).lazy()
-    for columns in one_after_the_other(rules):
+    for columns in by_structure(rules):
+        frame = frame.with_columns_seq(columns)
+    given = collected(frame, "statuses").with_row_index("row")
+    frame = looked_up(given, failures(given, rules), ["row"]).lazy()
+    for columns in concluded(rules):
         frame = frame.with_columns_seq(columns)
     return frame
 
 
 @once
-def one_after_the_other(rules: DescribeRules) -> list[list[pl.Expr]]:
-    """The columns that lead to how a call ended, each group made of those before it."""
-    call = pl.col("action_kind") == "tool_call"
-    verdicts = ended(rules)
-    holds = [pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)) for place, verdict in enumerate(verdicts)]
-    rule = pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared"))
+def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to `structural` and to the texts that are searched, each group made of those before it."""
     return [
         kinds(rules.status),
         [said.alias(sign(rule)) for rule, said in evidence(rules).items()],
         [said_by_structure(rules).alias("structural")],
         searched(rules),
+    ]
+
+
+def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
+    """What may have failed: row, failing (a sign of failure is there), cleared (the rule that takes it back),
+    failed_verdict (the number of the verdict of a failure), refused (it says that nothing was done) and gap_rule.
+
+    Of ten results nine say of no failure; polars would search the texts of all of them, also where a column has null.
+    """
+    frame = steps.lazy().filter(pl.col("whole").is_not_null())
+    for columns in of_failures(rules):
+        frame = frame.with_columns_seq(columns)
+    return collected(frame.select_seq("row", "failing", "cleared", "failed_verdict", "refused", "gap_rule"), "statuses")
+
+
+@once
+def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to those of failures, each group made of those before it."""
+    failed = pl.col("failing") & pl.col("cleared").is_null()
+    decided = [(place, verdict.holds) for place, verdict in enumerate(ended(rules)) if verdict.failure]
+    verdict = pl.coalesce(pl.when(failed & holds).then(pl.lit(place, pl.UInt16)) for place, holds in decided)
+    gap = first_hit([rule for rule in rules.failures if rule.gap])
+    return [
         [pl.col("head").str.split("\n").list.first()],
         [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
-        [(ANSWERED & failing(rules)).alias("failing")],
+        [failing(rules).alias("failing")],
         [pl.when("failing").then(cleared(rules)).alias("cleared")],
-        [(pl.col("failing") & pl.col("cleared").is_null()).alias("failed")],
-        [pl.when(call).then(pl.coalesce(holds)).alias("verdict")],
         [
-            of_verdict([verdict.value for verdict in verdicts]).alias("tool_status"),
+            verdict.alias("failed_verdict"),
+            (pl.col("failing") & refusing(rules)).alias("refused"),
+            pl.when("failing").then(gap).alias("gap_rule"),
+        ],
+    ]
+
+
+@once
+def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns of statuses, of what structure and failures say, each group made of those before it."""
+    call = pl.col("action_kind") == "tool_call"
+    verdicts = ended(rules)
+    holds = [(one.failure, pl.when(one.holds).then(pl.lit(place, pl.UInt16))) for place, one in enumerate(verdicts)]
+    first = [failure for failure, _ in holds].index(True)
+    others = [said for failure, said in holds if not failure]
+    verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
+    rule = pl.coalesce(of_verdict([one.rule for one in verdicts]), pl.when(call).then("cleared"))
+    return [
+        [pl.when(call).then(verdict).alias("verdict")],
+        [
+            of_verdict([one.value for one in verdicts]).alias("tool_status"),
             rule.alias("status_rule"),
             (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
-            pl.when("failing").then(first_hit([rule for rule in rules.failures if rule.gap])).alias("gap_rule"),
             ANSWERED.alias("said_so"),
         ],
     ]
@@ -159,13 +201,17 @@ def cleared(rules: DescribeRules) -> pl.Expr:
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
 
 
+def refusing(rules: DescribeRules) -> pl.Expr:
+    """True where a failure text says that nothing was done."""
+    answered = any_hit([rule for rule in rules.failures if rule.answered])
+    return any_hit([rule for rule in rules.failures if not rule.executed]) & ~answered
+
+
 def not_executed(rules: DescribeRules) -> pl.Expr:
     """True where the result says that nothing was done."""
-    answered = any_hit([rule for rule in rules.failures if rule.answered])
-    refused = pl.col("failing") & any_hit([rule for rule in rules.failures if not rule.executed]) & ~answered
     value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(rules.status.not_executed.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
-    return refused | value.fill_null(False) | disabled.fill_null(False)
+    return pl.col("refused").fill_null(False) | value.fill_null(False) | disabled.fill_null(False)
 
 
 def ran_later(rules: DescribeRules) -> pl.Expr:
@@ -180,6 +226,7 @@ class Verdict(NamedTuple):
     holds: pl.Expr
     value: str
     rule: str | None  # null: the rule that cleared it
+    failure: bool = False  # it is one only of a call that failed
 
 
 def ended(rules: DescribeRules) -> list[Verdict]:
@@ -187,16 +234,15 @@ def ended(rules: DescribeRules) -> list[Verdict]:
     else ok."""
     status = rules.status
     kind = pl.col("details_kind")
-    failed = pl.col("failed")
     cases = [
         Verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
         Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
         Verdict(~pl.col("has_result"), status.unknown, status.open_rule),
     ]
-    cases += [Verdict(failed & hit(rule), rule.kind, rule.id) for rule in rules.failures if rule.decides]
+    cases += [Verdict(hit(rule), rule.kind, rule.id, failure=True) for rule in rules.failures if rule.decides]
     for name in status.specific_first:
-        cases += [Verdict(failed & hit(rule), name, rule.id) for rule in rules.failures if rule.kind == name]
-        cases += [Verdict(failed & (pl.col(sign(rule)) == name), name, rule) for rule in evidence(rules)]
+        cases += [Verdict(hit(rule), name, rule.id, failure=True) for rule in rules.failures if rule.kind == name]
+        cases += [Verdict(pl.col(sign(rule)) == name, name, rule, failure=True) for rule in evidence(rules)]
     return [
         *cases,
         Verdict(pl.col("cleared").is_not_null(), status.ok, None),

@@ -11,6 +11,7 @@ from pipeline.rules.base import once
 from pipeline.rules.conditions import holds
 from pipeline.rules.trace import TraceRules
 from pipeline.stage import stage
+from pipeline.together import of_each_trajectory
 
 COUNTED = ("tool_calls", "replies", "tool_errors", "calls_without_result", "user_turns", "longest_repeat")
 
@@ -20,7 +21,7 @@ def summary(
     trajectories: Trajectories, steps: Steps, user_turns: UserTurns, descriptors: Descriptors, rules: TraceRules
 ) -> TraceSummaries:
     """One TraceSummary a trajectory. The class describes how the run went; it is no label and no label reads it."""
-    turns = user_turns.group_by(TRAJECTORY_KEY).agg(user_turns=pl.len())
+    turns = of_each_trajectory(user_turns, user_turns=pl.len())
     base = (
         trajectories.select(of_run())
         .join(counts(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
@@ -67,15 +68,14 @@ def classified(rules: TraceRules) -> list[list[pl.Expr]]:
 
 
 def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
-    """Per trajectory: what its steps say, and the columns that the behaviour rules see. The steps of a trajectory stand
-    together in their table."""
+    """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
     notices = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
     seen = steps.join(
         descriptors.select(*STEP_KEY, "tool_name", "tool_status"), on=STEP_KEY, maintain_order="left"
     ).join(notices, on=[*TRAJECTORY_KEY, "resolved_by_user_turn"], how="left", maintain_order="left")
     for columns in of_steps(rules):
         seen = seen.with_columns(columns)
-    counted = seen.group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_trajectory())
+    counted = of_each_trajectory(seen, *of_trajectory())
     return counted.with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
 
 

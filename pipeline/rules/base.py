@@ -8,8 +8,9 @@ import tomllib
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import lru_cache, wraps
+from operator import is_
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -20,7 +21,7 @@ from pipeline.rules.lines import line_of, lines_with
 from pipeline.rules.patterns import asked_together, rust_takes
 from pipeline.rules.references import Other, Reference
 
-R = TypeVar("R", bound="Rules")
+P = ParamSpec("P")
 Made = TypeVar("Made")
 BUILT_IN = Path(__file__).parent
 OVERRIDE = "OPENCLAWBENCH_RULES"
@@ -138,17 +139,17 @@ class Rules(BaseModel):
         return rules if rust_takes(patterns) else cls.model_validate(content)
 
 
-def once(function: Callable[[R], Made]) -> Callable[[R], Made]:
+def once(function: Callable[P, Made]) -> Callable[P, Made]:
     """What a function of rules alone gives, kept while it is asked about the same rules: conditions of hundreds of
     parts take longer to put together than to compute over a small shard."""
-    last: list[tuple[R, Made]] = []
+    last: list[tuple[tuple[Any, ...], Made]] = []
 
     @wraps(function)
-    def made(rules: R) -> Made:
+    def made(*rules: P.args, **none: P.kwargs) -> Made:
         for known, found in last:
-            if known is rules:
+            if all(map(is_, known, rules)):
                 return found
-        found = function(rules)
+        found = function(*rules, **none)
         last[:] = [(rules, found)]
         return found
 

@@ -1,6 +1,7 @@
 """What a table is given by another is what polars' own left join gives."""
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,3 +19,20 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
     found = pl.DataFrame(said, schema={**on, "said": pl.Int64}, orient="row")
     expected = frame.join(found, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
     assert looked_up(frame, found, ["one", "two"]).equals(expected)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param([(1, "a", "x"), (2, None, "y"), (2, "b", None)], id="the same rows"),
+        pytest.param([(2, None, "y"), (1, "a", "x"), (2, "b", None)], id="another order"),
+        pytest.param([(1, "a", "x"), (2, None, "y"), (3, "b", "z")], id="another row"),
+        pytest.param([(2, None, "y")], id="fewer rows"),
+        pytest.param([], id="none"),
+    ],
+)
+def test_it_is_the_left_join_of_tables_with_the_same_rows_too(found: list[tuple[int, str | None, str | None]]) -> None:
+    rows = pl.DataFrame({"one": [1, 2, 2], "two": ["a", None, "b"], "own": [True, False, None]})
+    told = pl.DataFrame(found, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
+    joined = rows.join(told, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
+    assert looked_up(rows, told, ["one", "two"]).equals(joined)

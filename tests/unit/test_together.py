@@ -1,0 +1,18 @@
+"""Groups of rows that stand together are those of polars' own group_by."""
+
+import polars as pl
+import pytest
+
+from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.together import of_each_trajectory
+
+ROWS = [("m", "a", 1), ("m", "a", 2), ("n", "a", 3), ("n", "b", None), ("m", "b", 5)]
+
+
+@pytest.mark.parametrize("rows", [[], ROWS[:1], ROWS])
+def test_a_run_of_rows_is_a_group(rows: list[tuple[str, str, int | None]]) -> None:
+    schema = {"source_model": pl.String, "trajectory_id": pl.String, "value": pl.Int64}
+    table = pl.DataFrame(rows, schema=schema, orient="row").lazy()
+    made = [pl.col("value").sum().alias("sum"), pl.struct("value").alias("values")]
+    grouped = table.group_by(TRAJECTORY_KEY, maintain_order=True).agg(*made, count=pl.len())
+    assert of_each_trajectory(table, *made, count=pl.len()).collect().equals(grouped.collect())
