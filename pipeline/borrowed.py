@@ -1,9 +1,9 @@
 """Columns that a table has from other tables: written once, put together where they are read.
 
 The steps and user turns of Evidence are those of normalize beside their descriptors, and a packet that is not shortened
-has the evidence's: texts, nearly all that either is. So a part has its own only where they differ, and its metadata
-names the parts that it was made of. What one of those holds never changes, since a key names it, and it is not swept
-before what was made of it is out of date.
+has the evidence's: texts, nearly all that either is. An aligned descriptor is the descriptor but for a name and a
+category. So a part has its own only where they differ, and its metadata names the parts that it was made of. What one
+of those holds never changes, since a key names it, and it is not swept before what was made of it is out of date.
 """
 
 import json
@@ -23,7 +23,7 @@ LENDERS = "lenders"  # entry of a part's metadata
 
 @dataclass(frozen=True)
 class Borrowed:
-    """Which columns, each of lists, are other tables', except in rows where the column `own` is true."""
+    """Which columns are other tables', except in rows where the column `own` is true."""
 
     lenders: "tuple[type[Record], ...]"
     lent: Callable[..., tuple[pl.LazyFrame, ...]]  # of the lenders' tables: some with `keys` and some of `columns` each
@@ -43,12 +43,15 @@ def without_borrowed(table: pl.DataFrame, borrowed: Borrowed) -> pl.DataFrame:
 def with_borrowed(table: pl.LazyFrame, lenders: list[pl.LazyFrame], borrowed: Borrowed) -> pl.LazyFrame:
     """The whole table of what was written of it and of its lenders, in the order of its rows. A list of which no
     lender has an item is empty."""
-    keys, columns = list(borrowed.keys), table.collect_schema().names()
+    schema = table.collect_schema()
+    keys, columns = list(borrowed.keys), schema.names()
     names = {name: f"lent {name}" for name in borrowed.columns}
     for lent in borrowed.lent(*lenders):
         some = [pl.col(name).alias(names[name]) for name in lent.collect_schema().names() if name in names]
         table = table.join(lent.select(*keys, *some), on=keys, how="left", maintain_order="left")
-    return table.with_columns(pl.coalesce(name, lent).fill_null([]) for name, lent in names.items()).select(columns)
+    found = {name: pl.coalesce(name, lent) for name, lent in names.items()}
+    filled = [one.fill_null([]) if schema[name] == pl.List else one for name, one in found.items()]
+    return table.with_columns(filled).select(columns)
 
 
 def naming(lenders: Keys) -> dict[str, str]:

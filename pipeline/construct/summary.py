@@ -4,6 +4,8 @@ from functools import cache
 
 import polars as pl
 
+from pipeline.construct.looked_up import looked_up
+from pipeline.construct.ready import as_written
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import Descriptors
 from pipeline.records.session import RunSummary, Steps, TraceSummaries, TraceSummary, Trajectories, UserTurns
@@ -69,14 +71,21 @@ def classified(rules: TraceRules) -> list[list[pl.Expr]]:
 
 def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
     """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
-    notices = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
-    seen = steps.join(
-        descriptors.select(*STEP_KEY, "tool_name", "tool_status"), on=STEP_KEY, maintain_order="left"
-    ).join(notices, on=[*TRAJECTORY_KEY, "resolved_by_user_turn"], how="left", maintain_order="left")
+    given = steps.drop("raw").collect()
+    described = looked_up(given, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
+    seen = looked_up(described, notices(given, user_turns), STEP_KEY).lazy()
     for columns in of_steps(rules):
         seen = seen.with_columns(columns)
-    counted = of_each_trajectory(seen, *of_trajectory())
+    counted = of_each_trajectory(as_written(seen).lazy(), *of_trajectory())
     return counted.with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
+
+
+def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
+    """The steps of which a notice in a user's place tells how they ended: step's key, and the notice."""
+    told = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
+    texts = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
+    left_open = steps.lazy().select(*STEP_KEY, "resolved_by_user_turn").drop_nulls("resolved_by_user_turn")
+    return as_written(left_open.join(texts, on=told, how="left").select(*STEP_KEY, "notice"))
 
 
 @once

@@ -4,7 +4,8 @@ from typing import Annotated, ClassVar
 
 import polars as pl
 
-from pipeline.records.base import Keyed, Record
+from pipeline.borrowed import Borrowed
+from pipeline.records.base import STEP_KEY, Keyed, Record
 
 
 class FlagEvidence(Record):
@@ -50,6 +51,12 @@ class Descriptor(Keyed):
 class AlignedDescriptor(Descriptor):
     """The descriptor with tool name and category aligned across models; the former values stand beside."""
 
+    BORROWED: ClassVar[Borrowed | None] = Borrowed(
+        lenders=(Descriptor,),
+        lent=lambda descriptors: (descriptors.drop("event_type", "tool_name"),),
+        keys=tuple(STEP_KEY),
+        columns=tuple(name for name in Descriptor.model_fields if name not in (*STEP_KEY, "event_type", "tool_name")),
+    )
     REASONS: ClassVar[list[str]] = ["alignment_case"]
     tool_name_raw: str | None  # as the session wrote it
     previous_tool_name: str | None  # before alignment: the real name behind a wrapper

@@ -87,7 +87,7 @@ def test_steps_that_are_gone_are_missed_where_evidence_is_read_and_made_again(sm
     shutil.rmtree(data / "work" / "step")
     shown = call("show", "scripted-a/2026.4.15-unicode", "--data", data)
     assert (shown.status, shown.text) == (2, "")
-    assert "is gone, and the evidence has its texts from there. Run `openclawbench run --data " in shown.err
+    assert "is gone, and the evidence has columns from there. Run `openclawbench run --data " in shown.err
     again = call("run", "--data", data, "--json", env={"OPENCLAWBENCH_RAW": str(small.raw)})
     assert {stage["stage"] for stage in again.json["stages"] if stage["redone"]} == {"normalize"}
     assert call("show", "scripted-a/2026.4.15-unicode", "--data", data).status == 0

@@ -9,7 +9,7 @@ import pytest
 from pipeline.errors import UnreadableInput
 from pipeline.flow import whole
 from pipeline.records.base import Record
-from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.evidence import AlignedDescriptor, Descriptor
 from pipeline.records.packet import Evidence, Packet
 from pipeline.records.session import Step, UserTurn
 from pipeline.store import DataFolder
@@ -122,7 +122,7 @@ def test_where_a_part_that_it_was_made_of_is_gone_that_is_said(
     gone.unlink()
     with pytest.raises(UnreadableInput) as said:
         data.scan(record, PARTS)
-    assert str(said.value).startswith(f"{gone}: is gone, and the evidence has its texts from there. Run `openclawbench")
+    assert str(said.value).startswith(f"{gone}: is gone, and the evidence has columns from there. Run `openclawbench")
     assert data.scan(record, {0: "a"}).collect().height == len(TABLES[record][0])
 
 
@@ -133,10 +133,31 @@ def test_another_part_of_the_same_shard_is_not_taken_for_it(data: DataFolder) ->
     assert data.scan(Evidence, {0: "a"}).collect().equals(from_records(TABLES[Evidence][0], Evidence))
 
 
+def test_an_aligned_descriptor_has_its_own_name_and_category_and_all_else_from_the_descriptor(tmp_path: Path) -> None:
+    folder = DataFolder(tmp_path)
+    part = {"rule_id": "shell.write", "command": "touch x", "side_effect": True}
+    described = [
+        key("t")
+        | {"step_id": 1, "event_type": "other", "tool_name": "Bash", "command_parts": [part], "auto_flags": []},
+        key("t") | {"step_id": 2, "event_type": "reply", "auto_flags": ["hedge"], "command_parts": []},
+    ]
+    named = [{"event_type": "read", "tool_name": "exec", "alignment_case": "exact"}, {"alignment_case": "reply"}]
+    descriptors = from_records([{"flag_evidence": [], **one} for one in described], Descriptor)
+    aligned = from_records(
+        [{"flag_evidence": [], **one, **other} for one, other in zip(described, named, strict=True)], AlignedDescriptor
+    )
+    folder.write_part(Descriptor, 0, "d", descriptors)
+    folder.write_part(AlignedDescriptor, 0, "a", aligned, {Descriptor: "d"})
+    assert folder.scan(AlignedDescriptor, {0: "a"}).collect().equals(aligned)
+    written = folder.written(AlignedDescriptor, {0: "a"}).collect()
+    own = {"source_model", "trajectory_id", "step_id", "event_type", "tool_name", "alignment_case"}
+    assert {name for name in written.columns if not written[name].is_null().all()} == own
+
+
 def test_a_lender_is_read_by_the_stage_or_written_by_it_before() -> None:
     makers = {record: stage for stage in whole(second=True) for record in stage.writes}
     borrowing = [(stage, record) for stage in whole(second=True) for record in stage.writes if record.BORROWED]
-    assert {record for _, record in borrowing} == {Evidence, Packet}
+    assert {record for _, record in borrowing} == {AlignedDescriptor, Evidence, Packet}
     for stage, record in borrowing:
         assert record.BORROWED is not None
         before = stage.writes[: stage.writes.index(record)]
