@@ -78,7 +78,9 @@ class CallReader:
         stand inside others, or were written as JSON twice."""
         found = loads(text)
         tool, name, key = self.names[raw]
-        inner = json.dumps(found, ensure_ascii=False, sort_keys=True) if found and written_twice(text) else None
+        inner = None
+        if found and text[0] != "{" and written_twice(text):  # type: ignore[index]
+            inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
         wrapper = self.wrappers.get(key)
         if wrapper:
             called = first_text(found, wrapper.name_fields)
@@ -92,20 +94,18 @@ class CallReader:
         values: list[str | None] = [None] * len(READ)
         for place, several in fields.places:
             for one in several:
-                value = text_of(found[one])
+                value = found[one]
+                if value.__class__ is not str or not value or not value.isascii():  # nine of ten are such a text
+                    value = text_of(value)
                 if value is not None:
                     values[place] = value
                     break
         if key in self.command_is_action:
             values[ACTION], values[COMMAND] = values[COMMAND], None
         patch = self.patched(found) if fields.patch else []
-        return [tool, name, inner, *values, patch, self.rule_number(key, values[ACTION])]
-
-    def rule_number(self, tool: str, action: str | None) -> int | None:
-        """The number of the rule for a tool's plain name; null where none knows it."""
-        narrow = self.narrow.get(tool)
-        number = narrow.get(plain_name(action)) if narrow is not None and action is not None else None
-        return self.wide.get(tool) if number is None else number
+        narrow, action = self.narrow.get(key), values[ACTION]
+        number = None if narrow is None or action is None else narrow.get(plain_name(action))
+        return [tool, name, inner, *values, patch, self.wide.get(key) if number is None else number]
 
     def fields(self, names: tuple[str, ...]) -> Fields:
         """Where arguments with these field names have what."""

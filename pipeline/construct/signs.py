@@ -11,6 +11,7 @@ from pipeline.construct.reports import REPORT, reports
 from pipeline.rules.base import once
 from pipeline.rules.describe import TEXT_KINDS, DescribeRules
 from pipeline.rules.names import plain_column, plain_name, plain_names
+from pipeline.tables import from_columns
 
 BODY = {
     "status": pl.String,
@@ -44,8 +45,9 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     texts = pl.col("reflection_text")
     given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
     given = looked_up(given, bodies(given["result_details"], "details"), ["result_details"])
-    given = looked_up(given, bodies(given["text_body"], "text"), ["text_body"])
-    frame = looked_up(given, reports(given["text_body"], rules.status.report), ["text_body"]).lazy()
+    said = bodies(given["text_body"], "text")
+    said = looked_up(said, reports(said["text_body"], rules.status.report), ["text_body"])
+    frame = looked_up(given, said, ["text_body"]).lazy()
     for columns in told(rules):
         frame = frame.with_columns_seq(columns)
     return collected(frame.drop(BETWEEN), "signs")
@@ -113,9 +115,9 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
 def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
     """What each distinct JSON text says, one row a text, columns of BODY behind the prefix."""
     distinct = texts.drop_nulls().unique(maintain_order=True).to_list()
-    rows = [(text, *read_body(text)) for text in distinct]
-    schema = {texts.name: pl.String, **{f"{prefix}_{name}": kind for name, kind in BODY.items()}}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    values = list(zip(*map(read_body, distinct), strict=True)) or [()] * len(BODY)
+    schema = pl.Schema({texts.name: pl.String, **{f"{prefix}_{name}": kind for name, kind in BODY.items()}})
+    return from_columns(dict(zip(schema, (distinct, *values), strict=True)), schema)
 
 
 def read_body(text: str) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from pipeline.construct.signs import with_signs
 from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules, FailureRule, StatusRules
 from pipeline.rules.names import plain_column, plain_names
+from pipeline.rules.patterns import union
 
 ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 
@@ -64,6 +65,7 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     gap = first_hit([rule for rule in rules.failures if rule.gap])
     return [
         [pl.col("head").str.split("\n").list.first()],
+        [pl.when(~any_of(rules, "head")).then(pl.lit("")).otherwise("head").alias("head")],
         [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
         [failing(rules).alias("failing")],
         [pl.when("failing").then(cleared(rules)).alias("cleared")],
@@ -118,6 +120,12 @@ def searched(rules: DescribeRules) -> list[pl.Expr]:
         pl.when(ordinary).then(text.str.slice(0, rules.status.head)).alias("head"),
         pl.when("prints").then(text.str.slice(-rules.status.tail)).alias("tail"),
     ]
+
+
+def any_of(rules: DescribeRules, where: str) -> pl.Expr:
+    """True where one of the failure texts is that are looked for there: most have none, and then none is looked for by
+    itself."""
+    return pl.col(where).str.contains(union(rule.pattern for rule in rules.failures if rule.where == where))
 
 
 def found(rule: FailureRule) -> pl.Expr:
