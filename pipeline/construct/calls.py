@@ -9,8 +9,8 @@ import polars as pl
 from pipeline.construct.arguments import CALL, NAMED, read_calls
 from pipeline.construct.looked_up import looked_up
 from pipeline.construct.ready import as_written, collected
-from pipeline.construct.shell import Meaning, Shell, shell_of
-from pipeline.construct.shell_table import Part
+from pipeline.construct.shell import Shell, shell_of
+from pipeline.construct.shell_table import Meaning, Part
 from pipeline.records.evidence import CommandPart
 from pipeline.rules.base import once
 from pipeline.rules.describe import COMMAND_KINDS, DescribeRules, Doing

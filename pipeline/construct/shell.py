@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from pipeline.construct.remembered import Remembered
 from pipeline.construct.shell_fed import with_fed_text
 from pipeline.construct.shell_parse import Simple, read_shell
 from pipeline.construct.shell_plain import read_plain
 from pipeline.construct.shell_programs import Programs
-from pipeline.construct.shell_table import CommandTable, Part
+from pipeline.construct.shell_table import CommandTable, Meaning, Part
 from pipeline.construct.shell_words import WordReader
 from pipeline.construct.shell_wrappers import FED, Around, Text, Unknown, wrapped
 from pipeline.rules.base import once
@@ -19,21 +19,6 @@ DEEPEST = 8  # wrappers inside wrappers; real commands have three
 FOLDER = re.compile(r"[/\\]")
 VERSION = re.compile(r"[0-9.]+$")
 Named = TypeVar("Named", Wrapper, Interpreter, SqlClient)
-
-
-class Meaning(NamedTuple):
-    """What the whole text does."""
-
-    category: str
-    rule: str
-    effect: bool
-    effect_rule: str
-    targets: tuple[str, ...]  # what is changed, the naming part's first
-    external: bool  # something leaves the machine
-    exit_one_ok: bool  # exit code 1 says "no match", not failure
-    effects: int = 0  # parts that change something
-    written: tuple[str, ...] = ()  # targets that are themselves changed
-    parts: tuple[Part, ...] = ()  # every part, in the order of the text
 
 
 def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
@@ -56,6 +41,7 @@ class Shell:
         self.wrappers = {name: [*map(Around, several)] for name, several in first_per_name(rules.wrappers).items()}
         self.interpreters = first_per_name(rules.interpreters)
         self.sql_clients = first_per_name(rules.sql_clients)
+        self.with_programs = self.interpreters.keys() | self.sql_clients.keys()
         self.feeders = {name: feeder for feeder in rules.feeders for name in feeder.names}
         self.change_directory = frozenset(rules.change_directory)
         self.harmless_exit = frozenset(rules.harmless_exit)
@@ -73,6 +59,8 @@ class Shell:
         text = text[: self.rules.max_length]
         parts = self.parts(text, 0, powershell=powershell)
         nothing = self.rules.nothing
+        if len(parts) == 1 and parts[0].category != nothing:  # as what follows has it, in a third of the time
+            return parts[0].alone()
         named = [part for part in parts if part.category != nothing]
         ok = self.exit_one_ok(parts)
         if not named:
@@ -201,9 +189,9 @@ class Shell:
 
     def own_part(self, simple: Simple, name: str) -> Part:
         """What a command does that runs no other."""
-        interpreters, clients = self.interpreters.get(name, ()), self.sql_clients.get(name, ())
-        if not interpreters and not clients:
+        if name not in self.with_programs:
             return self.table.by_rule(simple)
+        interpreters, clients = self.interpreters.get(name, ()), self.sql_clients.get(name, ())
         read = self.table.options(simple)
         found = self.table.by_rule(simple, read) if interpreters else None
         if found and found.effect:  # `perl -pi -e …` changes files, whatever its program says

@@ -13,6 +13,8 @@ LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}
 
 def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequence[Simple]:
     """The same commands; one that a plain literal is piped into has it as its input."""
+    if len(simples) == 1:
+        return simples
     for before, one in pairwise(simples):
         if one.piped and one.stdin is None and before.words and before.words[0] in feeders:
             return list(fed_one_by_one(simples, feeders))

@@ -16,8 +16,8 @@ LINE = rf"{NAME}(?>[ \t]++{WORD}(?!>))*+"
 NOWHERE = r"(?:[12]?>{1,2}[ ]?/dev/null|2>&1)(?=[ \t;|]|$)"
 OPERATOR = r"(?:&&|\|\||[|;])"
 COMMAND = rf"{LINE}(?>[ \t]++{NOWHERE})*+"
-FIRST = rf"[ \t]*+(?P<first>{LINE})(?>[ \t]++{NOWHERE})*+"
-PLAIN = re.compile(rf"{FIRST}(?P<more>(?>[ \t]*+{OPERATOR}[ \t]*+{COMMAND})*+)[ \t]*+;?[ \t\n]*+")
+FIRST = rf"[ \t]*+({LINE})(?>[ \t]++{NOWHERE})*+"
+PLAIN = re.compile(rf"{FIRST}((?>[ \t]*+{OPERATOR}[ \t]*+{COMMAND})*+)[ \t]*+;?[ \t\n]*+")
 PIECE = re.compile(rf"({LINE})(?>[ \t]++{NOWHERE})*+[ \t]*+({OPERATOR}?)")
 FILES = rf"(?>[ \t]*+(?:2>&1(?![0-9])|[12]?>{{1,2}}[ \t]*+{WORD}))*+"
 HEREDOC = (
@@ -44,10 +44,11 @@ def read_plain(text: str) -> list[Simple] | None:
     hit = PLAIN.fullmatch(text)
     if hit is None:
         return read_one(text) if ">" in text or "<" in text else None
-    if not hit["more"]:
-        line = hit["first"]
+    line, more = hit.groups()
+    if not more:
         words = words_of(line)
         return None if words[0] in RESERVED else [Simple(tuple(words), False, None, (), True, as_it_is(line))]
+    written = as_it_is(text)
     pieces = PIECE.findall(text)
     may_exit = ends([operator for _, operator in pieces[:-1]])
     found = []
@@ -56,7 +57,7 @@ def read_plain(text: str) -> list[Simple] | None:
         words = words_of(line)
         if words[0] in RESERVED:
             return None
-        found.append(Simple(tuple(words), before == "|", None, (), last, as_it_is(line)))
+        found.append(Simple(tuple(words), before == "|", None, (), last, written and as_it_is(line)))
         before = operator
     return found
 

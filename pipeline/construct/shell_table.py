@@ -30,6 +30,29 @@ class Part(NamedTuple):
         category, rule, effect, targets, external, exit_one_ok, _, _, state = self
         return Part(category, rule, effect, targets, external, exit_one_ok, may_exit, command, state)
 
+    def alone(self) -> "Meaning":
+        """The meaning of a text that is this part, which does something."""
+        category, rule, effect, targets, external, exit_one_ok, may_exit, _, state = self
+        changed = tuple(dict.fromkeys(targets)) if effect else ()
+        written = changed if state else ()
+        ok = may_exit and exit_one_ok
+        return Meaning(category, rule, effect, rule, changed, external, ok, int(effect), written, (self,))
+
+
+class Meaning(NamedTuple):
+    """What the whole text does."""
+
+    category: str
+    rule: str
+    effect: bool
+    effect_rule: str
+    targets: tuple[str, ...]  # what is changed, the naming part's first
+    external: bool  # something leaves the machine
+    exit_one_ok: bool  # exit code 1 says "no match", not failure
+    effects: int = 0  # parts that change something
+    written: tuple[str, ...] = ()  # targets that are themselves changed
+    parts: tuple[Part, ...] = ()  # every part, in the order of the text
+
 
 class Condition:
     """A command rule with its patterns compiled, its sub-commands split, and its part where nothing is changed."""
