@@ -117,13 +117,12 @@ def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyF
         "source_model",
         *[pl.col("oracle").struct.field(name) for name in [*said, "evaluator"]],
     )
-    rows = pl.concat([oracle.unique("row_id").select("row_id", "source_model", *said, "evaluator"), carried])
-    rows = rows.with_columns(source_path=file)
+    named = fused.filter(pl.col("oracle_match") == "contradiction").select(*TRAJECTORY_KEY, row_id="oracle_rows")
+    found = named.explode("row_id")
+    own = oracle.join(found, on="row_id", how="semi").unique("row_id")
+    rows = pl.concat([own.select("row_id", "source_model", *said, "evaluator"), carried]).with_columns(source_path=file)
     return (
-        fused.filter(pl.col("oracle_match") == "contradiction")
-        .select(*TRAJECTORY_KEY, row_id="oracle_rows")
-        .explode("row_id")
-        .join(rows, on=["row_id", "source_model"], how="left")
+        found.join(rows, on=["row_id", "source_model"], how="left")
         .select(list(schema(Contradiction)))
         .sort(*TRAJECTORY_KEY, "row_id")
     )
