@@ -35,7 +35,8 @@ class Borrowed:
 def without_borrowed(table: pl.DataFrame, borrowed: Borrowed) -> pl.DataFrame:
     """The table as it is written: null where the lenders have the value."""
     if borrowed.own is None:
-        return table.with_columns(pl.lit(None, table.schema[name]).alias(name) for name in borrowed.columns)
+        schema = table.schema
+        return table.with_columns(pl.lit(None, schema[name]).alias(name) for name in borrowed.columns)
     row = pl.when(borrowed.own).then(pl.int_range(pl.len()))
     return table.with_columns(pl.col(borrowed.columns).gather(row))  # leaves nothing of the others behind the lists
 

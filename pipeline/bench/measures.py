@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,8 +23,10 @@ from pipeline.console.work import bring
 from pipeline.construct.normalize import normalize
 from pipeline.engines.processes import Processes, begin, threads_each, threads_of_polars
 from pipeline.flow import up_to
-from pipeline.intake import take_in
-from pipeline.run import Run
+from pipeline.intake import Intake, take_in
+from pipeline.judge.protocol import Judge
+from pipeline.run import Run, StageReport
+from pipeline.stage import Stage
 from pipeline.store import DataFolder, read_json
 
 Result = TypeVar("Result")
@@ -111,28 +114,42 @@ def again(folder: Path) -> dict[str, Any]:
 def every_stage(folder: Path) -> dict[str, Any]:
     """Raw files to packets in one process, set up as each worker of a run is: a shard goes through all stages.
 
-    Of CPU and wall seconds `normalize` has the scan of the sessions and its stage; `stages` has every stage after it,
-    `after` the rest of the run: those stages, what the engine does, and all manifests. `apart` has what belongs to none
-    of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
+    Of CPU and wall seconds `normalize` has the scan of the sessions, its stage and its manifest; `stages` has every
+    stage after it, `after` the rest of the run: those stages, what the engine does, and their manifests. `apart` has
+    what belongs to none of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
     """
     begin(every_stage)
     data, run_through = DataFolder(folder / "data"), up_to("packet")
     scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
     data.save_layout({"shards": intake.shards})
     oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
-    run = Run(data, intake, None)
+    run = Concluded(data, intake, None)
     digests, _ = timed(lambda: run.plan(run_through))
     whole, done = timed(lambda: {one.stage: one for one in run.bring(run_through, lambda *_: None)})
     reports = [done[stage.name] for stage in run_through]
     each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in reports}
     first = each.pop("normalize")
+    own = {name: first[name] + run.spent["normalize"][name] for name in whole}
     return {
-        "normalize": {name: scanned[name] + first[name] for name in scanned},
+        "normalize": {name: scanned[name] + own[name] for name in scanned},
         "stages": each,
-        "after": {name: whole[name] - first[name] for name in whole},
+        "after": {name: whole[name] - own[name] for name in whole},
         "apart": {"oracle": oracle, "digests": digests},
         "steps": read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"],
     }
+
+
+class Concluded(Run):
+    """A run that says what it took to conclude each stage: to count its rows, and to leave its manifest."""
+
+    def __init__(self, data: DataFolder, intake: Intake, judge: Judge | None) -> None:
+        super().__init__(data, intake, judge)
+        self.spent: dict[str, dict[str, float]] = {}
+
+    def conclude(self, stage: Stage, report: StageReport) -> StageReport:
+        """As any run does."""
+        self.spent[stage.name], report = timed(partial(super().conclude, stage, report))
+        return report
 
 
 def timed(work: Callable[[], Result]) -> tuple[dict[str, float], Result]:

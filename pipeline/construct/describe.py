@@ -28,9 +28,8 @@ def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_r
     given = steps.drop("raw").collect()
     done = looked_up(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
     known = collected(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
-    flagged = looked_up(known, flags(known.lazy(), flag_rules), STEP_KEY).lazy()
-    filled = flagged.with_columns(pl.col("command_parts", "auto_flags", "flag_evidence").fill_null([]))
-    return filled.select(list(Descriptor.model_fields))
+    flagged = looked_up(known, flags(known.lazy(), flag_rules), STEP_KEY).select(list(Descriptor.model_fields))
+    return flagged.lazy().with_columns(pl.col("command_parts", "auto_flags", "flag_evidence").fill_null([]))
 
 
 @once

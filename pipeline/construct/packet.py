@@ -37,6 +37,7 @@ from pipeline.stage import stage
 from pipeline.tables import column, conform, from_records, schema
 from pipeline.together import of_each_trajectory
 
+COPIED_BYTES = 64 << 20  # of JSON
 FEW = 16  # pieces of a table that may stay where they are: put together they would be copied
 
 
@@ -171,8 +172,11 @@ def written_rows(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
-def views(column: pl.Series) -> Iterator[memoryview]:
-    """The values of a column of bytes, none of them copied."""
+def views(column: pl.Series) -> Iterator[bytes | memoryview]:
+    """The values of a column of bytes; of one that is large none is copied, which takes twice as long."""
+    if column.estimated_size() < COPIED_BYTES:
+        yield from column.to_list()
+        return
     for chunk in column.get_chunks():
         for value in chunk.to_arrow(compat_level=pl.CompatLevel.newest()):
             yield memoryview(value.as_buffer())

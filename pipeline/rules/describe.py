@@ -1,6 +1,5 @@
 """Loader of describe.toml: what tools do, which files are the agent's state, how a result says that it failed."""
 
-from functools import cached_property
 from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,7 +9,7 @@ from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_of
 from pipeline.rules.names import plain_name
-from pipeline.rules.patterns import PythonPattern, RustPattern, needed_texts
+from pipeline.rules.patterns import PythonPattern, RustPattern
 from pipeline.rules.references import Reference
 
 # Which of the arguments names what is changed.
@@ -172,11 +171,6 @@ class FailureRule(Record):
     answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
     decides: bool = False  # its kind, whatever other kinds the text seems to be of
-
-    @cached_property
-    def needs(self) -> list[str]:
-        """Texts of which the pattern cannot do without one, whatever its case; empty where none are known."""
-        return needed_texts(self.pattern)
 
 
 class ClearRule(Record):

@@ -10,12 +10,9 @@ from typing import Annotated
 import polars as pl
 from pydantic import AfterValidator
 
-from pipeline.rules.literals import needed
-
 NOTHING = r"[^\x00-\x{10FFFF}]"
 IGNORE_CASE = "(?i)"
 ASCII_BOUNDARY = r"(?-u:\b)"
-FLAGS = re.compile(r"(?<!\\)(?:\\\\)*\(\?(?!:)")  # a group that says what letters mean
 NO_GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)  # an escaped sign, a class
 GROUPS = re.compile(r"[()]")
 RUST_FAULT = re.compile(r"^error: (.*)$", re.MULTILINE)
@@ -88,18 +85,6 @@ def python_pattern(pattern: str) -> str:
 def not_a_pattern(pattern: str, why: str) -> str:
     """One sentence on a pattern that does not compile."""
     return f"not a regular expression: {pattern!r}: {why}"
-
-
-def needed_texts(pattern: str) -> list[str]:
-    """Plain texts, in lower case, of which one stands in whatever a pattern of rust_pattern is found in; empty where
-    none are known: of a pattern to which case does not matter, whose letters have more than two cases, none are."""
-    written = pattern.replace(ASCII_BOUNDARY, r"\b")
-    if FLAGS.search(written):
-        return []
-    try:
-        return list(needed(written, re.ASCII))
-    except re.error:  # what only Rust knows
-        return []
 
 
 def union(patterns: Iterable[str]) -> str:

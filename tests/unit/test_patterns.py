@@ -13,7 +13,7 @@ from pipeline.rules.align import AlignRules
 from pipeline.rules.base import Rules, read_rules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
-from pipeline.rules.patterns import asked_together, needed_texts, rust_pattern, rust_takes
+from pipeline.rules.patterns import asked_together, rust_pattern, rust_takes
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"
@@ -52,20 +52,6 @@ def test_a_word_boundary_is_made_ascii() -> None:
 def test_a_pattern_that_would_be_slow_or_does_not_compile_is_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"write classes out|not a regular expression"):
         rust_pattern(pattern)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "needs"),
-    [
-        (r"(^|\n)[^\n]*: Permission denied\n*(\n\(?Command exited)?$", [": permission denied"]),
-        (r"\bNo such (file|folder)\b", ["no such file", "no such folder"]),
-        (r"(?i)permission denied", []),  # a letter may have a third case, as the Kelvin sign has of k
-        (r"a(?i:permission denied)", []),
-        (r"\(?i\)?", []),
-    ],
-)
-def test_a_pattern_says_what_it_cannot_do_without(pattern: str, needs: list[str]) -> None:
-    assert needed_texts(rust_pattern(pattern)) == needs
 
 
 @pytest.mark.parametrize("wrong", ["a)|(?:b", "a)(b", "(a", "["])
