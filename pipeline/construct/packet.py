@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from struct import Struct
 from typing import Any, get_args
 
 import polars as pl
@@ -37,7 +38,7 @@ from pipeline.stage import stage
 from pipeline.tables import column, conform, from_records, schema
 from pipeline.together import of_each_trajectory
 
-COPIED_BYTES = 64 << 20  # of JSON
+VIEW, INLINE = Struct("<iIii"), 12  # Arrow's binary view; bytes that stand in it itself
 FEW = 16  # pieces of a table that may stay where they are: put together they would be copied
 
 
@@ -172,14 +173,19 @@ def written_rows(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
-def views(column: pl.Series) -> Iterator[bytes | memoryview]:
-    """The values of a column of bytes; of one that is large none is copied, which takes twice as long."""
-    if column.estimated_size() < COPIED_BYTES:
-        yield from column.to_list()
-        return
+def views(column: pl.Series) -> Iterator[memoryview]:
+    """The values of a column of bytes without nulls, none of them copied: Arrow's binary views are read as its format
+    lays them out (length, then the bytes themselves, or their beginning, which buffer, and where in it), in a tenth of
+    the time that a value by itself takes."""
     for chunk in column.get_chunks():
-        for value in chunk.to_arrow(compat_level=pl.CompatLevel.newest()):
-            yield memoryview(value.as_buffer())
+        array = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
+        _, places, *data = array.buffers()
+        told, held = memoryview(places)[array.offset * VIEW.size :], [memoryview(one) for one in data]
+        for row, (length, _, buffer, start) in enumerate(VIEW.iter_unpack(told[: len(array) * VIEW.size])):
+            if length > INLINE:
+                yield held[buffer][start : start + length]
+            else:
+                yield told[row * VIEW.size + 4 :][:length]
 
 
 def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:

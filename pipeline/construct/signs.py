@@ -123,7 +123,7 @@ def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
 def read_body(text: str) -> tuple[Any, ...]:
     """Values of BODY, the tool by its plain name; nulls where the text is no JSON object."""
     try:
-        body = DECODER.decode(text.encode("utf-8", "replace"))
+        body = DECODER.decode(text)
     except msgspec.MsgspecError:
         return (None,) * len(BODY)
     error = body.error

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from pipeline.construct.ready import as_written
 from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
@@ -115,9 +116,8 @@ def summands(rules: RiskRules) -> tuple[pl.Series, list[pl.Expr], list[pl.Expr]]
 def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
     raw, normal, bucket, columns = scored(rules)
-    return (
-        base.lazy().with_columns(breakdown(base, rules), raw).with_columns(normal).with_columns(bucket).select(columns)
-    )
+    given = base.lazy().with_columns(breakdown(base, rules), raw)
+    return as_written(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
 
 
 @once

@@ -32,9 +32,8 @@ def summary(
     )
     for columns in classified(rules):
         base = base.with_columns(columns)
-    return base.sort(TRAJECTORY_KEY).select(
-        *TRAJECTORY_KEY, "behaviour", trace_summary=pl.struct(list(TraceSummary.model_fields))
-    )
+    summed = as_written(base).lazy().sort(TRAJECTORY_KEY)
+    return summed.select(*TRAJECTORY_KEY, "behaviour", trace_summary=pl.struct(list(TraceSummary.model_fields)))
 
 
 @cache
