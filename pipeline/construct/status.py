@@ -61,7 +61,8 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to those of failures, each group made of those before it."""
     failed = pl.col("failing") & pl.col("cleared").is_null()
     decided = [(place, verdict.holds) for place, verdict in enumerate(ended(rules)) if verdict.failure]
-    verdict = pl.coalesce(pl.when(failed & holds).then(pl.lit(place, pl.UInt16)) for place, holds in decided)
+    numbers = (pl.when(failed & holds).then(pl.lit(place, pl.UInt16)) for place, holds in decided)
+    verdict = pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
     gap = first_hit([rule for rule in rules.failures if rule.gap])
     return [
         [pl.col("head").str.split("\n").list.first()],
@@ -83,7 +84,7 @@ def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
     call = pl.col("action_kind") == "tool_call"
     verdicts = ended(rules)
     holds = [(one.failure, pl.when(one.holds).then(pl.lit(place, pl.UInt16))) for place, one in enumerate(verdicts)]
-    first = [failure for failure, _ in holds].index(True)
+    first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
     others = [said for failure, said in holds if not failure]
     verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
     rule = pl.coalesce(of_verdict([one.rule for one in verdicts]), pl.when(call).then("cleared"))
