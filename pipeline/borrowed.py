@@ -1,9 +1,10 @@
 """Columns that a table has from other tables: written once, put together where they are read.
 
 The steps and user turns of Evidence are those of normalize beside their descriptors, and a packet that is not shortened
-has the evidence's: texts, nearly all that either is. An aligned descriptor is the descriptor but for a name and a
-category. So a part has its own only where they differ, and its metadata names the parts that it was made of. What one
-of those holds never changes, since a key names it, and it is not swept before what was made of it is out of date.
+has the evidence's: texts, nearly all that either is. The parts of a command and what fired a flag are the same before
+and after alignment. So a part has its own only where they differ, and its metadata names the parts that it was made of.
+What one of those holds never changes, since a key names it, and it is not swept before what was made of it is out of
+date.
 """
 
 import json

@@ -53,9 +53,9 @@ class AlignedDescriptor(Descriptor):
 
     BORROWED: ClassVar[Borrowed | None] = Borrowed(
         lenders=(Descriptor,),
-        lent=lambda descriptors: (descriptors.drop("event_type", "tool_name"),),
+        lent=lambda descriptors: (descriptors.select(*STEP_KEY, "command_parts", "flag_evidence"),),
         keys=tuple(STEP_KEY),
-        columns=tuple(name for name in Descriptor.model_fields if name not in (*STEP_KEY, "event_type", "tool_name")),
+        columns=("command_parts", "flag_evidence"),
     )
     REASONS: ClassVar[list[str]] = ["alignment_case"]
     tool_name_raw: str | None  # as the session wrote it

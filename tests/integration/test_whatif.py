@@ -67,7 +67,10 @@ def edited(folder: Path, name: str) -> Path:
 
 
 def frame(data: Path, name: str, key: list[str]) -> pl.DataFrame:
-    return pl.read_parquet(data / "work" / name / "*.parquet").sort(key)
+    table = pl.read_parquet(data / "work" / name / "*.parquet").sort(key)
+    if name == "aligned_descriptor":  # its lists stand in the descriptor
+        table = table.with_columns(frame(data, "descriptor", key).select("command_parts", "flag_evidence"))
+    return table
 
 
 def differing(before: Path, after: Path, name: str, key: list[str], column: str) -> pl.DataFrame:
