@@ -73,8 +73,6 @@ class Streamed:
 def conform(frame: pl.DataFrame, record: type[BaseModel]) -> pl.DataFrame:
     """The frame with its columns in declared order, strictly cast. TypeError names a missing or an extra column."""
     want = schema(record)
-    if frame.schema == want:
-        return frame
     if differ := set(frame.columns) ^ set(want):
         raise TypeError(f"{record.__name__}: columns differ: {sorted(differ)}")
     return frame.select(declared(record))
