@@ -10,6 +10,7 @@ import typer
 from pipeline.bench.corpus import write_corpus
 from pipeline.bench.end_to_end import print_end_to_end, run_end_to_end, sizes_of
 from pipeline.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
+from pipeline.bench.privacy import print_alarms
 from pipeline.bench.release import print_release, run_release
 from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.bench.stages import print_stages, run_stages
@@ -69,6 +70,16 @@ def ingest(
     print_results(output(), found)
     if out is not None:
         write_json(out / "ingest.json", json.loads(json.dumps(found)))
+
+
+@app.command()
+def privacy(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of JSON and JSONL files.", exists=True)],
+    shown: Annotated[int, typer.Option("--show", min=0, help="Masked excerpts to show of each kind.")] = 0,
+) -> None:
+    """Count what the privacy rules find in files as they are."""
+    for folder in folders:
+        print_alarms(output(), folder, shown)
 
 
 @app.command()

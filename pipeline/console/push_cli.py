@@ -1,13 +1,14 @@
 """`openclawbench push REPO`: a release on the Hugging Face Hub."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import pipeline.run
-from pipeline.console.terminal import output, safe
+from pipeline.console.terminal import errors, output, safe
 from pipeline.console.validate_cli import NEEDS_A_PERSON, print_findings
 from pipeline.errors import WrongUse
 from pipeline.store import DataFolder
@@ -16,6 +17,7 @@ Repo = Annotated[str, typer.Argument(metavar="REPO", help="Dataset repository, o
 Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="Whose release; see --release.")]
 Release = Annotated[Path | None, typer.Option("--release", help="A release folder, or any copy of one.")]
 Public = Annotated[bool, typer.Option("--public", help="For everyone to see; private without it.")]
+Yes = Annotated[bool, typer.Option("--yes", help="What was found in released text has been looked at.")]
 
 
 def push(
@@ -23,6 +25,7 @@ def push(
     data: Data = Path("data"),
     release: Release = None,
     public: Public = False,
+    yes: Yes = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """Upload a release to the Hugging Face Hub, where `validate` finds nothing wrong with it."""
@@ -41,8 +44,37 @@ def push(
         raise typer.Exit(NEEDS_A_PERSON)
     if keys:
         raise WrongUse(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
+    if public and not yes:
+        look_at_finds(folder)
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     done = upload(folder, repo, public)
     seen = "private" if done.private else "public"
     output().print(f"{safe(repo)} ({seen}): {done.added} files, {done.removed} of a former release removed")
     output().print(safe(done.commit))
+
+
+def look_at_finds(folder: Path) -> None:
+    """Show what everyone would see: the finds that the release reports, masked, the strictest first, and ask. Raises
+    WrongUse where there are any and nobody can be asked."""
+    from pipeline.release.card.configs import models_of
+    from pipeline.release.privacy.detect import Detector
+    from pipeline.release.privacy.policy import look_first, sentence
+    from pipeline.release.validate.findings import Findings
+    from pipeline.release.validate.text import rules_of, scan_release
+
+    detector = Detector(rules_of(folder, Findings()))
+    text, paths = scan_release(folder, models_of(folder), detector)
+    finds = [find for find in (*text.kept, *paths.kept) if find.group != "redacted"]
+    if not finds:
+        return
+    shown = look_first(finds, detector.rules)
+    errors().print(f"push: everyone will see what was found in released text. Look at these {len(shown)}:")
+    for find in shown:
+        errors().print(safe(f"  {sentence(find.masked(detector))}"))
+    if not sys.stdin.isatty():
+        raise WrongUse(
+            "push: nothing was uploaded. Look at the finds above, then say --yes; or release with redaction."
+        )
+    if not typer.confirm("Upload it for everyone to see?"):
+        output().print("nothing was uploaded")
+        raise typer.Exit(NEEDS_A_PERSON)

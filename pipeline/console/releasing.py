@@ -16,7 +16,8 @@ RELEASING = ("release", "run")
 PLACES = {"text": "released text", "paths": "paths of inputs (datapackage.json)"}
 HELP = {
     "on_keys": "Released text that looks like a key: block (the default), redact or report.",
-    "on_personal": "E-mail addresses and telephone numbers in released text: report (the default), redact or block.",
+    "on_personal": "E-mail addresses, telephone, account and card numbers, user names in paths: report (the default), "
+    "redact or block.",
     "jsonl": "JSONL files of the release: plain (the default), gz or zst.",
 }
 
@@ -44,8 +45,9 @@ def left_in(data: DataFolder) -> list[str]:
 
 def in_place_of_rules(settings: Settings) -> dict[str, dict[str, Any]]:
     """Rule file -> keys that these settings decide in the file's place."""
-    personal = dict.fromkeys(("on_email", "on_phone"), settings.on_personal)
-    privacy = {"on_key": settings.on_keys, **personal}
+    personal = dict.fromkeys(("on_account", "on_email", "on_phone", "on_user_name"), settings.on_personal)
+    suspected = "redact" if settings.on_keys == "redact" else None  # who has keys taken out wants what may be one out
+    privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, **personal}
     chosen = {PrivacyRules.FILE: privacy, PublishRules.FILE: {"jsonl": settings.jsonl}}
     said = {file: {name: one for name, one in keys.items() if one is not None} for file, keys in chosen.items()}
     return {file: keys for file, keys in said.items() if keys}

@@ -92,7 +92,7 @@ class Settings:
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
     on_keys: str | None  # block | redact | report; null: as privacy.toml says
-    on_personal: str | None  # the same of e-mail addresses and telephone numbers
+    on_personal: str | None  # the same of personal data
     jsonl: str | None  # plain | gz | zst; null: as publish.toml says
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]

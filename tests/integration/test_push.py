@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child import Ended, call, files
+from child import EXAMPLE, Ended, call, few_shards, files
 from conftest import Ran
 from fake_hub import Hub, fake_hub
 
@@ -118,3 +118,30 @@ def test_without_the_library_the_extra_is_named(release: Path, monkeypatch: pyte
     monkeypatch.setattr(hub_module, "find_spec", lambda _name: None)
     with pytest.raises(hub_module.WrongUse, match=r"'\.\[hub\]'"):
         push(release, "ada/set", False)
+
+
+ADDRESS = "ada.lovelace@analytical-engine.org"
+
+
+@pytest.fixture
+def example_with_address(tmp_path: Path) -> Path:
+    """A release of one session in which an address stands."""
+    session = (EXAMPLE / "raw" / "scripted-a" / "2026.2.1-unknown-tool.jsonl").read_text(encoding="utf-8")
+    raw = tmp_path / "raw" / "m" / "s.jsonl"
+    raw.parent.mkdir(parents=True)
+    raw.write_text(session.replace('"text":"', f'"text":"{ADDRESS} '), encoding="utf-8")
+    data = few_shards(tmp_path / "data")
+    assert call("release", "--data", data, "--raw", tmp_path / "raw").status == 0
+    return data / "release"
+
+
+def test_what_was_found_is_looked_at_before_everyone_sees_it(
+    example_with_address: Path, hub: Hub, tmp_path: Path
+) -> None:
+    ended = pushed(hub, example_with_address, tmp_path / "home", "--public")
+    assert ended.status == 2
+    assert "Look at these" in ended.err and "--yes" in ended.err
+    assert ADDRESS not in ended.err + ended.text and "email" in ended.err
+    assert (hub.commits, hub.files) == (0, {})
+    assert pushed(hub, example_with_address, tmp_path / "home", "--public", "--yes").status == 0
+    assert hub.commits == 1

@@ -1,6 +1,7 @@
 """What becomes of finds: a report of all of them, and no release where one of them must not be released."""
 
 from collections.abc import Iterable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from pipeline.canonical import canonical_json
@@ -11,21 +12,35 @@ from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.privacy.scan import TextFind
 
 REPORT = "privacy"  # folder below the reports
+LOOK_FIRST = "look_first.md"  # in the report: what a person looks at before others can
 RULES_FILE = "privacy.json"  # in a release: what was searched for, and what became of it
+TO_LOOK_AT = 20  # finds in the list
 NAMED = 5  # records that the sentence names, each with its first find
 
 
 def report(scanned: Scanned) -> dict[str, bytes]:
     """File name -> content: finds by kind with what becomes of them, and every find."""
     rules = scanned.rules
-    done: dict[str, Any] = {"key": rules.on_key, "email": rules.on_email, "phone": rules.on_phone}
-    table = [row | {"action": done.get(row["group"])} for row in scanned.scan.table()]
+    table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.scan.table()]
     kept = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
-    finds = (one.masked(scanned.detector)._asdict() for one in kept)
+    finds = (find.masked(scanned.detector)._asdict() for find in kept)
+    first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(kept, rules))
     return {
         "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
-        "finds.jsonl": b"".join(canonical_json(one).encode() + b"\n" for one in finds),
+        "finds.jsonl": b"".join(canonical_json(find).encode() + b"\n" for find in finds),
+        LOOK_FIRST: "".join(first).encode(),
     }
+
+
+def look_first(finds: Iterable[TextFind], rules: PrivacyRules, number: int = TO_LOOK_AT) -> list[TextFind]:
+    """The finds that a person looks at before a release becomes public: of each kind one after the other, the strictest
+    kind first, of different excerpts while there are any. What was redacted is none."""
+    kinds: dict[tuple[Any, str], dict[str, TextFind]] = {}
+    for find in sorted(finds, key=order):
+        if find.group != "redacted":
+            kinds.setdefault((rules.strictness(find.group), find.kind), {}).setdefault(find.excerpt, find)
+    turns = zip_longest(*(own.values() for _, own in sorted(kinds.items())))
+    return [find for turn in turns for find in turn if find is not None][:number]
 
 
 def order(find: TextFind) -> tuple[str, str, str, str]:
@@ -70,7 +85,7 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
     groups = scanned.rules.groups("block")
     found = scanned.scan.in_texts(groups)
     if found:
-        flags = " ".join(sorted({"--on-keys redact" if one == "key" else "--on-personal redact" for one in groups}))
+        flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
         kept = (one for one in scanned.scan.kept if not one.in_name)
         yield (
             f"{len(found)} records hold what must not be ({named(kept, groups, scanned, len(found))}). "

@@ -3,15 +3,18 @@
 import re
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
 
-Group = Literal["key", "email", "phone", "redacted"]
-Action = Literal["block", "redact", "report"]
+Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first
+Action = Literal["block", "redact", "report"]  # strictest first
+Check = Literal["luhn", "iban", "basic"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+ACTIONS: tuple[Action, ...] = get_args(Action)
 PLUGINS = "detect_secrets.plugins"
 
 
@@ -39,6 +42,10 @@ class Rule(Record):
     whole: Pattern | None = None  # what is redacted where the detector gives a part of it
     allow: list[Pattern] = Field(default_factory=list)  # what is no find, as a whole
     least_digits: int = 0
+    least_entropy: float = 0.0  # bits a character
+    check: Check | None = None  # what the find must satisfy
+    wrapped: bool = False  # also found where a line break stands inside it
+    encoded: bool = False  # base64 of a text that holds a key
 
     @model_validator(mode="after")
     def whole_rule(self) -> "Rule":
@@ -57,19 +64,31 @@ class PrivacyRules(Rules):
     FOLDER: ClassVar[Path] = Path(__file__).parents[1]
     marker: str
     on_key: Action
+    on_suspected_key: Action
+    on_account: Action
     on_email: Action
     on_phone: Action
+    on_user_name: Action
     allow: list[Pattern]
     rule: list[Rule]
 
+    @property
+    def actions(self) -> dict[str, Action]:
+        """Group -> what is done to its finds; `redacted`, a marker, is no find of its own."""
+        return {group: getattr(self, f"on_{group}") for group in GROUPS if group != "redacted"}
+
     def groups(self, action: Action) -> set[str]:
         """Groups of finds to which this is done."""
-        done = {"key": self.on_key, "email": self.on_email, "phone": self.on_phone}
-        return {group for group, one in done.items() if one == action}
+        return {group for group, done in self.actions.items() if done == action}
 
     def blocked_in_names(self) -> set[str]:
         """Groups of finds that block a release where they stand in a name, which cannot be redacted."""
         return self.groups("block") | (self.groups("redact") & {"key"})
+
+    def strictness(self, group: str) -> tuple[int, int]:
+        """Sorts groups, the strictest first: by what is done to a find, then by what it is."""
+        action = self.actions.get(group, "report")
+        return ACTIONS.index(action), GROUPS.index(group)
 
 
 def plugin_of(name: str) -> object:

@@ -12,7 +12,7 @@ import polars as pl
 from pipeline.records.datapackage import InputFile
 from pipeline.release.files import open_lines
 from pipeline.release.keys import Key, key_of
-from pipeline.release.privacy.detect import Detector, Hit
+from pipeline.release.privacy.detect import Detector, Finder, Hit
 from pipeline.release.provenance import NAME as PACKAGE  # of its texts, the paths of inputs are searched
 from pipeline.release.render import MASTER_FILE, STAGES, stage_raw_file
 
@@ -40,7 +40,7 @@ class TextFind(NamedTuple):
     trajectory_id: str
     step_id: int | None
     place: str  # in the line: steps[3].action_text
-    group: str  # key | email | phone
+    group: str  # of the rules: key, suspected_key, account, email, phone, user_name, redacted
     kind: str
     excerpt: str  # masked
 
@@ -62,6 +62,7 @@ class TextScan:
     records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
     names: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # of them, those in names
     kept: list[TextFind] = field(default_factory=list)
+    room: Counter[str] = field(default_factory=Counter)  # group -> finds that are kept
 
     def add(self, find: TextFind) -> None:
         """Count a find."""
@@ -69,14 +70,16 @@ class TextScan:
         self.records.setdefault(key, Counter())[kind] += 1
         if find.in_name:
             self.names.setdefault(key, Counter())[kind] += 1
-        if len(self.kept) < KEPT:
+        if self.room[find.group] < KEPT:
+            self.room[find.group] += 1
             self.kept.append(find)
 
     def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
         """The record's text is another now: these are its finds."""
         self.names.pop(key, None)
         if self.records.pop(key, None):
-            self.kept = [one for one in self.kept if (one.source_model, one.trajectory_id) != key]
+            self.kept = [find for find in self.kept if (find.source_model, find.trajectory_id) != key]
+            self.room = Counter(find.group for find in self.kept)
         for find in finds:
             self.add(find)
 
@@ -118,7 +121,8 @@ def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan)
     """Scan the paths of inputs, as the data package names them: each is a record's name, whatever became of it."""
     rows = [(one.source_model, "/".join((one.path, one.member or "")).rstrip("/")) for one in inputs]
     frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
-    for model, path in frame.filter(detector.worth_a_look(pl.col("path").str.replace_all("/", " "))).iter_rows():
+    looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
+    for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
         words = path.replace("/", " ")  # an address after a stroke would be the place of a file
         for number, hit in enumerate(hits := detector.hits(words)):
             shown = excerpt(words, hits, number)
@@ -127,9 +131,11 @@ def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan)
 
 def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
     """Columns line (JSON text), file, number (of the line, or null)."""
-    for row in frame.filter(detector.worth_a_look(pl.col("line"))).iter_rows(named=True):
-        for find in finds_in(parsed(row["line"]), detector, row["file"], row["number"]):
-            scan.add(find)
+    looks = frame.select(detector.worth_a_look(pl.col("line")))
+    for row, look in zip(frame.iter_rows(named=True), looks.iter_rows(), strict=True):
+        if finders := detector.asked(look):
+            for find in finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders):
+                scan.add(find)
 
 
 def parsed(line: str) -> dict[str, Any]:
@@ -142,11 +148,18 @@ def parsed(line: str) -> dict[str, Any]:
     return value  # type: ignore[no-any-return]
 
 
-def finds_in(value: dict[str, Any], detector: Detector, file: str, line: int | None = None) -> Iterator[TextFind]:
-    """Finds in every text of a released line; what was parsed of an answer is searched field by field."""
+def finds_in(
+    value: dict[str, Any],
+    detector: Detector,
+    file: str,
+    line: int | None = None,
+    finders: list[Finder] | None = None,
+) -> Iterator[TextFind]:
+    """Finds in every text of a released line; what was parsed of an answer is searched field by field. `finders`: the
+    rules that may find something in it, null for all."""
     key = key_of(value)
     for place, step_id, text in texts_of(opened(value)):
-        for number, hit in enumerate(hits := detector.hits(text)):
+        for number, hit in enumerate(hits := detector.hits(text, finders)):
             shown = excerpt(text, hits, number)
             yield TextFind(file, line, *key, step_id, place, hit.group, hit.kind, shown)
 

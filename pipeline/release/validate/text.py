@@ -1,4 +1,4 @@
-"""Released text: searched again for keys, e-mail addresses and telephone numbers, by the release's own rules."""
+"""Released text: searched again for keys and personal data, by the release's own rules."""
 
 import contextlib
 import json
@@ -20,15 +20,8 @@ from pipeline.release.validate.findings import Findings
 def check_released_text(root: Path, models: list[str], findings: Findings) -> TextScan:
     """A finding for each find of a group that the release says it does not hold; the others are reported."""
     rules = rules_of(root, findings)
-    scan = TextScan()
-    names = [f"{ROOT}/{model}/{file}" for model in models for file in SCANNED]
-    names = [name for name in names if released(root / name) is not None]
     detector = Detector(rules)
-    for name in names:
-        with contextlib.suppress(OSError):  # what is broken is named by the check of its lines
-            scan_file(root, name, detector, scan)
-    paths = TextScan()
-    scan_inputs(inputs_of(root), detector, paths)
+    scan, paths = scan_release(root, models, detector)
     for find in (*scan.kept, *paths.kept):
         if is_wrong(find, rules):
             said = find.masked(detector)
@@ -36,6 +29,18 @@ def check_released_text(root: Path, models: list[str], findings: Findings) -> Te
             findings.add(f"text_{find.group}", find.file, message, find.line)
     findings.reported = [*reported("text", scan, rules), *reported("paths", paths, rules)]
     return scan
+
+
+def scan_release(root: Path, models: list[str], detector: Detector) -> tuple[TextScan, TextScan]:
+    """Finds in the released texts, and in the paths of inputs that the data package names."""
+    scan, paths = TextScan(), TextScan()
+    for model in models:
+        for name in (f"{ROOT}/{model}/{file}" for file in SCANNED):
+            if released(root / name) is not None:
+                with contextlib.suppress(OSError):  # what is broken is named by the check of its lines
+                    scan_file(root, name, detector, scan)
+    scan_inputs(inputs_of(root), detector, paths)
+    return scan, paths
 
 
 def is_wrong(find: TextFind, rules: PrivacyRules) -> bool:

@@ -1,0 +1,52 @@
+"""What tells a find from what only has its shape: check digits, entropy, and what base64 encodes."""
+
+import base64
+import binascii
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+USER_AND_PASSWORD = re.compile(r"[^\s:\x00-\x1f]{1,128}:[^\x00-\x1f]{1,256}")
+PRINTABLE = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
+
+
+def entropy(value: str) -> float:
+    """Bits a character (Shannon), from how often each character occurs in the value itself; 0 for an empty one."""
+    counts = Counter(value).values()
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in counts)
+
+
+def decoded(value: str) -> str | None:
+    """The text that base64 encodes, null where the value is not base64 of printable ASCII."""
+    try:
+        text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
+    except (binascii.Error, ValueError):
+        return None
+    return text if PRINTABLE.fullmatch(text) else None
+
+
+def is_user_and_password(value: str) -> bool:
+    """True for base64 of user:password."""
+    text = decoded(value)
+    return text is not None and USER_AND_PASSWORD.fullmatch(text) is not None
+
+
+def fits_luhn(value: str) -> bool:
+    """True where the last digit is the check digit of the others (ISO/IEC 7812)."""
+    digits = [int(letter) for letter in value if letter.isdigit()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+def fits_iban(value: str) -> bool:
+    """True where the check digits of a bank account number are right (ISO 13616)."""
+    plain = value.replace(" ", "")
+    return 15 <= len(plain) <= 34 and int("".join(str(int(one, 36)) for one in plain[4:] + plain[:4])) % 97 == 1
+
+
+CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "luhn": fits_luhn,
+    "iban": fits_iban,
+    "basic": is_user_and_password,
+}

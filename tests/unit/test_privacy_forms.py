@@ -1,0 +1,130 @@
+"""What becomes of keys and of personal data in each form: blocked, reported, or let through on purpose."""
+
+import base64
+import json
+import random
+import re
+import string
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise, product
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.release.privacy.detect import Detector, Hit
+from pipeline.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules
+
+FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
+EVERY = [*FORMS["key"], *FORMS["personal"]]
+ALPHABETS = {
+    "a": string.ascii_letters + string.digits,
+    "h": "0123456789abcdef",
+    "u": string.ascii_uppercase + string.digits,
+    "l": string.ascii_letters,
+    "d": string.digits,
+    "e": "123456789",
+}
+FILLER = re.compile(r"\{([ahulde])([0-9]+)\}")
+WORDS = re.compile(r"\{w([0-9]+)\}")
+BASE64 = re.compile(r"\{b:(.*?)\}(?=[^}]|$)")
+SYLLABLES = ("ab", "cor", "den", "fil", "gra", "hum", "lo", "mer", "nas", "pol", "rin", "sut", "tev", "wok", "zan")
+
+
+def filled(form: dict[str, Any]) -> str:
+    """The text of a form, with random values that are the same in every run."""
+    dice = random.Random(form["name"])
+    text = FILLER.sub(lambda part: "".join(dice.choices(ALPHABETS[part[1]], k=int(part[2]))), form["text"])
+    text = WORDS.sub(lambda part: " ".join("".join(dice.choices(SYLLABLES, k=2)) for _ in range(int(part[1]))), text)
+    return BASE64.sub(lambda part: base64.b64encode(part[1].encode()).decode(), text)
+
+
+@cache
+def detector() -> Detector:
+    return Detector(PrivacyRules.load())
+
+
+def outcome(hits: list[Hit]) -> str:
+    """What the strictest find does to a release."""
+    actions = {detector().rules.actions[hit.group] for hit in hits}
+    return next((action for action in ACTIONS if action in actions), "pass")
+
+
+@pytest.mark.parametrize("form", EVERY, ids=lambda form: form["name"])
+def test_each_form_has_its_outcome(form: dict[str, Any]) -> None:
+    text = filled(form)
+    hits = detector().hits(text)
+    assert outcome(hits) == form["expect"], (text, hits)
+    assert form["expect"] != "pass" or form["why"]
+
+
+@pytest.mark.parametrize("form", EVERY, ids=lambda form: form["name"])
+def test_the_quick_look_misses_nothing(form: dict[str, Any]) -> None:
+    """A line of JSON with the text in it, plain and as JSON inside a text, is looked at by the rules that find it."""
+    text = filled(form)
+    for line in (json.dumps({"text": text}), json.dumps({"text": json.dumps({"inner": text})})):
+        inner = next(iter(json.loads(line).values()))
+        hits = detector().hits(inner)
+        (looks,) = pl.DataFrame({"line": [line]}).select(detector().worth_a_look(pl.col("line"))).iter_rows()
+        assert detector().hits(inner, detector().asked(looks)) == hits, line
+
+
+def test_there_are_as_many_forms_as_the_documents_say() -> None:
+    assert len(FORMS["key"]) >= 62
+    assert len(FORMS["personal"]) >= 20
+    assert len({form["name"] for form in EVERY}) == len(EVERY)
+
+
+def pairs() -> Iterator[tuple[str, str]]:
+    groups = [group for group in GROUPS if group != "redacted"]
+    yield from product(groups, groups)
+
+
+@pytest.mark.parametrize(("one", "other"), list(pairs()))
+@pytest.mark.parametrize("spans", [((0, 8), (0, 8)), ((0, 8), (2, 6)), ((2, 6), (0, 8)), ((0, 6), (3, 9))])
+def test_of_overlapping_finds_the_stricter_counts(one: str, other: str, spans: Any) -> None:
+    """Each pair of groups, under every pair of actions, in each way to overlap."""
+    for first, second in product(ACTIONS, ACTIONS):
+        chosen = {f"on_{one}": first} | ({f"on_{other}": second} if other != one else {})
+        rules = detector().rules.model_copy(update=chosen)
+        judged = Detector.__new__(Detector)
+        judged.rules = rules
+        hits = [Hit(*spans[0], "a", one, 0), Hit(*spans[1], "b", other, 0)]
+        (kept,) = judged.strictest(hits)
+        assert kept.group == min((one, other), key=rules.strictness)
+        strictest = min(hits, key=lambda hit: rules.strictness(hit.group))
+        assert kept.start <= strictest.start and kept.end >= strictest.end
+        assert judged.strictest(reversed(hits)) == [kept]
+
+
+def test_every_pair_of_forms_in_one_text_keeps_the_stricter_outcome() -> None:
+    """Side by side, and the one directly behind the other: no find hides a stricter one beside it."""
+    known = [(form, filled(form)) for form in EVERY if form["expect"] != "pass"]
+    for (form, text), (other, beside) in product(known, known):
+        expected = min((form["expect"], other["expect"]), key=ACTIONS.index)
+        assert outcome(detector().hits(f"{text} {beside}")) == expected, (form["name"], other["name"])
+
+
+def test_an_address_around_a_password_is_a_key() -> None:
+    text = "db is postgres://app:hunter2secret@db.corp.net:5432/app, ask ada@corp.net"
+    assert [(hit.group, text[hit.start : hit.end]) for hit in detector().hits(text)] == [
+        ("key", "hunter2secret"),
+        ("email", "ada@corp.net"),
+    ]
+
+
+def test_a_find_across_a_line_break_reaches_over_it() -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    text = f"first line\nkey {token[:20]}\r\n{token[20:]}\nlast"
+    (hit,) = detector().hits(text)
+    assert text[hit.start : hit.end] == f"{token[:20]}\r\n{token[20:]}"
+    assert (hit.kind, hit.shown) == ("github_token", 4)
+
+
+def test_finds_are_in_order_and_apart() -> None:
+    for form, other in product(EVERY[::3], EVERY[::4]):
+        hits = detector().hits(f"{filled(form)}{filled(other)}")
+        assert all(first.end <= second.start for first, second in pairwise(hits))
