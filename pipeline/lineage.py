@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from pipeline.scan import RawEntry
-from pipeline.sources.names import NATIVE_NAME, PACKED, basename, copy_order, identity_digits, safe_name
+from pipeline.sources.names import NATIVE_NAME, PACKED, basename, copy_order, identity_digits, path_name, safe_name
 from pipeline.sources.session import CHILDREN, PARENT
 
 Key = tuple[str, str]  # (source model, identity)
@@ -23,10 +23,11 @@ def entry_name(entry: RawEntry) -> str:
 
 
 def entry_names(entry: RawEntry) -> set[str]:
-    """Every name under which an outcome may mean a session: its basename, and the one that it had where it was
-    written, which the program's report beside it tells."""
+    """Every name under which an outcome may mean a session: its basename, the one that it had where it was written,
+    which the program's report beside it tells, and its path below the source model."""
     context = json.loads(entry.context) if entry.context and NATIVE_NAME in entry.context else {}
-    return {entry_name(entry)} | ({context[NATIVE_NAME]} if NATIVE_NAME in context else set())
+    path = None if entry.member else path_name(entry.path)
+    return {name for name in (entry_name(entry), context.get(NATIVE_NAME), path) if name}
 
 
 def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:

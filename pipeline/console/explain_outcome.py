@@ -77,11 +77,11 @@ def how(row: Row, category: Row | None, trajectory: Row) -> str:
         return "with the session: its own source carries it" + (f", by {file}" if file else "")
     if name is None:
         return f"by the session id {row['session_id']}"
-    copy = "" if name == own else f", a name of the session {own}"
+    copy = "" if own in (name, name.rpartition("/")[2]) else f", a name of the session {own}"
     if category is not None:
         return f"by the run manifest, which names the session {name} for the task {row['task_id']}{copy}"
     also = f" and the session id {row['session_id']}" if row["by_session_id"] else ""
-    return f"by the basename {name}{also}{copy}"
+    return f"by the {'path' if '/' in name else 'basename'} {name}{also}{copy}"
 
 
 def near(fused: Row, trajectory: Row, rows: Any) -> list[Row]:

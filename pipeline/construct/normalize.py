@@ -28,7 +28,7 @@ from pipeline.records.session import (
 )
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.jsonl import Fault
-from pipeline.sources.names import NATIVE_NAME, identity_digits
+from pipeline.sources.names import NATIVE_NAME, identity_digits, path_name
 from pipeline.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first, skipped
 from pipeline.sources.session import IDENTITY, MalformedSession, ParsedSession, RecordDigests
 from pipeline.sources.session_index import index_fault, is_index
@@ -111,6 +111,8 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
 def note_store(one: ReadFile, noted: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     """What there is to say of a store, or of a log of one: no session."""
     reason, one.records_in = noted["reason"], noted["records"]
+    if reason == "unknown_store" and not rules.may_be_store(one.path):
+        return beside(one, "other_database", [], b"")
     if reason in rules.beside_reasons:
         one.disposition = "sidecar"
     return refuse(one, reason, None, sentences.of_store(one, reason, noted["what"]))
@@ -134,7 +136,7 @@ def read_content(
     sidecar, gave = rules.sidecar(first.value) or told, context.get("gave", [])
     if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
-    if first.source is None and is_index(one.path):
+    if first.source is None and is_index(one.path) and not rules.is_other_index(first.value):
         return read_index(one, content, gave)
     unknown = sidecar is None and first.source is None and not stored
     if unknown and (why := what_it_seems(one.path, looked_at, first.value, size)):
@@ -210,6 +212,8 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
         session.warnings.append(Fault("circular_parent", 1, sentence))
     if NATIVE_NAME in context:
         one.aliases.add(context[NATIVE_NAME])
+    if one.member is None and (name := path_name(one.path)):
+        one.aliases.add(name)
     one.records_in = session.records_in
     one.disposition = "trajectory"
 

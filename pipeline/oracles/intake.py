@@ -1,14 +1,14 @@
 """Everything that the oracle path says, as rows that fusion can join: JSONL records, and outcomes of BFCL trees with
 the sessions that the run manifest names for them."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pipeline.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
-from pipeline.oracles.files import OracleFiles
+from pipeline.oracles.files import OracleFiles, Unused
 from pipeline.oracles.jsonl import read_oracle
 from pipeline.oracles.reading import content_of
 from pipeline.oracles.sessions import (
@@ -66,11 +66,20 @@ def read_oracles(
 
 
 def name_unused(found: OracleInput, files: OracleFiles) -> None:
-    """Name what lies in the oracle folder and says nothing; one warning, where not all of it lies in every tree."""
-    found.unused = [
-        {"reason": NOT_USED, "file": one.name, "line": None, "message": f"{one.name}: {one.why}"}
-        for one in files.others
-    ]
+    """Name what lies in the oracle folder and says nothing: one warning, where not all of it lies in every tree; what
+    the evaluator leaves in every tree is one entry a kind."""
+    expected: dict[str, list[Unused]] = defaultdict(list)
+    for unused in files.others:
+        if unused.expected:
+            expected[unused.why].append(unused)
+        else:
+            message = f"{unused.name}: {unused.why}"
+            found.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
+    for why, left in expected.items():
+        names = ", ".join(unused.name for unused in left[:NAMED])
+        more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
+        message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
+        found.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
     strange = [one for one in files.others if not one.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""

@@ -24,16 +24,20 @@ class Named:
 
 class SessionNames:
     """The names and ids of all sessions, per source model. A name that is written otherwise is found by its own rules:
-    folders and `.jsonl` left out, then the time of a reset, then without regard to case; never by likeness."""
+    folders and `.jsonl` left out, then the time of a reset, then without regard to case; never by likeness. Where
+    several sessions have a name, the folders decide, as far as they are written."""
 
     def __init__(self, rules: OracleRules) -> None:
         self.rules = rules
         self.sessions: Several[tuple[str, str], str] = Several()  # (source model, name) -> identities
         self.folded: Several[tuple[str, str], str] = Several()  # (source model, folded name) -> names
         self.ids: Several[tuple[str, str], str] = Several()  # (source model, session id) -> identities
+        self.paths: Several[tuple[str, str], str] = Several()  # (source model, bare name) -> names with folders
 
     def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
-        """A session is called so."""
+        """A session is called so; a name with folders tells it from others of its basename."""
+        if "/" in name:
+            self.paths.add((source_model, self.rules.bare_name(name)), name)
         self.sessions.add((source_model, name), identity)
         self.folded.add((source_model, name.casefold()), name)
         self.ids.add((source_model, session_id), identity)
@@ -48,6 +52,8 @@ class SessionNames:
         bare = self.rules.bare_name(written)
         name = self.spelt(source_model, bare)
         known = self.sessions.get((source_model, name))
+        if known is not None and len(known) > 1 and (path := self.by_path(source_model, name, written)):
+            return Named(path, len(self.sessions[source_model, path]))
         if known is None:
             spellings = self.folded.get((source_model, bare.casefold()), ())
             return Named(name, len({one for each in spellings for one in self.sessions[source_model, each]}))
@@ -59,6 +65,17 @@ class SessionNames:
         """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
         spellings = self.folded.get((source_model, bare.casefold()), ())
         return spellings[0] if len(spellings) == 1 else bare
+
+    def by_path(self, source_model: str, name: str, written: str) -> str | None:
+        """The only name with folders that what is written ends with, or that ends with it; null where there is none."""
+        folder = written.replace("\\", "/").removeprefix("./").rpartition("/")[0]
+        if not folder:
+            return None
+        path = f"/{folder}/{name}"
+        known = self.paths.get((source_model, name), ())
+        whole = [one for one in known if path.endswith(f"/{one}")]
+        fitting = sorted(whole, key=len)[-1:] or [one for one in known if f"/{one}".endswith(path)]
+        return fitting[0] if len(fitting) == 1 else None
 
     def of_id(self, source_model: str, session_id: str) -> int:
         """How many sessions have this id."""

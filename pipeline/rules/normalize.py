@@ -105,6 +105,15 @@ class Notice(NamedTuple):
     status: str
 
 
+class HarborRules(Record):
+    """How the result of one of Harbor's trials is read."""
+
+    reward: str  # name of the reward that counts, where a trial has several
+    pass_from: float = Field(gt=0)  # the least reward that passes
+    own_errors: list[str]  # exceptions with which the agent itself ended the run: its reward counts
+    no_verdict: list[str]  # exceptions that say nothing of the run; any other is the infrastructure's
+
+
 class NormalizeRules(Rules):
     """How raw sessions are read (own choice, from what public session files hold)."""
 
@@ -117,6 +126,8 @@ class NormalizeRules(Rules):
     IDS_OF_EACH_TABLE: ClassVar[bool] = True  # a kind of turn and the envelope around its words have one name
     synthetic_result_prefixes: list[str]
     beside_reasons: list[str]
+    store_name: PythonPattern
+    other_index_keys: list[str]
     leading_notices: PythonPattern
     silent_mark: str
     timeout_words: PythonPattern
@@ -128,6 +139,7 @@ class NormalizeRules(Rules):
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
     silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
     background: BackgroundRules
+    harbor: HarborRules
     counted_names: CountedNamesRules
     notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
 
@@ -203,6 +215,14 @@ class NormalizeRules(Rules):
             if all(key in first and value in ("", first[key]) for key, value in rule.keys.items()):
                 return rule.id
         return None
+
+    def may_be_store(self, path: str) -> bool:
+        """True where a database is named as OpenClaw names its stores; any other is another program's."""
+        return re.search(self.store_name, path) is not None
+
+    def is_other_index(self, value: Any) -> bool:
+        """True where a file named sessions.json is another program's."""
+        return isinstance(value, dict) and not value.keys().isdisjoint(self.other_index_keys)
 
     def sidecar_named(self, path: str) -> str | None:
         """Id of the rule that the name of a file meets of which no source claims the first record, else None."""

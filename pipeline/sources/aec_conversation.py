@@ -16,6 +16,7 @@ from pipeline.sources.aec_trajectory import (
     only_header,
     opening_digest,
     readable_lines,
+    trial_identity,
 )
 from pipeline.sources.jsonl import Fault, RawLine
 from pipeline.sources.names import packed_or_not
@@ -61,8 +62,8 @@ class AecConversation:
             else:
                 made["header_only"] = True
                 if has_time(header):
-                    made[IDENTITY] = canonical_digest(header)
-        return made
+                    return made | {IDENTITY: canonical_digest(header)}
+        return made | trial_identity(made)
 
     def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
         """What was taken of each companion that is no session, in words, by its name in `found`."""

@@ -3,6 +3,7 @@
 import hashlib
 from typing import Any
 
+from pipeline.rules.base import canonical_digest
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources import aec_context
 from pipeline.sources.aec_lost_end import CONVERSATION, last_reply, note_lost_end
@@ -13,7 +14,7 @@ from pipeline.sources.names import packed_or_not
 from pipeline.sources.openclaw import record_digests
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.plain_steps import StepList
-from pipeline.sources.session import MalformedSession, ParsedSession
+from pipeline.sources.session import IDENTITY, MalformedSession, ParsedSession
 
 HEADER_ONLY = "header_only"
 
@@ -47,7 +48,9 @@ class AecTrajectory:
         there is one."""
         conversation = found.get("conversation")
         there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
-        return aec_context.context(path, found) | last_reply(conversation) | there
+        made = aec_context.context(path, found) | last_reply(conversation) | there
+        timed = isinstance(first, dict) and has_time(first)
+        return made if timed else made | trial_identity(made)
 
     def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
         """What was taken of each companion that is no session, in words, by its name in `found`."""
@@ -79,6 +82,14 @@ class AecTrajectory:
 def has_time(header: dict[str, Any]) -> bool:
     """True for a header that says when the run began."""
     return header.get("format") == FORMAT and iso_time(header.get("timestamp")) is not None
+
+
+def trial_identity(made: dict[str, Any]) -> dict[str, Any]:
+    """The {identity} that a TrialRecord gives the run where its own lines do not tell it from another trial of the same
+    task; empty where there is no record."""
+    trial = made.get("trial", {})
+    named = [aec_context.text(trial.get(name)) for name in ("run_id", "trial_id")]
+    return {IDENTITY: canonical_digest(named)} if named[1] else {}
 
 
 def only_header(value: Any) -> dict[str, Any] | None:

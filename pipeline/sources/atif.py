@@ -7,17 +7,21 @@ from typing import Any
 
 import msgspec
 
+from pipeline.rules.base import canonical_digest
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources import harbor
+from pipeline.sources.aec_records import records_in
 from pipeline.sources.atif_records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from pipeline.sources.atif_steps import AtifBuilder
 from pipeline.sources.cost import usd_of
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
-from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, readable
+from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
 from pipeline.sources.members import Member
 from pipeline.sources.not_json import why_not_json
+from pipeline.sources.openclaw import OpenClaw
 from pipeline.sources.plain_steps import StepList
-from pipeline.sources.session import CHILDREN, MalformedSession, ParsedSession
+from pipeline.sources.session import CHILDREN, IDENTITY, MalformedSession, ParsedSession
 
 VERSION = "ATIF-v"
 
@@ -42,13 +46,29 @@ class Atif:
         return session_id or trajectory_id, json.dumps([session_id, trajectory_id, str(name)], ensure_ascii=True)
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """None: the document has everything."""
-        return {}
+        """Harbor's trial result above it, and the native session that Harbor made it of."""
+        return harbor.companions(path, paths) | harbor.native_beside(path, paths)
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """The files beside it that it names as its sub-agents' trajectories."""
-        children = child_files(first, path)
-        return {CHILDREN: children} if children else {}
+        """The files beside it that it names as its sub-agents' trajectories, the trial that it is of, which tells it
+        from those of other trials, and whether the native session of its run lies beside it."""
+        children, trial = child_files(first, path), harbor.trial_of(path, found)
+        made: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
+        if trial is not None and "id" in trial:
+            made[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
+        made[harbor.NATIVE] = is_native_of(found.get(harbor.NATIVE), id_of(first, "session_id"))
+        return {key: one for key, one in made.items() if one}
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion, in words, by its name in `found`."""
+        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in made else {}
+
+    def members(self, content: bytes) -> list[Member] | None:
+        """The documents of a file that has one a line; null where the file is one document."""
+        rows = list(pieces(content))
+        if len(rows) < 2 or not self.detect(decode_line(rows[0][2])):
+            return None
+        return [Member(f"line{line}", line, offset, len(data)) for line, offset, data in rows]
 
     def embedded(self, first: Any, content: bytes) -> list[Member]:
         """Where the sub-agents' trajectories are that the document holds. Nothing where its brackets do not fit: then
@@ -68,6 +88,8 @@ class Atif:
         return found
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        if context.get(harbor.NATIVE):
+            raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the native session beside it says"))
         document = read_document(content)
         rows = step_rows(content, len(document.steps))
         model = document.agent.model_name if document.agent else None
@@ -95,7 +117,23 @@ class Atif:
         session.record_counts["metadata:document"] = 1
         if subagents:
             session.record_counts["subagent_trajectory"] = subagents
+        harbor.add_to(session, context, rules)
         return session
+
+
+def decode_line(data: bytes) -> Any:
+    """The JSON value of a line; null where the line alone is not valid JSON."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_native_of(value: Any, session_id: str | None) -> bool:
+    """True where a file beside a document is a native session that may be of the same run: by its id, where the
+    document names one. `value`: the file's text, or its only record."""
+    header: Any = next(records_in(value), None)
+    return OpenClaw().detect(header) and (session_id is None or header.get("id") in (None, session_id))
 
 
 def child_files(first: Any, path: str) -> list[str]:

@@ -12,6 +12,14 @@ def basename(path: str) -> str:
     return name.split(".jsonl", 1)[0] if ".jsonl" in name else name
 
 
+def path_name(path: str) -> str | None:
+    """How a session is named by its path below its source model, `.jsonl` and what follows it left out (as in
+    `job/trial/agent/sessions/harbor`); null for a file directly in the model's folder, whose basename says the same."""
+    below = path.partition("/")[2]
+    folder, _, _ = below.rpartition("/")
+    return f"{folder}/{basename(below)}" if folder else None
+
+
 def unpacked(path: str) -> str:
     """The name that a file would have unpacked: without `.gz` and `.zst`."""
     return path.removesuffix(".gz").removesuffix(".zst")

@@ -9,6 +9,7 @@ import msgspec
 
 from pipeline.records.session import RunContext
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.sources import harbor
 from pipeline.sources.background import link_background
 from pipeline.sources.json_values import text_of
 from pipeline.sources.jsonl import Fault, RawFile, RawLine, read_lines, readable
@@ -64,14 +65,15 @@ class OpenClaw:
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """sessions.json in the same folder, the session's trajectory sidecar, what the command line printed (where a
-        harness keeps it), RunArtifacts that it may be of."""
+        harness keeps it), RunArtifacts that it may be of, Harbor's trial result."""
         folder, _, name = path.rpartition("/")
         wanted = {
             "index": f"{folder}/sessions.json",
             "sidecar": f"{folder}/{name.split('.jsonl', 1)[0]}.trajectory.jsonl",
             "printed": f"{folder}/openclaw.txt",
         }
-        return {key: one for key, one in wanted.items() if one in paths} | companions_of(path, paths)
+        known = {key: one for key, one in wanted.items() if one in paths}
+        return known | companions_of(path, paths) | harbor.companions(path, paths)
 
     def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
@@ -88,6 +90,7 @@ class OpenClaw:
         made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcomes": run.get("outcomes")}
         made["task"], made["run_faults"] = run.get("task"), run.get("faults")
         made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
+        made[harbor.TRIAL] = harbor.trial_of(path, found)
         return {key: one for key, one in made.items() if one}
 
     def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
@@ -97,8 +100,10 @@ class OpenClaw:
             "index": session_id in (found.get("index") or {}),
             "sidecar": bool(made.get("sidecar")),
             "printed": NATIVE_NAME in made,
+            harbor.TRIAL: harbor.TRIAL in made,
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
+        words[harbor.TRIAL] = harbor.WORDS
         return {key: words[key] for key, one in taken.items() if one} | gave_run(session_id, path, found)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
@@ -118,6 +123,7 @@ class OpenClaw:
         build(session, builder, [body[index] for index in branch.active])
         session.abandoned_steps = abandoned_steps([body[index] for index in branch.abandoned], rules)
         session.head_drop = dropped_head(session, context)
+        harbor.add_to(session, context, rules)
         return session
 
     def parse_long(self, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession | None:
@@ -142,6 +148,7 @@ class OpenClaw:
         except (ValueError, RecursionError):
             return None
         session.head_drop = dropped_head(session, context)
+        harbor.add_to(session, context, rules)
         return session
 
 

@@ -11,6 +11,7 @@ import msgspec
 from pipeline.sources.aec_conversation import AecConversation
 from pipeline.sources.aec_trajectory import AecTrajectory
 from pipeline.sources.atif import Atif
+from pipeline.sources.chat_messages import ChatMessages
 from pipeline.sources.compressed import is_packed
 from pipeline.sources.jsonl import BOM, escape_invalid_bytes, escape_surrogates, is_utf8, pieces
 from pipeline.sources.llm_benchmark import LlmBenchmark
@@ -21,7 +22,15 @@ from pipeline.sources.session import Source
 from pipeline.sources.session_index import is_index
 from pipeline.sources.sqlite_store import MAGIC
 
-FORMATS: tuple[Source, ...] = (OpenClaw(), RunArtifact(), LlmBenchmark(), AecTrajectory(), AecConversation(), Atif())
+FORMATS: tuple[Source, ...] = (
+    OpenClaw(),
+    RunArtifact(),
+    LlmBenchmark(),
+    AecTrajectory(),
+    AecConversation(),
+    Atif(),
+    ChatMessages(),
+)
 DECODER = json.JSONDecoder()
 QUICK = msgspec.json.Decoder()
 DEEPEST = 100  # brackets, in a first record that the fast parser is given
@@ -43,7 +52,8 @@ class FirstRecord:
 def members(content: bytes, first: FirstRecord) -> list[Member] | None:
     """The sessions inside a file that holds several; null where the file itself is the session."""
     split = getattr(first.source, "members", None)
-    return None if split is None else list(split(content))
+    parts = None if split is None else split(content)
+    return None if parts is None else list(parts)
 
 
 def embedded(content: bytes, first: FirstRecord) -> list[Member]:

@@ -7,12 +7,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from normalizing import Normalized, normalized_folder
 
 from pipeline.records.oracle import OracleRecord
 from pipeline.records.session import RunContext, RunSummary, Step, UserTurn
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.sources.aec_conversation import AecConversation
 from pipeline.sources.aec_trajectory import AecTrajectory
+from pipeline.sources.chat_messages import ChatMessages
 from pipeline.sources.session import MalformedSession, ParsedSession, Source
 from pipeline.tables import from_records
 
@@ -23,7 +25,7 @@ DAMAGE = [b"", b"\x00", b"\\ud83d", b"NaN", b"1e999", b"9" * 40, b"null", b"{", 
 DAMAGE += [b'"content":[],', b'{"a":' * 900 + b"1" + b"}" * 900, b"\xe2\x80\xa8", b"\xef\xbb\xbf", b"true", b"{}{}"]
 KEY = {"source_model": "m", "trajectory_id": "t"}
 HEADER = {"version": 1, "format": "aec-bench-trajectory", "timestamp": "2026-01-02T03:04:00Z"}
-TRAJECTORY, CONVERSATION = AecTrajectory(), AecConversation()
+TRAJECTORY, CONVERSATION, CHAT = AecTrajectory(), AecConversation(), ChatMessages()
 
 
 def jsonl(*records: Any) -> bytes:
@@ -693,3 +695,124 @@ def test_real_failures() -> None:
     )
     assert (refused["stop_reason"], refused["provider_errors"]) == ("provider_error", 1)
     assert refused["first_provider_error"].startswith("status_code: 403")
+
+
+UNTIMED = jsonl(
+    {"version": 1, "format": "aec-bench-trajectory"},
+    line(1, "user", content="Look."),
+    line(2, "assistant", content="I looked."),
+)
+
+
+def trial(name: str, **more: Any) -> dict[str, Any]:
+    return {"trial_id": name, "experiment_id": "x", "completeness": "complete", "task": {"task_id": "look"}} | more
+
+
+def folder(root: Path, files: dict[str, bytes]) -> Normalized:
+    for name, content in files.items():
+        path = root / "raw" / "m" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return normalized_folder(root / "raw", root / "data")[1]
+
+
+def test_trials_of_equal_words_are_told_apart_by_their_records(tmp_path: Path) -> None:
+    """Without a time the lines of two trials are the same; the trial's id is its identity, whoever else is there."""
+    files = {}
+    for name in ("t1", "t2", "t3"):
+        files |= {f"{name}/trajectory.jsonl": UNTIMED, f"{name}/trial.json": json.dumps(trial(name)).encode()}
+    both = folder(tmp_path / "all", files)
+    assert sorted(row["session_id"] for row in both.trajectories) == ["t1", "t2", "t3"]
+    assert not any(row["divergent"] for row in both.trajectories)
+    fewer = folder(tmp_path / "two", {name: content for name, content in files.items() if not name.startswith("t1/")})
+    ids = {row["session_id"]: row["trajectory_id"] for row in both.trajectories}
+    assert {row["session_id"]: row["trajectory_id"] for row in fewer.trajectories} == {
+        name: ids[name] for name in ("t2", "t3")
+    }
+
+
+def test_a_header_with_a_time_keeps_its_identity(tmp_path: Path) -> None:
+    timed = jsonl(HEADER, line(1, "user", content="Look."), line(2, "assistant", content="I looked."))
+    alone = folder(tmp_path / "alone", {"t1/trajectory.jsonl": timed})
+    record = json.dumps(trial("t1")).encode()
+    beside = folder(tmp_path / "beside", {"t1/trajectory.jsonl": timed, "t1/trial.json": record})
+    assert [row["trajectory_id"] for row in alone.trajectories] == [row["trajectory_id"] for row in beside.trajectories]
+
+
+PRIME = jsonl(
+    {"role": "system", "content": "Be good."},
+    {"role": "user", "content": [{"type": "text", "text": "Find the beam."}]},
+    {
+        "role": "assistant",
+        "content": "I look first.",
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "read", "arguments": '{"path": "beam.txt"}'}},
+            {"id": "c2", "type": "function", "function": {"name": "submit_answer", "arguments": {"value": 3}}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c2", "content": "ok"},
+    {"role": "tool", "tool_call_id": "c1", "content": "HEB 200"},
+    {"role": "assistant", "content": "It is a HEB 200.", "reasoning_content": "As the file says."},
+)
+
+
+def test_a_prime_rollout_is_a_partial_trial_with_its_steps(tmp_path: Path) -> None:
+    record = trial("p1", completeness="partial", evaluation={"reward": 0.75})
+    files = {"p1/conversation.jsonl": PRIME, "p1/prime_sample.json": json.dumps({"reward": 0.75, "id": 4}).encode()}
+    found = folder(tmp_path, files | {"p1/trial.json": json.dumps(record).encode()})
+    (row,) = found.trajectories
+    assert (row["source_format"], row["session_version"], row["completeness"]) == ("aec_trajectory", "chat", "partial")
+    assert (row["session_id"], row["task_id"]) == ("p1", "look")
+    steps = found.steps_of(row)
+    assert [(step["tool_name_raw"], step["arguments"], step["reflection_text"]) for step in steps] == [
+        ("read", '{"path": "beam.txt"}', "HEB 200"),
+        ("submit_answer", '{"value": 3}', "ok"),
+        (None, None, None),
+    ]
+    assert [step["narration"] for step in steps] == ["I look first.", None, None]
+    assert (steps[2]["action_text"], steps[2]["thinking"]) == ("It is a HEB 200.", "As the file says.")
+    assert [turn["text"] for turn in found.turns] == ["Find the beam."]
+
+
+def test_a_sample_without_a_record_is_partial_and_its_reward_no_verdict(tmp_path: Path) -> None:
+    found = CHAT.context({}, "m/p1/conversation.jsonl", {"sample": {"reward": 1.0}})
+    session = parse(PRIME, found, CHAT)
+    assert session.completeness == "partial"
+    assert session.outcome is not None
+    assert (session.outcome["status"], session.outcome["success"], session.outcome["score"]) == (
+        "not_scored",
+        None,
+        1.0,
+    )
+
+
+def test_a_result_that_fits_no_call_of_a_chat_is_an_orphan() -> None:
+    session = parse(
+        jsonl(
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "ls", "arguments": "{}"}}]},
+            {"role": "tool", "tool_call_id": "z", "name": "rm", "content": "gone"},
+            {"role": "assistant", "content": ""},
+        ),
+        {},
+        CHAT,
+    )
+    assert [(step["tool_name_raw"], step["orphan"], step["reflection_text"]) for step in session.steps] == [
+        ("ls", False, None),
+        ("rm", True, "gone"),
+    ]
+    assert session.run["empty_replies"] == 1
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_chats_are_refused_or_read(damage: bytes) -> None:
+    for at in range(0, len(PRIME), 97):
+        try:
+            parse(PRIME[:at] + damage + PRIME[at:], {}, CHAT)
+        except MalformedSession as error:
+            assert error.fault.message
+
+
+def test_chats_without_an_assistant_are_no_session() -> None:
+    with pytest.raises(MalformedSession, match="none of them an assistant"):
+        parse(jsonl({"role": "user", "content": "go"}), {}, CHAT)
