@@ -19,6 +19,8 @@ from pipeline.rules.shell import ShellRules
 from pipeline.tables import column, from_columns, list_column, schema
 
 SPOKEN = pl.col("said_type").is_not_null()  # a command or program text says what is done
+# A name behind that of its server: what it runs in, where it goes.
+WITH_SERVER = pl.concat_str(pl.col("server").str.to_lowercase(), "name", separator="_", ignore_nulls=True)
 
 DOING_SCHEMA = pl.Schema(
     {
@@ -48,7 +50,7 @@ MEANING = {
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
-    Columns: tool (real name behind a wrapper), name (the same as rules spell it), event_type, event_rule, kind, effect,
+    Columns: tool (real name behind a wrapper and a server), name (the same as rules spell it), server, event_type, event_rule, kind, effect,
     effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine) and leaves_rule (what
     says so), exit_one_ok. Whether it succeeded is not asked.
     """
@@ -58,7 +60,7 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     said = meanings(done, shell_rules)
     changed = looked_up(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
     known = looked_up(changed, own_state(changed, rules), ["row"])
-    return collected(known.lazy().select_seq(*CALL, "tool", "name", *decided(rules)), "calls")
+    return collected(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
@@ -71,11 +73,12 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
 
 @cache
 def unknown_names() -> list[pl.Expr]:
-    """unknown and words of the calls whose tool no rule knows: its name, and with that its action."""
+    """unknown and words of the calls whose tool no rule knows: its name behind that of its server, which may say that
+    it is a shell (mcp__shell__run); its name, and with that its action."""
     unknown = pl.when(pl.col("doing").is_null())
     action = unknown.then("action").str.replace_all(r"[_.-]+", "_")
     words = pl.concat_str(unknown.then("name"), action, separator=" ", ignore_nulls=True)
-    return [unknown.then("name").alias("unknown"), words.alias("words")]
+    return [unknown.then(WITH_SERVER).alias("unknown"), words.alias("words")]
 
 
 @once
@@ -100,20 +103,20 @@ def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
 @once
 def verb_number(rules: DescribeRules) -> pl.Expr:
     """doing: the number of a call's tool rule; behind those, of the first verb rule that holds for a name which no tool
-    rule knows."""
-    numbers = []
+    rule knows, else of the rule of its words."""
+    numbers: list[pl.Expr | str] = []
     for number, rule in enumerate(rules.verbs, start=len(rules.tools)):
         holds = pl.col("words").str.contains(rule.pattern)
         if rule.kind in COMMAND_KINDS:
             holds = pl.col("unknown").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
-    return pl.coalesce("doing", *numbers, pl.lit(None, pl.UInt16)).alias("doing")
+    return pl.coalesce("doing", *numbers, "by_word").alias("doing")
 
 
 @once
 def doing_table(rules: DescribeRules) -> pl.DataFrame:
-    """The rules of tools and verbs by their numbers: doing, and the columns of DOING_SCHEMA."""
-    data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate([*rules.tools, *rules.verbs])]
+    """The rules that say what a tool does by their numbers: doing, and the columns of DOING_SCHEMA."""
+    data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate(rules.doings)]
     return pl.DataFrame(data, schema={"doing": pl.UInt16, **DOING_SCHEMA})
 
 
@@ -123,7 +126,7 @@ def doing_values(rule: Doing, rules: DescribeRules) -> dict[str, Any]:
         "event_type": rule.category,
         "event_rule": rule.id,
         "kind": getattr(rule, "kind", "plain"),
-        "rule_effect": rule.effect if rule.effect is not None else rule.category in rules.effect_categories,
+        "rule_effect": rules.acts(rule),
         "target_kind": rule.target,
         "state": rule.state,
         "memory": rule.memory,
@@ -233,7 +236,7 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         .then(pl.lit(rules.category_effect_rule))
         .otherwise(pl.lit(rules.tool_effect_rule))
     )
-    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then("name")
+    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then(WITH_SERVER)
     remote = by_verb.str.contains(rules.remote_tools).fill_null(False)
     return [
         pl.when(to_state).then(pl.lit("state_write")).otherwise(named).alias("event_type"),

@@ -44,6 +44,7 @@ def step_columns(rules: DescribeRules) -> list[pl.Expr]:
         pl.when(reply).then(pl.lit(rules.reply_category)).otherwise("event_type").alias("event_type"),
         pl.when(reply).then(pl.lit(rules.reply_rule)).otherwise("event_rule").alias("event_rule"),
         pl.col("tool").alias("tool_name"),
+        pl.col("server").alias("tool_server"),
         (effect & ~not_done & ~not_run & ~reply).alias("side_effect"),
         pl.when(reply | ~effect)
         .then(pl.lit(rules.no_effect_rule))

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.closed import each_of
+from pipeline.rules.closed import each_of, each_once
 from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import PythonPattern, RustPattern
 from pipeline.rules.references import Reference
@@ -71,6 +71,32 @@ class VerbRule(Doing):
 
     pattern: RustPattern
     kind: Kind = "plain"
+
+
+class WordRule(Doing):
+    """An unknown tool by the word of its name, or of its action, that says what it does."""
+
+    verbs: list[str] = Field(default=[])
+    leads: list[str] = Field(default=[])
+    before: list[str] = Field(default=[])
+    behind: list[str] = Field(default=[])
+    weak: list[str] = Field(default=[])
+
+
+class NounRule(Doing):
+    """An unknown tool whose name has no verb, by what it names."""
+
+    heads: list[str]
+    fields: list[str] = Field(default=[])
+    pattern: PythonPattern | None = None
+
+
+class WordsRules(Record):
+    """How the words of a name are read."""
+
+    things: list[str]
+    prepositions: list[str]
+    joints: list[str]
 
 
 class StateFile(Record):
@@ -207,12 +233,33 @@ class DescribeRules(Rules):
     failure_statuses: list[ToolStatus]
     remote_tools: RustPattern
     name_prefix: PythonPattern
+    name_of_server: PythonPattern
+    name_numbered: PythonPattern
     wrappers: list[ToolWrapper] = Field(alias="wrapper")
     arguments: ArgumentFields
     tools: list[ToolRule] = Field(alias="tool")
     verbs: list[VerbRule] = Field(alias="verb")
+    words: WordsRules
+    deciding: list[WordRule] = Field(alias="word")
+    nouns: list[NounRule] = Field(alias="noun")
     state_files: list[StateFile] = Field(alias="state_file")
     status: StatusRules
     clears: list[ClearRule] = Field(alias="clear")
     exit_codes: list[ExitCode] = Field(alias="exit_code")
     failures: list[FailureRule] = Field(alias="failure")
+
+    def acts(self, rule: Doing) -> bool:
+        """True where what a rule says of a tool changes something outside."""
+        return rule.effect if rule.effect is not None else rule.category in self.effect_categories
+
+    @property
+    def doings(self) -> list[Doing]:
+        """Every rule that says what a tool does; its place is the number by which a call knows it."""
+        return [*self.tools, *self.verbs, *self.deciding, *self.nouns]
+
+    @model_validator(mode="after")
+    def a_word_decides_once(self) -> Self:
+        """Of two rules with one word the order of the file would decide."""
+        for several in ("verbs", "leads", "before", "behind", "weak"):
+            each_once([word for rule in self.deciding for word in getattr(rule, several)], "stands twice", several)
+        return self

@@ -123,7 +123,7 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     ("reply_to_ticket", {"id": "a"}, "communication", True),
     ("ticket", {"action": "reply"}, "communication", True),
     ("post_tweet", {"content": "a"}, "communication", True),
-    ("request_post_maintenance_verification", {}, "other", False),
+    ("request_post_maintenance_verification", {}, "external_write", True),
     ("request_post_check", {}, "inspect", False),
     ("post_processing_report", {}, "other", False),
     ("reply_count", {}, "query", False),
