@@ -21,10 +21,11 @@ DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
 NAMED = ["path", "url", "recipient", "subject", "destination", "origin", "repository"]  # what may name a target
 READ = ["action", "command", "program", "statement", *NAMED]
+YES = [True, "true", "True", "yes"]  # a field that is set; 1 is True
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     {name: pl.String() for name in ("tool", "name", "inner", *READ)}
-    | {"patch": pl.List(pl.String), "doing": pl.UInt16(), "by_word": pl.UInt16(), "server": pl.String()}
+    | {"patch": pl.List(pl.String), "doing": pl.UInt16(), "by_word": pl.UInt16(), "server": pl.String(), "dry_run": pl.Boolean()}
 )
 
 
@@ -33,6 +34,7 @@ class Fields(NamedTuple):
 
     places: list[tuple[int, list[str]]]  # place in READ -> the names to look under, the first that holds text
     patch: bool  # there may be a patch text
+    dry_run: list[str]  # the names that say whether it is a dry run
 
 
 def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
@@ -56,6 +58,7 @@ class CallReader:
         self.words = ToolWords(rules)
         self.patch_file = re.compile(shell_rules.patched_file)
         self.patch_fields = rules.arguments.patch
+        self.dry_run = {plain_name(name) for name in rules.arguments.dry_run}
         self.wrappers = {plain_name(name): wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {
             plain_name(name) for rule in rules.tools if rule.command_is_action for name in rule.names
@@ -112,7 +115,8 @@ class CallReader:
         number = None if narrow is None or action is None else narrow.get(plain_name(action))
         number = self.wide.get(key) if number is None else number
         by_word = None if number is not None or tool is None else self.words.number[tool, action]
-        return [tool, name, inner, *values, patch, number, by_word, server]
+        dry_run = any(found[one] in YES for one in fields.dry_run)
+        return [tool, name, inner, *values, patch, number, by_word, server, dry_run]
 
     def fields(self, names: tuple[str, ...]) -> Fields:
         """Where arguments with these field names have what."""
@@ -121,7 +125,8 @@ class CallReader:
             for place, rank in self.columns.get(plain_name(name), ()):
                 ranked[place].append((rank, order, name))
         places = [(place, [name for *_, name in sorted(several)]) for place, several in enumerate(ranked) if several]
-        return Fields(places, any(name in names for name in self.patch_fields))
+        dry_run = [name for name in names if plain_name(name) in self.dry_run]
+        return Fields(places, any(name in names for name in self.patch_fields), dry_run)
 
     def bare(self, name: str | None) -> tuple[str | None, str | None, str, str | None]:
         """A tool's name without blanks around it, a provider's prefix and its server; the same spelled, and plain; and

@@ -46,6 +46,8 @@ MEANING = {
     "said_written": pl.List(pl.String),
 }
 
+ORDER = ["acts_first", "several_parts"]  # what parts_of says
+
 
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
@@ -144,7 +146,20 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
-    return texts.with_columns(*columns, leaving, part_lists(parts, shell_rules.nothing))
+    several = [parts_of(one, shell_rules) for one in parts]
+    order = [column(name, [one[place] for one in several], pl.Boolean()) for place, name in enumerate(ORDER)]
+    return texts.with_columns(*columns, leaving, *order, part_lists(parts, shell_rules.nothing))
+
+
+def parts_of(parts: Sequence[Part], shell_rules: ShellRules) -> tuple[bool, bool]:
+    """Whether a part changes something in front of another, which may be the one that failed, so that it has done so
+    whatever became of that; and whether there are several parts. A redirection belongs to the command behind it."""
+    events = [part for part in parts if part.category != shell_rules.nothing]
+    acting = [place for place, part in enumerate(events) if part.effect]
+    if not acting:
+        return False, len(events) > 1
+    behind = len(events) - 1 - acting[0] - (events[acting[0]].rule == shell_rules.redirect_rule)
+    return behind > 0, len(events) > 1
 
 
 def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
@@ -224,23 +239,32 @@ def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Exp
 def decided(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, effect and targets of a call; a write to the agent's own state is a state_write."""
     named = pl.coalesce("said_type", "event_type", pl.lit(rules.fallback_category))
-    effect = pl.col("effect")
+    dry_run = pl.col("dry_run") & pl.col("effect")
+    effect = pl.col("effect") & ~pl.col("dry_run")
     state = pl.coalesce("state", "state_path")
+    acting = named.is_in(rules.effect_categories)
     to_state = (named == "external_write") & state.is_not_null()
     effect_rule = (
         pl.when(SPOKEN)
         .then("said_effect_rule")
         .when("arguments_effect")
         .then(pl.lit(rules.arguments_effect_rule))
-        .when(named.is_in(rules.effect_categories))
+        .when(acting)
         .then(pl.lit(rules.category_effect_rule))
         .otherwise(pl.lit(rules.tool_effect_rule))
     )
     by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then(WITH_SERVER)
     remote = by_verb.str.contains(rules.remote_tools).fill_null(False)
     return [
-        pl.when(to_state).then(pl.lit("state_write")).otherwise(named).alias("event_type"),
-        pl.when(to_state & pl.col("state").is_null())
+        pl.when(dry_run & acting)
+        .then(pl.lit(rules.dry_run_category))
+        .when(to_state)
+        .then(pl.lit("state_write"))
+        .otherwise(named)
+        .alias("event_type"),
+        pl.when(dry_run & acting)
+        .then(pl.lit(rules.dry_run_rule))
+        .when(to_state & pl.col("state").is_null())
         .then("state_rule")
         .otherwise(pl.coalesce("said_rule", "event_rule", pl.lit(rules.fallback_rule)))
         .alias("event_rule"),
@@ -248,8 +272,8 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         effect,
         pl.when(effect).then(effect_rule).otherwise(pl.lit(rules.no_effect_rule)).alias("effect_rule"),
         pl.when(effect).then(pl.col("targets").list.first()).alias("target"),
-        state.alias("state_target"),
-        (pl.col("memory").fill_null(False) | pl.col("to_memory").fill_null(False)).alias("memory"),
+        pl.when(~dry_run).then(state).alias("state_target"),
+        ((pl.col("memory").fill_null(False) | pl.col("to_memory").fill_null(False)) & ~dry_run).alias("memory"),
         pl.when(SPOKEN).then("said_leaves").otherwise(pl.col("leaves").fill_null(False) | remote).alias("leaves"),
         pl.when(SPOKEN)
         .then("said_leaves_rule")
@@ -259,7 +283,8 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         .then(pl.lit(rules.remote_rule))
         .alias("leaves_rule"),
         pl.col("exit_one_ok").fill_null(False),
-        (pl.col("effects") > 1).fill_null(False).alias("several_effects"),
+        pl.col("acts_first").fill_null(False),
+        pl.col("several_parts").fill_null(False),
         pl.coalesce("inner", "arguments").alias("real_arguments"),
         pl.col("command_parts").fill_null([]),
     ]

@@ -37,8 +37,8 @@ def step_columns(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, side effect and targets; replies have none, and a call that was not done changed nothing."""
     reply = pl.col("action_kind") == "reply"
     effect = pl.col("effect").fill_null(False)
-    # One of several changes may have been made before the command met what was missing.
-    not_done = pl.col("tool_status").is_in(rules.no_effect_statuses) & ~pl.col("several_effects").fill_null(False)
+    # A change may have been made before the command met what was missing.
+    not_done = pl.col("tool_status").is_in(rules.no_effect_statuses) & ~pl.col("acts_first").fill_null(False)
     not_run = ~pl.col("executed")
     return [
         pl.when(reply).then(pl.lit(rules.reply_category)).otherwise("event_type").alias("event_type"),

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from pipeline.construct.options import OptionReader, Options
 from pipeline.construct.patches import patched_files
+from pipeline.construct.shell_dry_run import DryRuns
 from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import CommandRule, ShellRules
 
@@ -125,6 +126,7 @@ class CommandTable:
         self.local = re.compile(rules.local_url)
         self.patched = re.compile(rules.patched_file)
         self.url = re.compile(rules.url)
+        self.dry_runs = DryRuns(rules)
         self.version = Part(rules.version_category, rules.version_rule, False)
         self.help = Part(rules.help_category, rules.help_rule, False)
         self.fallback = Part(rules.fallback_category, rules.fallback_rule, False)
@@ -159,8 +161,14 @@ class CommandTable:
             if condition.flags and condition.flags.isdisjoint(given):
                 continue
             if not condition.conditional or self.holds(condition, simple, read):
-                return self.part(condition, simple, read)
+                part = self.part(condition, simple, read)
+                return self.tried(part) if part.effect and self.dry_runs.holds(words, read) else part
         return self.fallback
+
+    def tried(self, part: Part) -> Part:
+        """What a command does that only says what it would do."""
+        rules = self.rules
+        return Part(rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok)
 
     def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
         """What a command does for which the rule holds."""

@@ -42,6 +42,7 @@ class ArgumentFields(Record):
     origin: list[str]
     repository: list[str]
     patch: list[str]
+    dry_run: list[str]
 
 
 class Doing(Record):
@@ -108,9 +109,10 @@ class StateFile(Record):
 
 
 class NotExecuted(Record):
-    """Status values under which nothing was executed."""
+    """What says that nothing was executed: status values, and what the details hold."""
 
     values: list[str]
+    details: RustPattern
 
 
 class ReportRules(Record):
@@ -194,17 +196,27 @@ class FailureRule(Record):
     pattern: RustPattern
     sign: bool = False
     executed: bool = True
+    one_part: bool = False  # that nothing was executed it says of one program of a command line
     answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
     decides: bool = False  # its kind, whatever other kinds the text seems to be of
 
 
 class ClearRule(Record):
-    """A text of some tools that takes a failure back."""
+    """A text of some tools that takes a failure, or an open end, back."""
 
     id: str
     tools: list[str]
     pattern: RustPattern
+
+
+class SubjectRule(Record):
+    """Status values in the details of some tools that say how their subject is, not how the call ended."""
+
+    id: str
+    tools: list[str]
+    values: list[str]
+    beside: RustPattern | None = None  # what the details hold as well
 
 
 class DescribeRules(Rules):
@@ -216,6 +228,7 @@ class DescribeRules(Rules):
         Reference("status.content_tools", "describe.toml", ("tool.names",), spelled=plain_name),
         Reference("status.process_tools", "describe.toml", ("tool.names",), spelled=plain_name),
         Reference("clear.tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("subject.tools", "describe.toml", ("tool.names",), spelled=plain_name),
     )
     reply_category: EventType
     reply_rule: str
@@ -227,6 +240,8 @@ class DescribeRules(Rules):
     category_effect_rule: str
     tool_effect_rule: str
     arguments_effect_rule: str
+    dry_run_rule: str
+    dry_run_category: EventType
     remote_rule: str
     effect_categories: list[EventType]
     no_effect_statuses: list[ToolStatus]
@@ -245,6 +260,7 @@ class DescribeRules(Rules):
     state_files: list[StateFile] = Field(alias="state_file")
     status: StatusRules
     clears: list[ClearRule] = Field(alias="clear")
+    subjects: list[SubjectRule] = Field(alias="subject")
     exit_codes: list[ExitCode] = Field(alias="exit_code")
     failures: list[FailureRule] = Field(alias="failure")
 

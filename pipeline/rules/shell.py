@@ -142,6 +142,14 @@ class CommandRule(Record):
     exit_one_ok: bool = False
 
 
+class DryRun(Record):
+    """Flags by which some commands only say what they would do."""
+
+    names: list[str]
+    sub: list[str] = Field(default=[])
+    flags: list[str]
+
+
 class ShellRules(Rules):
     """Everything that names a shell command."""
 
@@ -165,6 +173,10 @@ class ShellRules(Rules):
     help_flags: list[str]
     help_category: Category
     help_rule: str
+    dry_run_rule: str
+    dry_run_category: Category
+    dry_run_flags: list[str]
+    dry_run_off: list[str]
     null_files: list[str]
     local_url: PythonPattern
     patched_file: PythonPattern
@@ -176,6 +188,7 @@ class ShellRules(Rules):
     change_directory: list[str]
     module_flag: str
     effect_categories: list[Category]
+    dry_runs: list[DryRun] = Field(alias="dry_run")
     syntaxes: list[Syntax] = Field(alias="syntax")
     wrappers: list[Wrapper] = Field(alias="wrapper")
     feeders: list[Feeder] = Field(alias="feeder")
@@ -195,6 +208,7 @@ class ShellRules(Rules):
             self.fed_category,
             self.version_category,
             self.help_category,
+            self.dry_run_category,
         ]
         several += [category for one in self.interpreters for category in (one.category, one.write_category)]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]
