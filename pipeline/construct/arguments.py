@@ -25,7 +25,13 @@ YES = [True, "true", "True", "yes"]  # a field that is set; 1 is True
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     {name: pl.String() for name in ("tool", "name", "inner", *READ)}
-    | {"patch": pl.List(pl.String), "doing": pl.UInt16(), "by_word": pl.UInt16(), "server": pl.String(), "dry_run": pl.Boolean()}
+    | {
+        "patch": pl.List(pl.String),
+        "doing": pl.UInt16(),
+        "by_word": pl.UInt16(),
+        "server": pl.String(),
+        "dry_run": pl.Boolean(),
+    }
 )
 
 

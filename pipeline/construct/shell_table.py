@@ -116,7 +116,7 @@ class CommandTable:
         self.commands = candidates(rules)
         self.readers: dict[str, OptionReader] = {}
         for syntax in rules.syntaxes:
-            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster)
+            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster, any_case=syntax.any_case)
             for name in syntax.names:
                 self.readers.setdefault(name.lower(), reader)
         self.no_syntax = OptionReader()
@@ -168,7 +168,9 @@ class CommandTable:
     def tried(self, part: Part) -> Part:
         """What a command does that only says what it would do."""
         rules = self.rules
-        return Part(rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok)
+        return Part(
+            rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok
+        )
 
     def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
         """What a command does for which the rule holds."""

@@ -43,8 +43,8 @@ class ToolWords:
         )
 
     def verb(self, words: Words) -> int | None:
-        """The rule of the word that decides a piece: behind a joint where it acts, else in front, as a verb anywhere, as
-        a noun in front, as one behind it."""
+        """The rule of the word that decides a piece: behind a joint where it acts, else in front, as a verb anywhere,
+        as a noun in front, as one behind it."""
         joined = [place + 1 for place, word in enumerate(words[:-1]) if word in self.joints and place]
         acts = first_of(one for place in joined if (one := self.at(words, place, "verbs")) in self.acting)
         if acts is not None:

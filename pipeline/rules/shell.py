@@ -29,6 +29,7 @@ class Syntax(Record):
     values: list[str] = Field(default=[])
     optional: list[str] = Field(default=[])
     cluster: bool = True
+    any_case: bool = False
 
 
 class Wrapper(Syntax):
@@ -135,6 +136,7 @@ class CommandRule(Record):
     verbs: list[str] = Field(default=[])
     target_name: str | None = None
     only_files: bool = False
+    prepares: bool = False  # only makes a place for what follows
     target_match: PythonPattern | None = None
     effect: bool | None = None
     state: bool = True  # what is named is itself changed
@@ -173,6 +175,8 @@ class ShellRules(Rules):
     help_flags: list[str]
     help_category: Category
     help_rule: str
+    leaked_marks: list[str]
+    leaked_rule: str
     dry_run_rule: str
     dry_run_category: Category
     dry_run_flags: list[str]

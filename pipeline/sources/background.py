@@ -23,8 +23,9 @@ def loads(text: str | None) -> Row:
 def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRules) -> None:
     """Say of each command left running which later step and which user turn tell its end.
 
-    `resolved_by_step`: the first poll or log of its process with a final status, or the call that ended it. `resolved_by_user_turn`: the first
-    turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
+    `resolved_by_step`: the first poll or log of its process with a final status, or the call that ended it.
+    `resolved_by_user_turn`: the first turn with a notice that names it and no other, `resolved_status` what the notice
+    says. One may have both.
     """
     known = rules.background
     if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
