@@ -52,9 +52,10 @@ ORDER = ["acts_first", "several_parts"]  # what parts_of says
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
-    Columns: tool (real name behind a wrapper and a server), name (the same as rules spell it), server, event_type, event_rule, kind, effect,
-    effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine) and leaves_rule (what
-    says so), exit_one_ok. Whether it succeeded is not asked.
+    Columns: tool (real name behind a wrapper and a server), name (the same as rules spell it), server, event_type,
+    event_rule, kind, effect, effect_rule, targets (what is changed, as written), state_target, memory, leaves (the
+    machine) and leaves_rule (what says so), exit_one_ok, acts_first and several_parts (parts_of). Whether it succeeded
+    is not asked.
     """
     called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
     distinct = as_written(called.unique(maintain_order=True))

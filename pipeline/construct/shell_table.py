@@ -238,7 +238,8 @@ class CommandTable:
         if target == "basename":
             return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
         if target == "all" and not words:
-            return tuple(value for value in read.flags.values() if value)[:1]
+            first = [read.flags[one] for one in self.rules.operand_flags if read.flags.get(one)]
+            return tuple(first or [value for value in read.flags.values() if value])[:1]
         if target in PLACES:
             picked = words[PLACES[target]]
         elif target == "last_first":

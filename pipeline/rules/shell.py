@@ -184,6 +184,7 @@ class ShellRules(Rules):
     null_files: list[str]
     local_url: PythonPattern
     patched_file: PythonPattern
+    operand_flags: list[str]
     url_flags: list[str]
     url: PythonPattern
     rank: list[Category]

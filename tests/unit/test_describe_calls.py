@@ -237,7 +237,10 @@ def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> 
 
 @pytest.mark.parametrize(
     "said",
-    ["error: required option was set, deploying anyway\nfailed at step 3", "Error: deploy failed: unknown option price"],
+    [
+        "error: required option was set, deploying anyway\nfailed at step 3",
+        "Error: deploy failed: unknown option price",
+    ],
 )
 def test_words_of_usage_in_another_failure_are_no_refusal(said: str) -> None:
     found = apart(shell("kubectl apply -f x", f"{said}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
