@@ -111,6 +111,11 @@ def kinds(status: StatusRules) -> list[pl.Expr]:
     return [details.alias("details_kind"), values["text"].alias("text_kind")]
 
 
+def details_where(condition: pl.Expr) -> pl.Expr:
+    """The details of a result where a condition holds, else an empty text, which costs a search nothing."""
+    return pl.when(~condition.fill_null(False)).then(pl.lit("")).otherwise("result_details")
+
+
 def of_subject(rules: DescribeRules) -> pl.Expr:
     """Id of the rule by which the status in the details is that of the call's subject."""
     name, value = plain_column("name"), pl.col("details_status").str.to_lowercase()
@@ -118,7 +123,7 @@ def of_subject(rules: DescribeRules) -> pl.Expr:
     for rule in rules.subjects:
         holds = name.is_in(plain_names(rule.tools)) & value.is_in(rule.values)
         if rule.beside is not None:
-            holds = holds & pl.col("result_details").str.contains(rule.beside)
+            holds = holds & details_where(holds).str.contains(rule.beside)
         cases.append(pl.when(holds).then(pl.lit(rule.id)))
     return pl.coalesce(*cases, pl.lit(None, pl.String)).alias("of_subject")
 
@@ -222,12 +227,11 @@ def cleared(rules: DescribeRules) -> pl.Expr:
         & ~timed_out
         & ~pl.col("message").str.slice(-status.tail).str.contains(status.clear_unless)
     )
-    texts = (
-        pl.when(name.is_in(plain_names(rule.tools)) & pl.col("message").str.contains(rule.pattern)).then(
-            pl.lit(rule.id)
-        )
-        for rule in rules.clears
-    )
+    texts = []
+    for rule in rules.clears:
+        of_tool = name.is_in(plain_names(rule.tools)).fill_null(False)
+        said = pl.when(~of_tool).then(pl.lit("")).otherwise("message")  # an empty text costs a search nothing
+        texts.append(pl.when(of_tool & said.str.contains(rule.pattern)).then(pl.lit(rule.id)))
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
 
 
@@ -244,8 +248,7 @@ def not_executed(rules: DescribeRules) -> pl.Expr:
     never = rules.status.not_executed
     value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(never.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
-    acting = pl.when(pl.col("effect").fill_null(False) & ~pl.col("prints"))
-    details = acting.then("result_details").str.contains(never.details)
+    details = details_where(pl.col("effect").fill_null(False) & ~pl.col("prints")).str.contains(never.details)
     own = value.fill_null(False) & pl.col("of_subject").is_null()
     return pl.col("refused").fill_null(False) | own | disabled.fill_null(False) | details.fill_null(False)
 

@@ -33,7 +33,7 @@ def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
         "category was read off the words of the name.",
         columns={
             "tool_name_raw": "the tool's name as the session has it",
-            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`, `noun.…`: the rule of words that decided",
+            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`, `noun.…`: the rule of words",
             "event_type": "category given, after alignment",
             "steps": "tool calls",
             BY_MODEL: "tool calls of that source model alone",
