@@ -200,7 +200,8 @@ def print_alignment(found: Row, console: Console) -> None:
     rules = " and ".join(map(in_words, found["rules"])) or "no rule"
     line(console, Text("tool_name ", style="dim") + Text(flat(str(found["tool_name"])), style="bold"))
     behind = found["previous_tool_name"] if found["previous_tool_name"] != found["tool_name_raw"] else None
-    written = f"written {found['tool_name_raw']}{f', meant {behind}' if behind else ''}"
+    server = f" of the server {found['tool_server']}" if found["tool_server"] else ""
+    written = f"written {found['tool_name_raw']}{f', meant {behind}{server}' if behind else ''}"
     line(console, f"{written}; {found['alignment_case']}, by {rules}", 6)
 
 

@@ -52,7 +52,10 @@ def parts(known: "Known", step: Row) -> list[Row]:
 
 def alignment(known: "Known", step: Row) -> Row:
     """The tool's name as written and as aligned."""
-    names = {name: step[name] for name in ("tool_name_raw", "previous_tool_name", "tool_name", "alignment_case")}
+    names = {
+        name: step[name]
+        for name in ("tool_name_raw", "tool_server", "previous_tool_name", "tool_name", "alignment_case")
+    }
     return names | {"rules": [rule(one).model_dump() for one in (step["alignment_rule"] or "").split()]}
 
 

@@ -33,6 +33,7 @@ VALUES = {
     "alignment_case": ["alignment_rule"],
     "previous_event_type": ["event_rule"],
     "previous_tool_name": ["event_rule"],
+    "tool_server": ["event_rule"],
 }
 TARGETS = ("artifact_target", "state_write_target")  # counted by whether there is one; the others by what they are
 RULED = {  # told also where another rule gives the same value

@@ -10,6 +10,7 @@ import polars as pl
 
 from pipeline.construct.patches import patched_files
 from pipeline.construct.remembered import Remembered
+from pipeline.construct.tool_words import ToolWords
 from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.names import plain_name, spelled
@@ -20,10 +21,17 @@ DECODE = msgspec.json.Decoder().decode
 CALL = ["tool_name_raw", "arguments"]
 NAMED = ["path", "url", "recipient", "subject", "destination", "origin", "repository"]  # what may name a target
 READ = ["action", "command", "program", "statement", *NAMED]
+YES = [True, "true", "True", "yes"]  # a field that is set; 1 is True
 ACTION, COMMAND = READ.index("action"), READ.index("command")
 READ_SCHEMA = pl.Schema(
     {name: pl.String() for name in ("tool", "name", "inner", *READ)}
-    | {"patch": pl.List(pl.String), "doing": pl.UInt16()}
+    | {
+        "patch": pl.List(pl.String),
+        "doing": pl.UInt16(),
+        "by_word": pl.UInt16(),
+        "server": pl.String(),
+        "dry_run": pl.Boolean(),
+    }
 )
 
 
@@ -32,11 +40,13 @@ class Fields(NamedTuple):
 
     places: list[tuple[int, list[str]]]  # place in READ -> the names to look under, the first that holds text
     patch: bool  # there may be a patch text
+    dry_run: list[str]  # the names that say whether it is a dry run
 
 
 def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
-    """Real tool name, as written and spelled as rules know it, the arguments that rules look at and the number of the
-    tool rule that holds (null: the name is unknown), beside the columns of CALL; the only loop over distinct calls."""
+    """Beside the columns of CALL, of each call: the real tool name, as written and spelled as rules know it, and its
+    server; the arguments that rules look at; the number of the tool rule that holds (doing; null: the name is unknown),
+    and of the rule of a word in an unknown name (by_word). The only loop over distinct calls."""
     reader = reader_of(rules, shell_rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
@@ -49,8 +59,12 @@ class CallReader:
 
     def __init__(self, rules: DescribeRules, shell_rules: ShellRules) -> None:
         self.prefix = re.compile(rules.name_prefix)
+        self.of_server = re.compile(rules.name_of_server)
+        self.numbered = re.compile(rules.name_numbered)
+        self.words = ToolWords(rules)
         self.patch_file = re.compile(shell_rules.patched_file)
         self.patch_fields = rules.arguments.patch
+        self.dry_run = {plain_name(name) for name in rules.arguments.dry_run}
         self.wrappers = {plain_name(name): wrapper for wrapper in rules.wrappers for name in wrapper.names}
         self.command_is_action = {
             plain_name(name) for rule in rules.tools if rule.command_is_action for name in rule.names
@@ -77,7 +91,7 @@ class CallReader:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
         stand inside others, or were written as JSON twice."""
         found = loads(text)
-        tool, name, key = self.names[raw]
+        tool, name, key, server = self.names[raw]
         inner = None
         if found and text[0] != "{" and written_twice(text):  # type: ignore[index]
             inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
@@ -85,7 +99,7 @@ class CallReader:
         if wrapper:
             called = first_text(found, wrapper.name_fields)
             if called:
-                tool, name, key = self.names[called]
+                tool, name, key, server = self.names[called]
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
                 found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
@@ -105,7 +119,10 @@ class CallReader:
         patch = self.patched(found) if fields.patch else []
         narrow, action = self.narrow.get(key), values[ACTION]
         number = None if narrow is None or action is None else narrow.get(plain_name(action))
-        return [tool, name, inner, *values, patch, self.wide.get(key) if number is None else number]
+        number = self.wide.get(key) if number is None else number
+        by_word = None if number is not None or tool is None else self.words.number[tool, action]
+        dry_run = any(found[one] in YES for one in fields.dry_run)
+        return [tool, name, inner, *values, patch, number, by_word, server, dry_run]
 
     def fields(self, names: tuple[str, ...]) -> Fields:
         """Where arguments with these field names have what."""
@@ -114,12 +131,23 @@ class CallReader:
             for place, rank in self.columns.get(plain_name(name), ()):
                 ranked[place].append((rank, order, name))
         places = [(place, [name for *_, name in sorted(several)]) for place, several in enumerate(ranked) if several]
-        return Fields(places, any(name in names for name in self.patch_fields))
+        dry_run = [name for name in names if plain_name(name) in self.dry_run]
+        return Fields(places, any(name in names for name in self.patch_fields), dry_run)
 
-    def bare(self, name: str | None) -> tuple[str | None, str | None, str]:
-        """A tool's name without blanks around it and a provider's prefix, the same spelled, and plain."""
+    def bare(self, name: str | None) -> tuple[str | None, str | None, str, str | None]:
+        """A tool's name without blanks around it, a provider's prefix and its server; the same spelled, and plain; and
+        the server. A number that only tells it from a tool of the same name is left out."""
         tool = self.prefix.sub("", name).strip() or None if name else None
-        return (tool, spelled(tool), plain_name(tool)) if tool else (None, None, "")
+        if not tool:
+            return None, None, "", None
+        parts = self.of_server.match(tool)
+        if not parts:
+            return tool, spelled(tool), plain_name(tool), None
+        tool, server = parts["tool"], parts["server"]
+        alone = self.numbered.sub("", tool)
+        if plain_name(alone) in self.wide and plain_name(tool) not in self.wide:
+            tool = alone
+        return tool, spelled(tool), plain_name(tool), server
 
     def patched(self, found: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""

@@ -19,6 +19,8 @@ from pipeline.rules.shell import ShellRules
 from pipeline.tables import column, from_columns, list_column, schema
 
 SPOKEN = pl.col("said_type").is_not_null()  # a command or program text says what is done
+# A name behind that of its server: what it runs in, where it goes.
+WITH_SERVER = pl.concat_str(pl.col("server").str.to_lowercase(), "name", separator="_", ignore_nulls=True)
 
 DOING_SCHEMA = pl.Schema(
     {
@@ -44,13 +46,16 @@ MEANING = {
     "said_written": pl.List(pl.String),
 }
 
+ORDER = ["acts_first", "several_parts"]  # what parts_of says
+
 
 def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
-    Columns: tool (real name behind a wrapper), name (the same as rules spell it), event_type, event_rule, kind, effect,
-    effect_rule, targets (what is changed, as written), state_target, memory, leaves (the machine) and leaves_rule (what
-    says so), exit_one_ok. Whether it succeeded is not asked.
+    Columns: tool (real name behind a wrapper and a server), name (the same as rules spell it), server, event_type,
+    event_rule, kind, effect, effect_rule, targets (what is changed, as written), state_target, memory, leaves (the
+    machine) and leaves_rule (what says so), exit_one_ok, acts_first and several_parts (parts_of). Whether it succeeded
+    is not asked.
     """
     called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
     distinct = as_written(called.unique(maintain_order=True))
@@ -58,7 +63,7 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     said = meanings(done, shell_rules)
     changed = looked_up(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
     known = looked_up(changed, own_state(changed, rules), ["row"])
-    return collected(known.lazy().select_seq(*CALL, "tool", "name", *decided(rules)), "calls")
+    return collected(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
@@ -71,11 +76,12 @@ def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
 
 @cache
 def unknown_names() -> list[pl.Expr]:
-    """unknown and words of the calls whose tool no rule knows: its name, and with that its action."""
+    """unknown and words of the calls whose tool no rule knows: its name behind that of its server, which may say that
+    it is a shell (mcp__shell__run); its name, and with that its action."""
     unknown = pl.when(pl.col("doing").is_null())
     action = unknown.then("action").str.replace_all(r"[_.-]+", "_")
     words = pl.concat_str(unknown.then("name"), action, separator=" ", ignore_nulls=True)
-    return [unknown.then("name").alias("unknown"), words.alias("words")]
+    return [unknown.then(WITH_SERVER).alias("unknown"), words.alias("words")]
 
 
 @once
@@ -100,20 +106,20 @@ def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
 @once
 def verb_number(rules: DescribeRules) -> pl.Expr:
     """doing: the number of a call's tool rule; behind those, of the first verb rule that holds for a name which no tool
-    rule knows."""
-    numbers = []
+    rule knows, else of the rule of its words."""
+    numbers: list[pl.Expr | str] = []
     for number, rule in enumerate(rules.verbs, start=len(rules.tools)):
         holds = pl.col("words").str.contains(rule.pattern)
         if rule.kind in COMMAND_KINDS:
             holds = pl.col("unknown").str.contains(rule.pattern) & pl.col("command").is_not_null()
         numbers.append(pl.when(holds).then(pl.lit(number, pl.UInt16)))
-    return pl.coalesce("doing", *numbers, pl.lit(None, pl.UInt16)).alias("doing")
+    return pl.coalesce("doing", *numbers, "by_word").alias("doing")
 
 
 @once
 def doing_table(rules: DescribeRules) -> pl.DataFrame:
-    """The rules of tools and verbs by their numbers: doing, and the columns of DOING_SCHEMA."""
-    data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate([*rules.tools, *rules.verbs])]
+    """The rules that say what a tool does by their numbers: doing, and the columns of DOING_SCHEMA."""
+    data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate(rules.doings)]
     return pl.DataFrame(data, schema={"doing": pl.UInt16, **DOING_SCHEMA})
 
 
@@ -123,7 +129,7 @@ def doing_values(rule: Doing, rules: DescribeRules) -> dict[str, Any]:
         "event_type": rule.category,
         "event_rule": rule.id,
         "kind": getattr(rule, "kind", "plain"),
-        "rule_effect": rule.effect if rule.effect is not None else rule.category in rules.effect_categories,
+        "rule_effect": rules.acts(rule),
         "target_kind": rule.target,
         "state": rule.state,
         "memory": rule.memory,
@@ -141,7 +147,20 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
-    return texts.with_columns(*columns, leaving, part_lists(parts, shell_rules.nothing))
+    several = [parts_of(one, shell_rules) for one in parts]
+    order = [column(name, [one[place] for one in several], pl.Boolean()) for place, name in enumerate(ORDER)]
+    return texts.with_columns(*columns, leaving, *order, part_lists(parts, shell_rules.nothing))
+
+
+def parts_of(parts: Sequence[Part], shell_rules: ShellRules) -> tuple[bool, bool]:
+    """Whether a part changes something in front of another, which may be the one that failed, so that it has done so
+    whatever became of that; and whether there are several parts. A redirection belongs to the command behind it."""
+    events = [part for part in parts if part.category != shell_rules.nothing]
+    acting = [place for place, part in enumerate(events) if part.effect]
+    if not acting:
+        return False, len(events) > 1
+    behind = len(events) - 1 - acting[0] - (events[acting[0]].rule == shell_rules.redirect_rule)
+    return behind > 0, len(events) > 1
 
 
 def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) -> list[str | None]:
@@ -221,23 +240,32 @@ def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Exp
 def decided(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, effect and targets of a call; a write to the agent's own state is a state_write."""
     named = pl.coalesce("said_type", "event_type", pl.lit(rules.fallback_category))
-    effect = pl.col("effect")
+    dry_run = pl.col("dry_run") & pl.col("effect")
+    effect = pl.col("effect") & ~pl.col("dry_run")
     state = pl.coalesce("state", "state_path")
+    acting = named.is_in(rules.effect_categories)
     to_state = (named == "external_write") & state.is_not_null()
     effect_rule = (
         pl.when(SPOKEN)
         .then("said_effect_rule")
         .when("arguments_effect")
         .then(pl.lit(rules.arguments_effect_rule))
-        .when(named.is_in(rules.effect_categories))
+        .when(acting)
         .then(pl.lit(rules.category_effect_rule))
         .otherwise(pl.lit(rules.tool_effect_rule))
     )
-    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then("name")
+    by_verb = pl.when(pl.col("doing") >= len(rules.tools)).then(WITH_SERVER)
     remote = by_verb.str.contains(rules.remote_tools).fill_null(False)
     return [
-        pl.when(to_state).then(pl.lit("state_write")).otherwise(named).alias("event_type"),
-        pl.when(to_state & pl.col("state").is_null())
+        pl.when(dry_run & acting)
+        .then(pl.lit(rules.dry_run_category))
+        .when(to_state)
+        .then(pl.lit("state_write"))
+        .otherwise(named)
+        .alias("event_type"),
+        pl.when(dry_run & acting)
+        .then(pl.lit(rules.dry_run_rule))
+        .when(to_state & pl.col("state").is_null())
         .then("state_rule")
         .otherwise(pl.coalesce("said_rule", "event_rule", pl.lit(rules.fallback_rule)))
         .alias("event_rule"),
@@ -245,8 +273,8 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         effect,
         pl.when(effect).then(effect_rule).otherwise(pl.lit(rules.no_effect_rule)).alias("effect_rule"),
         pl.when(effect).then(pl.col("targets").list.first()).alias("target"),
-        state.alias("state_target"),
-        (pl.col("memory").fill_null(False) | pl.col("to_memory").fill_null(False)).alias("memory"),
+        pl.when(~dry_run).then(state).alias("state_target"),
+        ((pl.col("memory").fill_null(False) | pl.col("to_memory").fill_null(False)) & ~dry_run).alias("memory"),
         pl.when(SPOKEN).then("said_leaves").otherwise(pl.col("leaves").fill_null(False) | remote).alias("leaves"),
         pl.when(SPOKEN)
         .then("said_leaves_rule")
@@ -256,7 +284,8 @@ def decided(rules: DescribeRules) -> list[pl.Expr]:
         .then(pl.lit(rules.remote_rule))
         .alias("leaves_rule"),
         pl.col("exit_one_ok").fill_null(False),
-        (pl.col("effects") > 1).fill_null(False).alias("several_effects"),
+        pl.col("acts_first").fill_null(False),
+        pl.col("several_parts").fill_null(False),
         pl.coalesce("inner", "arguments").alias("real_arguments"),
         pl.col("command_parts").fill_null([]),
     ]

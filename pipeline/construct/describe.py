@@ -37,13 +37,14 @@ def step_columns(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, side effect and targets; replies have none, and a call that was not done changed nothing."""
     reply = pl.col("action_kind") == "reply"
     effect = pl.col("effect").fill_null(False)
-    # One of several changes may have been made before the command met what was missing.
-    not_done = pl.col("tool_status").is_in(rules.no_effect_statuses) & ~pl.col("several_effects").fill_null(False)
+    # A change may have been made before the command met what was missing.
+    not_done = pl.col("tool_status").is_in(rules.no_effect_statuses) & ~pl.col("acts_first").fill_null(False)
     not_run = ~pl.col("executed")
     return [
         pl.when(reply).then(pl.lit(rules.reply_category)).otherwise("event_type").alias("event_type"),
         pl.when(reply).then(pl.lit(rules.reply_rule)).otherwise("event_rule").alias("event_rule"),
         pl.col("tool").alias("tool_name"),
+        pl.col("server").alias("tool_server"),
         (effect & ~not_done & ~not_run & ~reply).alias("side_effect"),
         pl.when(reply | ~effect)
         .then(pl.lit(rules.no_effect_rule))

@@ -24,8 +24,11 @@ class Dashed(NamedTuple):
 class OptionReader:
     """How the options of some commands are read, ready to be asked. Remembers dashed words."""
 
-    def __init__(self, values: Iterable[str] = (), optional: Iterable[str] = (), *, cluster: bool = True) -> None:
+    def __init__(
+        self, values: Iterable[str] = (), optional: Iterable[str] = (), *, cluster: bool = True, any_case: bool = False
+    ) -> None:
         self.values = frozenset(values)
+        self.written = {value.lower(): value for value in self.values} if any_case else {}
         self.optional = frozenset(optional)
         self.cluster = cluster
         self.known = Remembered(self.dashed)
@@ -39,8 +42,10 @@ class OptionReader:
         flags: dict[str, str] = {}
         positionals: list[str] = []
         places: list[int] = []
-        words = enumerate(arguments)
-        for place, word in words:
+        taken = -1  # the place of a word that is the value of the flag before it
+        for place, word in enumerate(arguments):
+            if place == taken:
+                continue
             if word[:1] != "-" or word == "-":
                 positionals.append(word)
                 places.append(place)
@@ -55,11 +60,17 @@ class OptionReader:
                 for name, value in said.flags:
                     flags.setdefault(name, value)
                 if said.takes is not None:
-                    flags.setdefault(said.takes, next(words, (0, ""))[1])
+                    following = arguments[place + 1] if place + 1 < len(arguments) else ""
+                    if following in self.values:  # of a flag that takes a value in some sub-commands only (git -n)
+                        following = ""
+                    else:
+                        taken = place + 1
+                    flags.setdefault(said.takes, following)
         return Options(flags, tuple(positionals), places)
 
     def dashed(self, word: str) -> Dashed:
         """What a dashed word says: a flag, a flag with its value, or several flags of one letter."""
+        word = self.written.get(word.lower(), word) if self.written else word
         name, equals, value = word.partition("=")
         if word in self.values:
             return Dashed([], word)

@@ -30,6 +30,11 @@ def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
     return found
 
 
+def leaked(marks: Iterable[str]) -> re.Pattern[str]:
+    """Quoted text, or one of the marks outside it."""
+    return re.compile(rf"""'[^']*'|"(?:[^"\\]|\\.)*"|(?P<mark>{"|".join(map(re.escape, marks))})""", re.DOTALL)
+
+
 class Shell:
     """The shell rules, ready to be asked. Remembers what it was asked until it is told to forget, nothing else."""
 
@@ -48,6 +53,8 @@ class Shell:
         self.ranks = {category: place for place, category in enumerate(rules.rank)}
         for group in rules.equal:
             self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
+        self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
+        self.leaked = leaked(rules.leaked_marks)
         self.names = Remembered(self.bare_name)
         self.known: dict[tuple[Simple, int], list[Part]] = {}
 
@@ -57,7 +64,10 @@ class Shell:
         `powershell`: the tool takes PowerShell, whatever the text looks like.
         """
         text = text[: self.rules.max_length]
-        parts = self.parts(text, 0, powershell=powershell)
+        whole = self.without_leaked(text)
+        parts = self.parts(whole, 0, powershell=powershell)
+        if whole != text:
+            parts.insert(0, self.note(self.rules.leaked_rule))
         nothing = self.rules.nothing
         if len(parts) == 1 and parts[0].category != nothing:  # as what follows has it, in a third of the time
             return parts[0].alone()
@@ -67,11 +77,12 @@ class Shell:
             said = any(part.command for part in parts) or not text.strip()
             rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
             return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
-        best = named[0] if len(named) == 1 else min(named, key=lambda part: self.ranks[part.category])
+        best = named[0] if len(named) == 1 else min(named, key=self.place)
         external = True in [part.external for part in named]
         changing = [part for part in named if part.effect]  # no other has targets
         if not changing:
             return Meaning(best.category, best.rule, False, best.rule, (), external, ok, 0, (), tuple(parts))
+        changing.sort(key=self.prepares)
         acting = best if best.effect else changing[0]
         ordered = [best, *changing]
         targets = dict.fromkeys([target for part in ordered for target in part.targets])
@@ -88,6 +99,14 @@ class Shell:
             tuple(written),
             tuple(parts),
         )
+
+    def place(self, part: Part) -> tuple[int, bool]:
+        """How consequential a part is, the most first; what only makes a place for others behind its equals."""
+        return self.ranks[part.category], self.prepares(part)
+
+    def prepares(self, part: Part) -> bool:
+        """True for a part that only makes a place for what follows."""
+        return part.rule in self.preparing
 
     def program(self, text: str, interpreter: Interpreter | None = None) -> Meaning:
         """The meaning of program text in another language (a code-running tool's argument)."""
@@ -144,6 +163,13 @@ class Shell:
         if simples or not broken:
             return simples, [self.note(self.rules.words.recovered_rule)] if broken else []
         return self.words.simples(text), [self.note(self.rules.words.broken_rule)]
+
+    def without_leaked(self, text: str) -> str:
+        """A text up to the first leaked mark outside quotes and heredocs."""
+        if not any(mark in text for mark in self.rules.leaked_marks):
+            return text
+        place = next((hit.start() for hit in self.leaked.finditer(text) if hit["mark"]), len(text))
+        return text if "<<" in text[:place] else text[:place]
 
     def note(self, rule: str) -> Part:
         """A part that does nothing and says how the text was read."""

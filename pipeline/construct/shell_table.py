@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from pipeline.construct.options import OptionReader, Options
 from pipeline.construct.patches import patched_files
+from pipeline.construct.shell_dry_run import DryRuns
 from pipeline.construct.shell_parse import Simple
 from pipeline.rules.shell import CommandRule, ShellRules
 
@@ -115,7 +116,7 @@ class CommandTable:
         self.commands = candidates(rules)
         self.readers: dict[str, OptionReader] = {}
         for syntax in rules.syntaxes:
-            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster)
+            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster, any_case=syntax.any_case)
             for name in syntax.names:
                 self.readers.setdefault(name.lower(), reader)
         self.no_syntax = OptionReader()
@@ -125,6 +126,7 @@ class CommandTable:
         self.local = re.compile(rules.local_url)
         self.patched = re.compile(rules.patched_file)
         self.url = re.compile(rules.url)
+        self.dry_runs = DryRuns(rules)
         self.version = Part(rules.version_category, rules.version_rule, False)
         self.help = Part(rules.help_category, rules.help_rule, False)
         self.fallback = Part(rules.fallback_category, rules.fallback_rule, False)
@@ -159,8 +161,16 @@ class CommandTable:
             if condition.flags and condition.flags.isdisjoint(given):
                 continue
             if not condition.conditional or self.holds(condition, simple, read):
-                return self.part(condition, simple, read)
+                part = self.part(condition, simple, read)
+                return self.tried(part) if part.effect and self.dry_runs.holds(words, read) else part
         return self.fallback
+
+    def tried(self, part: Part) -> Part:
+        """What a command does that only says what it would do."""
+        rules = self.rules
+        return Part(
+            rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok
+        )
 
     def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
         """What a command does for which the rule holds."""
@@ -228,7 +238,8 @@ class CommandTable:
         if target == "basename":
             return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
         if target == "all" and not words:
-            return tuple(value for value in read.flags.values() if value)[:1]
+            first = [read.flags[one] for one in self.rules.operand_flags if read.flags.get(one)]
+            return tuple(first or [value for value in read.flags.values() if value])[:1]
         if target in PLACES:
             picked = words[PLACES[target]]
         elif target == "last_first":

@@ -37,6 +37,7 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
 def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to `structural` and to the texts that are searched, each group made of those before it."""
     return [
+        [of_subject(rules)],
         kinds(rules.status),
         [said.alias(sign(rule)) for rule, said in evidence(rules).items()],
         [said_by_structure(rules).alias("structural")],
@@ -69,7 +70,7 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
         [only_with_any(rules, where) for where in ("whole", "head", "tail")],
         [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
         [failing(rules).alias("failing")],
-        [pl.when("failing").then(cleared(rules)).alias("cleared")],
+        [pl.when(pl.col("failing") | may_clear(rules)).then(cleared(rules)).alias("cleared")],
         [
             verdict.alias("failed_verdict"),
             (pl.col("failing") & refusing(rules)).alias("refused"),
@@ -100,11 +101,38 @@ def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
 
 
 def kinds(status: StatusRules) -> list[pl.Expr]:
-    """details_kind and text_kind: what the status values of details and of a JSON text mean; null where unlisted."""
-    return [
-        pl.col(f"{place}_status").str.to_lowercase().replace_strict(status.values, default=None).alias(f"{place}_kind")
+    """details_kind and text_kind: what the status values of details and of a JSON text mean; null where unlisted, or
+    where it is its subject's."""
+    values = {
+        place: pl.col(f"{place}_status").str.to_lowercase().replace_strict(status.values, default=None)
         for place in ("details", "text")
-    ]
+    }
+    details = pl.when(pl.col("of_subject").is_null()).then(values["details"])
+    return [details.alias("details_kind"), values["text"].alias("text_kind")]
+
+
+def details_where(condition: pl.Expr) -> pl.Expr:
+    """The details of a result where a condition holds, else an empty text, which costs a search nothing."""
+    return pl.when(~condition.fill_null(False)).then(pl.lit("")).otherwise("result_details")
+
+
+def of_subject(rules: DescribeRules) -> pl.Expr:
+    """Id of the rule by which the status in the details is that of the call's subject."""
+    name, value = plain_column("name"), pl.col("details_status").str.to_lowercase()
+    cases = []
+    for rule in rules.subjects:
+        holds = name.is_in(plain_names(rule.tools)) & value.is_in(rule.values)
+        if rule.beside is not None:
+            holds = holds & details_where(holds).str.contains(rule.beside)
+        cases.append(pl.when(holds).then(pl.lit(rule.id)))
+    return pl.coalesce(*cases, pl.lit(None, pl.String)).alias("of_subject")
+
+
+def may_clear(rules: DescribeRules) -> pl.Expr:
+    """True where a text may take an open end back."""
+    tools = [name for rule in rules.clears for name in rule.tools]
+    is_open = pl.col("details_kind") == rules.status.unknown
+    return (is_open & plain_column("name").is_in(plain_names(tools))).fill_null(False)
 
 
 def searched(rules: DescribeRules) -> list[pl.Expr]:
@@ -114,7 +142,7 @@ def searched(rules: DescribeRules) -> list[pl.Expr]:
     signed = pl.col("details_status").is_null()
     if all(rule.where == "tail" for rule in rules.failures if rule.sign):
         signed = signed & pl.col("prints")
-    text = pl.when(ANSWERED & (pl.col("structural") | signed)).then("message")
+    text = pl.when(ANSWERED & (pl.col("structural") | signed | may_clear(rules))).then("message")
     ordinary = ~pl.col("prints") | pl.col("text_tool").is_not_null()
     return [
         text.alias("whole"),
@@ -199,26 +227,30 @@ def cleared(rules: DescribeRules) -> pl.Expr:
         & ~timed_out
         & ~pl.col("message").str.slice(-status.tail).str.contains(status.clear_unless)
     )
-    texts = (
-        pl.when(name.is_in(plain_names(rule.tools)) & pl.col("message").str.contains(rule.pattern)).then(
-            pl.lit(rule.id)
-        )
-        for rule in rules.clears
-    )
+    texts = []
+    for rule in rules.clears:
+        of_tool = name.is_in(plain_names(rule.tools)).fill_null(False)
+        said = pl.when(~of_tool).then(pl.lit("")).otherwise("message")  # an empty text costs a search nothing
+        texts.append(pl.when(of_tool & said.str.contains(rule.pattern)).then(pl.lit(rule.id)))
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
 
 
 def refusing(rules: DescribeRules) -> pl.Expr:
-    """True where a failure text says that nothing was done."""
+    """True where a failure text says that nothing was done; of one program, where it is the only one."""
     answered = any_hit([rule for rule in rules.failures if rule.answered])
-    return any_hit([rule for rule in rules.failures if not rule.executed]) & ~answered
+    whole = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
+    one = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
+    return (whole & ~answered) | (one & ~pl.col("several_parts").fill_null(False))
 
 
 def not_executed(rules: DescribeRules) -> pl.Expr:
     """True where the result says that nothing was done."""
-    value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(rules.status.not_executed.values)
+    never = rules.status.not_executed
+    value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(never.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
-    return pl.col("refused").fill_null(False) | value.fill_null(False) | disabled.fill_null(False)
+    details = details_where(pl.col("effect").fill_null(False) & ~pl.col("prints")).str.contains(never.details)
+    own = value.fill_null(False) & pl.col("of_subject").is_null()
+    return pl.col("refused").fill_null(False) | own | disabled.fill_null(False) | details.fill_null(False)
 
 
 def ran_later(rules: DescribeRules) -> pl.Expr:
@@ -253,6 +285,7 @@ def ended(rules: DescribeRules) -> list[Verdict]:
     return [
         *cases,
         Verdict(pl.col("cleared").is_not_null(), status.ok, None),
+        *(Verdict(pl.col("of_subject") == rule.id, status.ok, rule.id) for rule in rules.subjects),
         Verdict(kind == status.unknown, status.unknown, status.details_rule),
         Verdict(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
         Verdict(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),

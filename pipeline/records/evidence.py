@@ -36,7 +36,8 @@ class Descriptor(Keyed):
     step_id: int
     event_type: str
     event_rule: str
-    tool_name: str | None
+    tool_name: str | None  # the real name, behind a wrapper and without its server
+    tool_server: str | None  # the server that the session names with the tool: `fs` of `fs__read_file`
     tool_status: str | None
     status_rule: str | None
     side_effect: bool

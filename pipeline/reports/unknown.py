@@ -17,9 +17,9 @@ from pipeline.rules.shell import ShellRules
 
 
 def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """Tools by name that only a verb in their name, or nothing at all, told apart."""
+    """Tools by name that only the words of their name, or nothing at all, told apart."""
     describe = DescribeRules.load()
-    verbs = [rule.id for rule in describe.verbs]
+    verbs = [rule.id for rule in (*describe.verbs, *describe.deciding, *describe.nouns)]
     steps = tables(AlignedDescriptor)
     unnamed = steps.filter(pl.col("event_rule").is_in([describe.fallback_rule, *verbs]))
     rows = with_models(by_model(unnamed, ["tool_name_raw", "event_rule", "event_type"]), all_models(tables))
@@ -30,10 +30,10 @@ def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
         title="Unknown tools",
         about="Tool calls whose tool no tool rule names. First those that nothing is known of (they stay `other`), "
         "then those whose "
-        "category was read off a verb in the name.",
+        "category was read off the words of the name.",
         columns={
             "tool_name_raw": "the tool's name as the session has it",
-            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`: the verb rule that decided",
+            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`, `noun.…`: the rule of words",
             "event_type": "category given, after alignment",
             "steps": "tool calls",
             BY_MODEL: "tool calls of that source model alone",
@@ -45,7 +45,7 @@ def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
         },
         definitions={
             "unknown_tool_calls": f"Tool calls with the rule `{describe.fallback_rule}`.",
-            "known_by_a_verb_only": "Tool calls whose category a verb rule gave.",
+            "known_by_a_verb_only": "Tool calls whose category a rule of words gave.",
         },
         shown=rules.unknown_rows,
     )

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
-from pipeline.rules.closed import each_of
+from pipeline.rules.closed import each_of, each_once
 from pipeline.rules.names import plain_name
 from pipeline.rules.patterns import PythonPattern, RustPattern
 from pipeline.rules.references import Reference
@@ -42,6 +42,7 @@ class ArgumentFields(Record):
     origin: list[str]
     repository: list[str]
     patch: list[str]
+    dry_run: list[str]
 
 
 class Doing(Record):
@@ -73,6 +74,32 @@ class VerbRule(Doing):
     kind: Kind = "plain"
 
 
+class WordRule(Doing):
+    """An unknown tool by the word of its name, or of its action, that says what it does."""
+
+    verbs: list[str] = Field(default=[])
+    leads: list[str] = Field(default=[])
+    before: list[str] = Field(default=[])
+    behind: list[str] = Field(default=[])
+    weak: list[str] = Field(default=[])
+
+
+class NounRule(Doing):
+    """An unknown tool whose name has no verb, by what it names."""
+
+    heads: list[str]
+    fields: list[str] = Field(default=[])
+    pattern: PythonPattern | None = None
+
+
+class WordsRules(Record):
+    """How the words of a name are read."""
+
+    things: list[str]
+    prepositions: list[str]
+    joints: list[str]
+
+
 class StateFile(Record):
     """A file of the agent's own memory, persona or instructions."""
 
@@ -82,9 +109,10 @@ class StateFile(Record):
 
 
 class NotExecuted(Record):
-    """Status values under which nothing was executed."""
+    """What says that nothing was executed: status values, and what the details hold."""
 
     values: list[str]
+    details: RustPattern
 
 
 class ReportRules(Record):
@@ -168,17 +196,27 @@ class FailureRule(Record):
     pattern: RustPattern
     sign: bool = False
     executed: bool = True
+    one_part: bool = False  # that nothing was executed it says of one program of a command line
     answered: bool = False  # it was executed, whatever other rules say
     gap: bool = False
     decides: bool = False  # its kind, whatever other kinds the text seems to be of
 
 
 class ClearRule(Record):
-    """A text of some tools that takes a failure back."""
+    """A text of some tools that takes a failure, or an open end, back."""
 
     id: str
     tools: list[str]
     pattern: RustPattern
+
+
+class SubjectRule(Record):
+    """Status values in the details of some tools that say how their subject is, not how the call ended."""
+
+    id: str
+    tools: list[str]
+    values: list[str]
+    beside: RustPattern | None = None  # what the details hold as well
 
 
 class DescribeRules(Rules):
@@ -190,6 +228,7 @@ class DescribeRules(Rules):
         Reference("status.content_tools", "describe.toml", ("tool.names",), spelled=plain_name),
         Reference("status.process_tools", "describe.toml", ("tool.names",), spelled=plain_name),
         Reference("clear.tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("subject.tools", "describe.toml", ("tool.names",), spelled=plain_name),
     )
     reply_category: EventType
     reply_rule: str
@@ -201,18 +240,42 @@ class DescribeRules(Rules):
     category_effect_rule: str
     tool_effect_rule: str
     arguments_effect_rule: str
+    dry_run_rule: str
+    dry_run_category: EventType
     remote_rule: str
     effect_categories: list[EventType]
     no_effect_statuses: list[ToolStatus]
     failure_statuses: list[ToolStatus]
     remote_tools: RustPattern
     name_prefix: PythonPattern
+    name_of_server: PythonPattern
+    name_numbered: PythonPattern
     wrappers: list[ToolWrapper] = Field(alias="wrapper")
     arguments: ArgumentFields
     tools: list[ToolRule] = Field(alias="tool")
     verbs: list[VerbRule] = Field(alias="verb")
+    words: WordsRules
+    deciding: list[WordRule] = Field(alias="word")
+    nouns: list[NounRule] = Field(alias="noun")
     state_files: list[StateFile] = Field(alias="state_file")
     status: StatusRules
     clears: list[ClearRule] = Field(alias="clear")
+    subjects: list[SubjectRule] = Field(alias="subject")
     exit_codes: list[ExitCode] = Field(alias="exit_code")
     failures: list[FailureRule] = Field(alias="failure")
+
+    def acts(self, rule: Doing) -> bool:
+        """True where what a rule says of a tool changes something outside."""
+        return rule.effect if rule.effect is not None else rule.category in self.effect_categories
+
+    @property
+    def doings(self) -> list[Doing]:
+        """Every rule that says what a tool does; its place is the number by which a call knows it."""
+        return [*self.tools, *self.verbs, *self.deciding, *self.nouns]
+
+    @model_validator(mode="after")
+    def a_word_decides_once(self) -> Self:
+        """Of two rules with one word the order of the file would decide."""
+        for several in ("verbs", "leads", "before", "behind", "weak"):
+            each_once([word for rule in self.deciding for word in getattr(rule, several)], "stands twice", several)
+        return self

@@ -73,7 +73,8 @@ class BackgroundRules(Record):
     awaiting: list[str]
     process_tools: list[str]
     final_statuses: list[str]
-    final_words: str
+    final_words: list[str]
+    final_text: PythonPattern
     notice_holds: str  # plain text in everything that `notice` finds
     notice_turn: PythonPattern
     notice: PythonPattern

@@ -29,6 +29,7 @@ class Syntax(Record):
     values: list[str] = Field(default=[])
     optional: list[str] = Field(default=[])
     cluster: bool = True
+    any_case: bool = False
 
 
 class Wrapper(Syntax):
@@ -135,11 +136,20 @@ class CommandRule(Record):
     verbs: list[str] = Field(default=[])
     target_name: str | None = None
     only_files: bool = False
+    prepares: bool = False  # only makes a place for what follows
     target_match: PythonPattern | None = None
     effect: bool | None = None
     state: bool = True  # what is named is itself changed
     external: bool = False
     exit_one_ok: bool = False
+
+
+class DryRun(Record):
+    """Flags by which some commands only say what they would do."""
+
+    names: list[str]
+    sub: list[str] = Field(default=[])
+    flags: list[str]
 
 
 class ShellRules(Rules):
@@ -165,9 +175,16 @@ class ShellRules(Rules):
     help_flags: list[str]
     help_category: Category
     help_rule: str
+    leaked_marks: list[str]
+    leaked_rule: str
+    dry_run_rule: str
+    dry_run_category: Category
+    dry_run_flags: list[str]
+    dry_run_off: list[str]
     null_files: list[str]
     local_url: PythonPattern
     patched_file: PythonPattern
+    operand_flags: list[str]
     url_flags: list[str]
     url: PythonPattern
     rank: list[Category]
@@ -176,6 +193,7 @@ class ShellRules(Rules):
     change_directory: list[str]
     module_flag: str
     effect_categories: list[Category]
+    dry_runs: list[DryRun] = Field(alias="dry_run")
     syntaxes: list[Syntax] = Field(alias="syntax")
     wrappers: list[Wrapper] = Field(alias="wrapper")
     feeders: list[Feeder] = Field(alias="feeder")
@@ -195,6 +213,7 @@ class ShellRules(Rules):
             self.fed_category,
             self.version_category,
             self.help_category,
+            self.dry_run_category,
         ]
         several += [category for one in self.interpreters for category in (one.category, one.write_category)]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]

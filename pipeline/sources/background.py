@@ -1,5 +1,6 @@
 """Background commands: which later poll, log or notice tells the outcome of a command left running (own choice)."""
 
+import re
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +23,9 @@ def loads(text: str | None) -> Row:
 def link_background(steps: list[Row], user_turns: list[Row], rules: NormalizeRules) -> None:
     """Say of each command left running which later step and which user turn tell its end.
 
-    `resolved_by_step`: the first poll or log of its process with a final status. `resolved_by_user_turn`: the first
-    turn with a notice that names it and no other, `resolved_status` what the notice says. One may have both.
+    `resolved_by_step`: the first poll or log of its process with a final status, or the call that ended it.
+    `resolved_by_user_turn`: the first turn with a notice that names it and no other, `resolved_status` what the notice
+    says. One may have both.
     """
     known = rules.background
     if not any(is_open(details, rules) for details in all_that_may_be_open(steps, rules)):
@@ -107,8 +109,11 @@ def may_be_open(details: str, rules: NormalizeRules) -> bool:
 
 
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:
-    """True where a process result says that the process has ended."""
+    """True where a process result says that the process has ended, or that it was told to."""
     known = rules.background
-    if details.get("exitCode") is not None or known.final_words in (text or ""):
+    said = text or ""
+    if details.get("exitCode") is not None or any(words in said for words in known.final_words):
+        return True
+    if re.match(known.final_text, said):
         return True
     return details.get("status") in known.final_statuses and "sessions" not in details and "exitSignal" in details

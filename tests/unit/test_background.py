@@ -84,6 +84,28 @@ def test_a_command_may_be_ended_by_a_poll_and_by_a_notice() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "details", "ended"),
+    [
+        ("Killed session grand-atlas.", '{"status": "failed"}', True),
+        ("Termination requested for session grand-atlas.", '{"status": "failed"}', True),
+        ("Termination requested for session grand-atlas.", '{"status": "completed"}', True),
+        ("Removed session grand-atlas (termination requested).", '{"status": "failed"}', True),
+        ("(no new output)\n\nProcess stopped by request (signal SIGTERM).", '{"status": "completed"}', True),
+        ("Session grand-atlas is not backgrounded.", '{"status": "failed"}', False),
+        ("Unable to terminate session grand-atlas: no active supervisor run.", '{"status": "failed"}', False),
+        ("Sent 6 bytes to session grand-atlas.", '{"status": "running"}', False),
+        ("it said:\nKilled session grand-atlas.", '{"status": "running"}', False),
+    ],
+)
+def test_a_command_that_the_agent_ends_has_ended(text: str, details: str, ended: bool) -> None:
+    kill = open_step(2, details) | {"tool_name_raw": "process", "reflection_text": text}
+    kill |= {"arguments": '{"action": "kill", "sessionId": "grand-atlas"}'}
+    steps = [running(1, "grand-atlas"), kill]
+    link_background(steps, [], RULES)
+    assert steps[0]["resolved_by_step"] == (2 if ended else None)
+
+
+@pytest.mark.parametrize(
     ("reply", "token"),
     [
         ("NO_REPLY", "no_reply"),

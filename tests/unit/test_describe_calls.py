@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+import pytest
 from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, shell, steps
 
 from pipeline.construct.describe import describe
@@ -123,7 +124,7 @@ TYPES: list[tuple[str, Any, str, bool]] = [
     ("reply_to_ticket", {"id": "a"}, "communication", True),
     ("ticket", {"action": "reply"}, "communication", True),
     ("post_tweet", {"content": "a"}, "communication", True),
-    ("request_post_maintenance_verification", {}, "other", False),
+    ("request_post_maintenance_verification", {}, "external_write", True),
     ("request_post_check", {}, "inspect", False),
     ("post_processing_report", {}, "other", False),
     ("reply_count", {}, "query", False),
@@ -165,7 +166,7 @@ NOT_DONE = [
         (shell("rm a", "rm: cannot remove 'a': No such file or directory\n\n(Command exited with code 1)"), False,
          "effect.not_done"),
         (shell("mkdir d; cp x d", "cp: x: No such file or directory\n\n(Command exited with code 1)"), True,
-         "shell.remove_create"),
+         "shell.copy_move"),
         (shell("rm a", "approval", {"status": "approval-pending"}), False, "effect.not_executed"),
         (shell("rm a", "Command still running", {"status": "running"}), True, "shell.remove_create"),
         (call("write", {"path": "a"}, 'Validation failed for tool "write":\n  - x', {}, result_is_error=True), False,
@@ -174,7 +175,144 @@ NOT_DONE = [
         (shell("rm a", "exec denied: allowlist miss", result_is_error=True), False, "effect.not_executed"),
         (call("write", {"path": "a"}, None, has_result=False), True, "effect.category"),
         (call("read", {"path": "a"}), False, "effect.none"),
+        # a change in front of what was missing has been made
+        (shell("mkdir d && nothere", "sh: nothere: command not found\n\n(Command exited with code 127)"), True,
+         "shell.make_folder"),
+        (shell("rm a && nothere", "sh: nothere: command not found\n\n(Command exited with code 127)"), True,
+         "shell.remove_create"),
+        (shell("nothere && rm a", "sh: nothere: command not found\n\n(Command exited with code 127)"), False,
+         "effect.not_done"),
+        (shell("nothere > a", "sh: nothere: command not found\n\n(Command exited with code 127)"), False,
+         "effect.not_done"),
+        # refused for its arguments, by the tool
+        (call("sessions_spawn", {"task": "x", "mode": "session"},
+              '{"status": "error", "error": "mode=\\"session\\" requires thread=true so the subagent can stay bound."}',
+              {"status": "error", "error": 'mode="session" requires thread=true so the subagent can stay bound.'}),
+         False, "effect.not_executed"),
+        (call("cron", {"action": "add"}, "schedule must be an object", {}, result_is_error=True), False,
+         "effect.not_executed"),
+        # a job that was not run, a picture that is being made already
+        (call("cron", {"action": "run", "jobId": "j"}, '{"ok": true, "ran": false}', {"ok": True, "ran": False}), False,
+         "effect.not_executed"),
+        (call("cron", {"action": "run", "jobId": "j"}, '{"ok": true, "ran": true}', {"ok": True, "ran": True}), True,
+         "effect.category"),
+        (call("image_generate", {"prompt": "a"}, "Image task t1 is already running.",
+              {"action": "status", "duplicateGuard": True, "existingTask": True, "status": "running"}), False,
+         "effect.not_executed"),
 ]  # fmt: skip
+
+USAGE = [
+    "error: required option '--name <name>' not specified",
+    "error: unknown option '--evry'\n(Did you mean --every?)",
+    "usage: prog [-h] --name NAME\nprog: error: the following arguments are required: --name",
+    "prog: error: unrecognized arguments: --evry",
+    "Usage: prog [OPTIONS]\nTry 'prog --help' for help.\n\nError: No such option: --evry",
+    "unknown flag: --evry\n\nUsage:  prog add [flags]\n\nFlags:\n  -h, --help\n  -n, --name string",
+    "Error: accepts 1 arg(s), received 3",
+    "error: unexpected argument '--evry' found\n\nUsage: prog add [OPTIONS]\n\nFor more information, try '--help'.",
+    "prog: invalid option -- 'q'\nTry 'prog --help' for more information.",
+    "git: 'psuh' is not a git command. See 'git --help'.\n\nThe most similar command is\n\tpush",
+]
+
+
+@pytest.mark.parametrize("said", USAGE)
+def test_a_command_that_was_refused_for_its_arguments_did_nothing(said: str) -> None:
+    text = f"{said}\n\n(Command exited with code 1)"
+    details = {"status": "completed", "exitCode": 1}
+    alone, piped, behind, front = apart(
+        *(
+            shell(command, text, details)
+            for command in (
+                "openclaw cron add --evry 5m",
+                "cd /srv && sudo openclaw cron add --evry 5m 2>&1 | tail -5",
+                "rm a && openclaw cron add --evry 5m",
+                "openclaw cron add --evry 5m; rm a",
+            )
+        )
+    )
+    assert (alone["tool_status"], alone["event_type"]) == ("error", "system_control")
+    assert [one["side_effect_rule"] for one in (alone, piped)] == ["effect.not_executed"] * 2
+    assert behind["side_effect"] and front["side_effect"]  # another part may have done something
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "error: required option was set, deploying anyway\nfailed at step 3",
+        "Error: deploy failed: unknown option price",
+    ],
+)
+def test_words_of_usage_in_another_failure_are_no_refusal(said: str) -> None:
+    found = apart(shell("kubectl apply -f x", f"{said}\n\n(Command exited with code 1)", {"exitCode": 1}))[0]
+    assert found["side_effect"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "event_type", "effect"),
+    [
+        ("message", {"action": "send", "target": "a", "dryRun": True}, "inspect", False),
+        ("message", {"action": "send", "target": "a", "dry_run": "true"}, "inspect", False),
+        ("message", {"action": "send", "target": "a", "dryRun": False}, "communication", True),
+        ("write", {"path": "MEMORY.md", "content": "a", "dry-run": True}, "inspect", False),
+        ("deploy_service", {"name": "a", "whatIf": True}, "inspect", False),
+        ("read", {"path": "a", "dryRun": True}, "read", False),
+    ],
+)
+def test_a_dry_run_looks(tool: str, arguments: dict[str, object], event_type: str, effect: bool) -> None:
+    found = apart(call(tool, arguments, "done"))[0]
+    assert (found["event_type"], found["side_effect"]) == (event_type, effect)
+    assert effect or (found["artifact_target"], found["state_write_target"]) == (None, None)
+
+
+SERVERS = [
+    ("rm", {"path": "a.txt"}),
+    ("read_file", {"path": "a.txt"}),
+    ("exec", {"command": "git push origin main"}),
+    ("get_order_details", {"id": "7"}),
+    ("fillFuelTank", {"fuelAmount": 5}),
+    ("send_message", {"to": "kim", "text": "x"}),
+    ("memory_store", {"key": "a", "value": "b"}),
+    ("cancel_booking", {"booking_id": "7"}),
+    ("web_search", {"query": "x"}),
+    ("frobnicate", {}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), SERVERS)
+def test_a_tool_does_the_same_on_a_server(tool: str, arguments: dict[str, object]) -> None:
+    names = [tool, f"fs__{tool}", f"mcp__my-files__{tool}", f"functions.fs__{tool}"]
+    alone, *served = apart(*(call(name, arguments, "done") for name in names))
+    assert alone["tool_server"] is None
+    assert [one["tool_server"] for one in served] == ["fs", "my-files", "fs"]
+    changed = {"trajectory_id", "step_id", "tool_server"}
+    for one in served:
+        assert {name: one[name] for name in one if name not in changed} == {
+            name: alone[name] for name in alone if name not in changed
+        }
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "tool"),
+    [
+        ("fs__rm-2", "fs", "rm"),  # a second tool of that name
+        ("fs__take-2", "fs", "take-2"),  # which may be its own
+        ("a__b__rm", "a", "b__rm"),
+        ("__book_room", None, "__book_room"),
+        ("mcp__rm", "mcp", "rm"),
+        ("rm", None, "rm"),
+    ],
+)
+def test_the_server_in_a_name(name: str, server: str | None, tool: str) -> None:
+    found = apart(call(name, {"path": "a"}, "done"))[0]
+    assert (found["tool_server"], found["tool_name"]) == (server, tool)
+
+
+def test_a_server_tells_a_shell_and_a_service() -> None:
+    ran, left = apart(
+        call("mcp__shell__run", {"command": "rm a"}, "done"), call("github__create_issue", {"title": "a"}, "done")
+    )
+    assert (ran["event_type"], ran["artifact_target"]) == ("external_write", "a")
+    assert "external_interaction" in left["auto_flags"]
 
 
 def test_a_call_that_was_not_done_changed_nothing() -> None:
@@ -229,6 +367,6 @@ def test_bad_arguments_do_not_raise() -> None:
 
 def test_tool_rules_agree_with_the_vocabulary() -> None:
     known = set(get_args(EventType))
-    assert {rule.category for rule in (*RULES.tools, *RULES.verbs)} <= known
-    ids = [rule.id for rule in (*RULES.tools, *RULES.verbs, *RULES.state_files, *RULES.failures)]
+    assert {rule.category for rule in RULES.doings} <= known
+    ids = [rule.id for rule in (*RULES.doings, *RULES.state_files, *RULES.failures)]
     assert len(ids) == len(set(ids))

@@ -159,6 +159,53 @@ def test_status() -> None:
         assert found["status_rule"], name
 
 
+KILLED, WRITTEN = {"status": "failed", "name": "npm run dev"}, {"status": "running", "sessionId": "calm-otter"}
+EXISTING = {"action": "status", "existingTask": True, "status": "failed"}
+OF_ANOTHER = [
+    # what the details say is the status of the process, not of the call
+    ("kill", "process", "Termination requested for session calm-otter.", KILLED, "ok", True),
+    ("kill", "process", "Killed session calm-otter.", KILLED, "ok", True),
+    ("remove", "process", "Removed session calm-otter (termination requested).", KILLED, "ok", True),
+    ("write", "process", "Wrote 12 bytes to session calm-otter (stdin closed).", WRITTEN, "ok", True),
+    ("send-keys", "process", "Sent 1 bytes to session calm-otter.\nWarnings:\n- unknown key", WRITTEN, "ok", True),
+    ("submit", "process", "Submitted session calm-otter (sent CR).", WRITTEN, "ok", True),
+    ("paste", "process", "Pasted 40 chars to session calm-otter.", WRITTEN, "ok", True),
+    ("poll", "process", "x\n\nProcess stopped by request (signal SIGTERM).", {"status": "completed", "exitCode": 143},
+     "ok", False),
+    # a proposal that was rejected as it was asked, a task that is looked at
+    ("reject", "skill_workshop", "rejected p1 (rejected) for notes.", {"id": "p1", "status": "rejected"}, "ok", True),
+    ("create", "skill_workshop", "created p1 (pending) for notes.", {"id": "p1", "status": "pending"}, "ok", True),
+    ("status", "image_generate", "Image task t1 recently failed.", EXISTING, "ok", False),
+    # and what is the call's own
+    ("kill", "process", "Session calm-otter is not backgrounded.", {"status": "failed"}, "error", True),
+    ("kill", "process", "No active session found for calm-otter", {"status": "failed"}, "not_found", False),
+    ("poll", "process", "compiling\n\nProcess still running.", WRITTEN, "unknown", False),
+    ("poll", "process", "bye\n\nProcess exited with code 1.", {"status": "failed", "exitCode": 1}, "error", False),
+    ("poll", "process", "Killed session a.\n\nProcess exited with code 2.", {"status": "failed", "exitCode": 2},
+     "error", False),
+    ("generate", "image_generate", "no model", {"status": "failed"}, "error", True),
+    ("list", "skill_workshop", "no", {"status": "forbidden"}, "denied", False),
+]  # fmt: skip
+
+
+def test_the_status_of_another_thing_is_not_that_of_the_call() -> None:
+    found = apart(
+        *(
+            call(tool, {"action": action, "sessionId": "calm-otter"}, text, details)
+            for action, tool, text, details, *_ in OF_ANOTHER
+        )
+    )
+    for one, (action, tool, text, _, status, effect) in zip(found, OF_ANOTHER, strict=True):
+        assert (one["tool_status"], one["side_effect"]) == (status, effect), (tool, action, text)
+        assert ("error_signal" in one["auto_flags"]) == (status in RULES.failure_statuses), (tool, action, text)
+
+
+def test_not_under_an_allowed_directory_is_denied() -> None:
+    said = "Local media path is not under an allowed directory: /etc/hosts"
+    (found,) = described(call("message", {"action": "send", "media": "/etc/hosts"}, said, {}, result_is_error=True))
+    assert (found["tool_status"], found["side_effect"]) == ("denied", False)
+
+
 def test_unlisted_values_are_countable() -> None:
     (found,) = described(call("x", {}, "", {"status": "sparkling"}))
     assert found["status_rule"] == "status.unlisted_value"

@@ -49,16 +49,21 @@ OPEN = {
         "status.content_tools",
         "status.report.success",
         "status.report.reason",
+        "words.things",
+        *(f"word.{place}" for place in ("verbs", "leads", "before", "behind")),
+        "noun.heads",
+        "noun.fields",
+        "subject.values",
     ],
     "shell.toml": ["wrapper.names", "command.names", "command.sub", "command.verbs"],
     "judge.toml": ["commands.wrappers", "fixes.span_malformed"],
     "normalize.toml": ["user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"],
 }
 PATTERN_KEYS = re.compile(
-    r"(^|\.)(pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|look_names|content_names|exit_tail"
+    r"(^|\.)(pattern|regex|unless|match|target_match|argument|effect_when|remote_tools|name_prefix|name_of_server|name_numbered|look_names|content_names|exit_tail"
     r"|clear_unless|asked_for\.\w+|pieces|not_own|oracle_words|inference_error|file_name|category_prefix|set_aside"
     r"|local_url|(?<!arguments\.)url|patched_file|words\.(token|environment|no_command|powershell|powershell_gate)|gave_up_pattern"
-    r"|wrapper\.runs|leading_notices|timeout_words|abort_words|notice|beside|notice_turn|notice_name|command\.values\.\S+|after)$"
+    r"|wrapper\.runs|leading_notices|timeout_words|abort_words|notice|beside|notice_turn|final_text|notice_name|store_name|command\.values\.\S+|after)$"
 )
 LITERAL = re.compile(r"'([a-z_]+)'")
 Place = tuple[str | int, ...]

@@ -416,6 +416,115 @@ def test_exit_one_is_no_match(command: str, harmless: bool) -> None:
     assert SHELL.meaning(command).exit_one_ok is harmless
 
 
+DRY_RUNS = [
+    ("rsync -n a b", True),
+    ("rsync -avn a b", True),
+    ("rsync --list-only a b", True),
+    ("patch --dry-run -p1 < a.patch", True),
+    ("git add -n .", True),
+    ("git push --dry-run origin main", True),
+    ("git commit -n -m x", False),  # passes over the hooks
+    ("git clean -n", True),
+    ("mv -n a b", False),  # overwrites nothing
+    ("cp -n a b", False),
+    ("apt-get -s install nginx", True),
+    ("sudo apt-get install --simulate nginx", True),
+    ("kubectl apply --dry-run=client -f x.yaml", True),
+    ("kubectl apply --dry-run=none -f x.yaml", False),
+    ("kubectl apply --dry-run=server -f x.yaml", True),
+    ("npm publish --dry-run", True),
+    ("docker compose up --dry-run", True),
+    ("openclaw message send --target a --message x --dry-run", True),
+    ("aws s3 cp a s3://b/a --dryrun", True),
+    ("Remove-Item old.txt -WhatIf", True),
+    ("Remove-Item old.txt -WhatIf:$false", False),
+    ("echo --dry-run > a.txt", False),
+    ("kubectl create deploy a --image=b --dry-run=client -o yaml > a.yaml", False),  # a file is written
+]
+
+
+@pytest.mark.parametrize(("command", "dry"), DRY_RUNS)
+def test_a_dry_run_changes_nothing(command: str, dry: bool) -> None:
+    meaning = SHELL.meaning(command)
+    assert meaning.effect is not dry
+    if dry:
+        assert (meaning.category, meaning.rule, meaning.targets) == ("inspect", "shell.dry_run", ())
+
+
+@pytest.mark.parametrize(
+    ("command", "targets"),
+    [
+        ("mkdir -p out && cat > out/a.txt <<'EOF'\nx\nEOF", ("out/a.txt", "out")),
+        ("mkdir -p out && cp a.txt out/a.txt", ("out/a.txt", "out")),
+        ("New-Item -ItemType Directory -Force out; Set-Content out/a.txt hi", ("out/a.txt", "out")),
+        ("mkdir -p out", ("out",)),
+        ("mkdir a && mkdir b", ("a", "b")),
+        ("rm -rf out && cp a.txt out/a.txt", ("out", "out/a.txt")),
+        # the value of an option is no operand
+        ("git clone --depth 1 https://h.example/r.git d", ("https://h.example/r.git", "d")),
+        ("git clone --branch dev --depth 1 https://h.example/r.git", ("https://h.example/r.git",)),
+        ("git pull --depth 5 origin", ("origin",)),
+        ("Remove-Item -ErrorAction SilentlyContinue old.txt", ("old.txt",)),
+        ("Remove-Item old.txt -erroraction SilentlyContinue", ("old.txt",)),
+        ("Remove-Item -EA 0 -Path old.txt -Recurse -Force", ("old.txt",)),
+        ("Copy-Item a.txt b.txt -ErrorVariable e", ("b.txt",)),
+        ("git commit -n -m note", ()),
+    ],
+)
+def test_what_is_changed_first(command: str, targets: tuple[str, ...]) -> None:
+    assert SHELL.meaning(command).targets == targets
+
+
+def test_a_table_of_powershell_is_one_word() -> None:
+    table = "@{Name='MB; x';Expression={ if ($_.Length) { $_.Length / 1MB } }}"
+    text = f"Get-ChildItem | Select-Object Name, {table} | Out-File a.txt"
+    meaning = SHELL.meaning(text)
+    assert (meaning.category, meaning.targets) == ("external_write", ("a.txt",))
+    commands = [part.command.split()[0] for part in meaning.parts if part.command]
+    assert commands == ["get-childitem", "select-object", "out-file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "effect"),
+    [
+        ("ls -la<|tool_call_end|><|tool_call_begin|>functions.exec:1", "inspect", False),
+        ("cat a.txt <|tool_call_argument_begin|>{}", "read", False),
+        ("ls <\uff5ctool\u2581calls\u2581end\uff5c>", "inspect", False),
+        ("rm a.txt<|tool_calls_section_end|>", "external_write", True),
+        ("grep '<|tool_call_begin|>' a.txt", "query", False),  # what is searched for
+        ("cat > a.jinja <<'EOF'\n<|tool_call_begin|>\nEOF", "external_write", True),
+    ],
+)
+def test_what_stands_behind_a_leaked_mark_is_no_command(text: str, category: str, effect: bool) -> None:
+    meaning = SHELL.meaning(text)
+    assert (meaning.category, meaning.effect) == (category, effect)
+    leaked = any(part.rule == "shell.leaked_marks" for part in meaning.parts)
+    assert leaked == ("'" not in text)
+
+
+@pytest.mark.parametrize(
+    ("command", "category", "effect", "external"),
+    [
+        ("openclaw browser open https://a.example", "web_interaction", False, True),
+        ("openclaw browser --browser-profile work snapshot", "web_interaction", False, True),
+        ("openclaw browser type e3 hello --submit", "web_interaction", True, True),
+        ("openclaw memory search invoices", "query", False, False),
+        ("openclaw security audit", "inspect", False, False),
+        ("openclaw cron add --name a --every 5m", "system_control", True, False),
+        ("openclaw gateway restart", "system_control", True, False),
+        ("start https://a.example/x", "web_interaction", False, True),
+        ("cmd /c start https://a.example/x", "web_interaction", False, True),
+        ("open http://localhost:3000", "web_interaction", False, False),
+        ("xdg-open report.pdf", "web_interaction", False, False),
+        ("Start-Process https://a.example/x", "web_interaction", False, True),
+        ("Start-Process notepad.exe", "system_control", True, False),
+    ],
+)
+def test_programs_that_open_addresses(command: str, category: str, effect: bool, external: bool) -> None:
+    meaning = SHELL.meaning(command)
+    assert (meaning.category, meaning.effect, meaning.external) == (category, effect, external)
+
+
 def test_every_value_has_a_rule_that_exists() -> None:
     rules = SHELL.rules
     known = {rule.id for rule in rules.commands} | {rule.id for rule in rules.sql}

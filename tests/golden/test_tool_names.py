@@ -1,0 +1,66 @@
+"""What the rules make of names of tools that they do not know (tool_names/README.md), as shares."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import NamedTuple, get_args
+
+import polars as pl
+import pytest
+
+from pipeline.construct.calls import calls
+from pipeline.records.vocabulary import EventType
+from pipeline.rules.describe import DescribeRules
+from pipeline.rules.shell import ShellRules
+
+HELD_OUT = Path(__file__).parent / "tool_names" / "held_out.tsv"
+EVENT_TYPES, ACTING, SEEN_TO_ACT, OTHER = 0.9, 0.95, 0.85, 0.08  # what docs/evidence.md says, with a little to spare
+
+
+class Name(NamedTuple):
+    """A labelled name."""
+
+    name: str
+    acts: str
+    types: list[str]
+
+
+@pytest.fixture(scope="module")
+def names() -> list[Name]:
+    lines = HELD_OUT.read_text(encoding="utf-8").splitlines()
+    return [Name(name, acts, types.split()) for name, acts, types in (line.split("\t") for line in lines)]
+
+
+@pytest.fixture(scope="module")
+def described(names: list[Name]) -> dict[str, dict[str, object]]:
+    rows = [
+        {"action_kind": "tool_call", "tool_name_raw": one.name, "arguments": json.dumps({"x": "y"})} for one in names
+    ]
+    return {
+        row["tool_name_raw"]: row
+        for row in calls(pl.LazyFrame(rows), DescribeRules.load(), ShellRules.load()).to_dicts()
+    }
+
+
+def test_the_names_are_those_of_the_part_set_aside(names: list[Name]) -> None:
+    assert len({one.name for one in names}) == len(names) == 120
+    assert all(hashlib.sha256(one.name.encode()).digest()[0] % 3 == 0 for one in names)
+    assert {one.acts for one in names} == {"acts", "looks", "either"}
+    assert {kind for one in names for kind in one.types} <= set(get_args(EventType))
+
+
+def test_event_types_of_names(names: list[Name], described: dict[str, dict[str, object]]) -> None:
+    right = [one.name for one in names if described[one.name]["event_type"] in one.types]
+    assert len(right) >= EVENT_TYPES * len(names)
+    unknown = [one.name for one in names if described[one.name]["event_type"] == "other"]
+    assert len(unknown) <= OTHER * len(names)
+
+
+def test_acting_names_are_seen_to_act_and_looking_ones_are_not(
+    names: list[Name], described: dict[str, dict[str, object]]
+) -> None:
+    told = [one for one in names if one.acts != "either"]
+    acting = [one for one in told if one.acts == "acts"]
+    right = [one.name for one in told if described[one.name]["effect"] == (one.acts == "acts")]
+    assert len(right) >= ACTING * len(told)
+    assert sum(described[one.name]["effect"] is True for one in acting) >= SEEN_TO_ACT * len(acting)
