@@ -88,7 +88,6 @@ class RunnerTextRule(Record):
 class RepairedRules(Record):
     """What the program changes in a session file that it repairs in place."""
 
-    failed: list[str]
     blank_user_texts: list[str]
     removed_images: list[str]
     inserted_ids: str

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.rules.normalize import RepairedRules
 from pipeline.sources.json_values import loaded
+from pipeline.sources.openclaw_records import FAILED
 from pipeline.sources.tree import Node, active_branch
 
 BLANK = {"type": "text", "text": ""}
@@ -48,7 +49,7 @@ def does_last(value: dict[str, Any], rules: RepairedRules) -> bool:
     message = value.get("message")
     if not isinstance(message, dict) or not isinstance(message.get("role"), str):
         return False
-    return message["role"] != "assistant" or message.get("stopReason") not in rules.failed
+    return message["role"] != "assistant" or message.get("stopReason") not in FAILED
 
 
 def as_compared(value: dict[str, Any], rules: RepairedRules) -> dict[str, Any]:

@@ -7,10 +7,9 @@ import msgspec
 
 from pipeline.rules.normalize import InjectedRule, NormalizeRules
 from pipeline.sources.cost import Usage
-from pipeline.sources.json_values import loaded
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_beside, results_of
-from pipeline.sources.openclaw_records import Block, Message, iso_time
+from pipeline.sources.openclaw_records import FAILED, Block, Message, iso_time
 from pipeline.sources.openclaw_texts import (
     as_text,
     joined_lines,
@@ -25,7 +24,6 @@ from pipeline.sources.steps import StepRows, pointer
 
 # Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
-FAILED = ("error", "aborted")  # stop reasons
 NOTHING, ONE_WITH_ONE = (
     Pairing(),
     Pairing({0: 0}),
@@ -59,7 +57,7 @@ class Stretch(msgspec.Struct):
 
 
 class Mirror(msgspec.Struct, gc=False):
-    """A line that no model wrote, right behind a user's turn: a reply, if the next message does not say the same."""
+    """A line that no model wrote, right behind a user's turn: a reply, if no model answers that turn."""
 
     row: RawLine
     message: Message
@@ -137,8 +135,9 @@ class StepBuilder(StepRows):
         if injected is not None:
             self.injected_line(row, message, text, time, injected)
             return
-        self.decide_mirrors(message, text)
-        self.open_turn = False
+        if calls or text is not None:
+            self.decide_mirrors(is_answered=True)
+        self.open_turn &= bool(self.mirrors)
         if message.api == self.rules.repeat.api and not calls and text is not None and self.repeats(message, text):
             self.counts[f"injected:{self.rules.repeat.id}"] += 1
             return
@@ -164,7 +163,7 @@ class StepBuilder(StepRows):
     def without_runner_texts(self, message: Message, text: str, is_injected: bool) -> tuple[str | None, str | None]:
         """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
         these; the text as it is, and null, where there is none."""
-        is_unused = is_injected or message.stopReason in FAILED or not has_used(message)
+        is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
         told = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
         rule = next((rule for _, rule in told if rule is not None), None)
         return (text, None) if rule is None else (joined_lines([one for one, rule in told if rule is None]), rule)
@@ -173,32 +172,35 @@ class StepBuilder(StepRows):
         self, row: RawLine, message: Message, text: str | None, time: str | None, rule: InjectedRule
     ) -> None:
         """A line that no model wrote: counted, but where it may be all that is left of a reply."""
-        if self.open_turn and text is not None and rule.may_answer(self.user_turns[-1]["text"]):
+        may_be_reply = self.open_turn and text is not None and rule.may_answer(self.user_turns[-1]["text"])
+        if text is not None and may_be_reply and not self.was_said(text):
             self.mirrors.append(Mirror(row, message, text, time, rule.id))
             return
-        self.open_turn = False
+        self.open_turn &= bool(self.mirrors)
         self.counts[f"injected:{rule.id}"] += 1
 
-    def decide_mirrors(self, message: Message | None = None, text: str | None = None) -> None:
-        """Replies of the lines right behind the user's turn, but for those that the message after them says too."""
-        if not self.mirrors:
-            return
-        mirrors, self.mirrors, self.open_turn = self.mirrors, [], False
+    def was_said(self, text: str) -> bool:
+        """True where the latest message or reply says this too: it is delivered late."""
         plain = self.rules.repeat.plain
-        said = [plain(one) for one in ([text or "", *arguments_of(message)] if message is not None else [])]
+        return any(plain(text) in plain(one) for one in (self.stretch.text, self.last_reply) if one)
+
+    def decide_mirrors(self, is_answered: bool = False) -> None:
+        """The lines right behind the user's turn become replies, unless a message of the model's answers it."""
+        mirrors, self.mirrors = self.mirrors, []
         for one in mirrors:
-            if any(plain(one.text) in other for other in said):
+            if is_answered:
                 self.counts[f"injected:{one.rule}"] += 1
                 continue
-            self.open_stretch(
-                Stretch(one.row, one.message, text=one.text, user_turn=self.current_turn(), time=one.time)
-            )
+            turn = self.current_turn()
+            self.open_stretch(Stretch(one.row, one.message, text=one.text, user_turn=turn, time=one.time))
             self.stretch.is_mirror = True
             self.noise["mirrored_replies"] += 1
-            self.run_error, self.last_stop, self.last_error = None, one.message.stopReason, None
+            self.open_turn, self.run_error = False, None
+            self.last_stop, self.last_error = one.message.stopReason, None
 
     def failed_run(self, error: str) -> None:
         """A record says that a run was aborted, timed out or failed."""
+        self.decide_mirrors()
         self.run_error = error
         self.open_turn = False
         self.run_errors.add(self.current_turn())
@@ -354,21 +356,3 @@ def paired(calls: list[Block], results: list[Result]) -> Pairing:
 def has_used(message: Message) -> bool:
     """True where a message says that it used any tokens, or cost anything."""
     return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))
-
-
-def arguments_of(message: Message) -> list[str]:
-    """The texts in the arguments of a message's calls."""
-    written = [bytes(call.arguments) for call in parts_of(message)[0] if bytes(call.arguments)]
-    return [text for one in written for text in strings_in(loaded(one))]
-
-
-def strings_in(value: Any) -> list[str]:
-    """Every string of a JSON value."""
-    found, waiting = [], [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            found.append(one)
-        elif isinstance(one, dict | list):
-            waiting += one.values() if isinstance(one, dict) else one
-    return found
