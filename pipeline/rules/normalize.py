@@ -91,6 +91,7 @@ class RepairedRules(Record):
     blank_user_texts: list[str]
     removed_images: list[str]
     inserted_ids: str
+    taken_along: list[str]
     renamed: list[str]
 
 
@@ -321,11 +322,6 @@ class NormalizeRules(Rules):
     @cached_property
     def synthetic_prefixes(self) -> tuple[str, ...]:
         return tuple(self.synthetic_result_prefixes)
-
-    def injected_by(self, model: str | None) -> str | None:
-        """Id of the rule that says that no model wrote this line, else None."""
-        rule = self.injected_models.get(model or "")
-        return rule and rule.id
 
     def user_kinds_of(self, raw_text: str) -> list[str]:
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""

@@ -41,8 +41,8 @@ def node_of(value: dict[str, Any]) -> Node:
 
 
 def does_last(value: dict[str, Any], rules: RepairedRules) -> bool:
-    """False for a message that failed, one without a role, and what a repair put in."""
-    if str(value.get("id")).startswith(rules.inserted_ids):
+    """False for a message that failed, one without a role, what a repair put in, and what only points to a record."""
+    if str(value.get("id")).startswith(rules.inserted_ids) or value.get("type") in rules.taken_along:
         return False
     if value.get("type") != "message":
         return True

@@ -109,6 +109,7 @@ def changed(at: int, change: Callable[[Row], Row]) -> Records:
 INSERTED = entry(
     "repair-1", "r5", {"role": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "aborted"}]}
 )
+LABEL = {"type": "label", "id": "l", "parentId": "r3", "targetId": "r3", "label": "here it failed"}
 ORPHANED = [*WHOLE[:3], entry("x", "r1", user("asked twice")), *WHOLE[3:]]
 
 
@@ -118,6 +119,7 @@ ORPHANED = [*WHOLE[:3], entry("x", "r1", user("asked twice")), *WHOLE[3:]]
         changed(2, lambda message: message | {"provider": "openai", "api": "openai-chatgpt-responses"}),
         [*WHOLE[:7], INSERTED, *WHOLE[7:]],
         [*WHOLE[:7], entry("n", "r5", {"role": None, "content": []}), *WHOLE[7:]],
+        [*WHOLE[:5], LABEL, WHOLE[5] | {"parentId": "l"}, *WHOLE[6:]],
         ORPHANED,
         [dict(reversed(record.items())) for record in without(WHOLE, "r3", "r4", "r7")],
     ],
@@ -125,6 +127,7 @@ ORPHANED = [*WHOLE[:3], entry("x", "r1", user("asked twice")), *WHOLE[3:]]
         "another provider",
         "an inserted result",
         "a message without a role",
+        "a label",
         "a branch left",
         "keys in another order",
     ],
