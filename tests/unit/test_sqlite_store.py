@@ -316,11 +316,11 @@ def test_a_store_of_such_a_name_is_read_and_any_other_database_is_still_told(tmp
     folder = tmp_path / "raw" / "m"
     folder.mkdir(parents=True)
     with closing(live(folder / f"{FILE_NAME}.{LEFT}")):
-        with closing(sqlite3.connect(folder / "history.sqlite", isolation_level=None)) as other:
+        with closing(sqlite3.connect(folder / "agent-history.sqlite", isolation_level=None)) as other:
             other.execute("CREATE TABLE lease (holder TEXT)")
         _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
     fates = {(row["path"], row["disposition"], row["reason"]) for row in found.files if "-" not in row["path"][-4:]}
-    assert ("m/history.sqlite", "quarantined", "unknown_store") in fates
+    assert ("m/agent-history.sqlite", "quarantined", "unknown_store") in fates
     assert not [
         row
         for row in found.files
