@@ -9,7 +9,18 @@ from pipeline.console.terminal import number_of
 from pipeline.records.session import TraceSummaryRow
 from pipeline.run import Run
 
-COUNTS = ("user_turns", "tool_calls", "replies", "tool_errors", "calls_without_result", "provider_errors", "run_errors")
+COUNTS = (
+    "user_turns",
+    "tool_calls",
+    "replies",
+    "tool_errors",
+    "calls_without_result",
+    "provider_errors",
+    "run_errors",
+    "runner_texts",
+    "mirrored_replies",
+    "impossible_usage",
+)
 MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record says it
 DIGITS = 6  # of the sums of USD and seconds, whose last ones depend on the order of adding
 ERROR_CHARACTERS = 300
@@ -59,7 +70,7 @@ def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
         "trace": f"{', '.join(counts)}, {behaviour}",
         "ended": f"{summary['end']}, stop reason: {summary['stop_reason'] or UNKNOWN}",
         "error": first_error(summary),
-        "used": f"{tokens(summary)}, {money(summary)}, wall time: {seconds(summary)}",
+        "used": f"{tokens(summary)}, {money(summary)}, wall time: {seconds(summary)}{left_out(summary)}",
     }
 
 
@@ -84,6 +95,12 @@ def money(summary: dict[str, Any]) -> str:
     """Cost as the records say it."""
     cost = summary["cost_usd"]
     return f"cost: {UNKNOWN if cost is None else f'{cost:.6g} USD'}"
+
+
+def left_out(summary: dict[str, Any]) -> str:
+    """How many figures cannot be and were not added up."""
+    number = summary["impossible_usage"]
+    return f"; {number_of(number, 'impossible figure')} left out" if number else ""
 
 
 def seconds(summary: dict[str, Any]) -> str:

@@ -79,6 +79,18 @@ def begins_with(one: ReadFile, other: ReadFile) -> bool:
     return longer.canonical[: len(own)] == own.canonical
 
 
+def lasting(one: ReadFile) -> Sequence[bytes]:
+    """Digests of what stays of a session when its file is repaired in place."""
+    found = digests(one)
+    return found.lasting if isinstance(found, RecordDigests) else found
+
+
+def lasts_in(one: ReadFile, other: ReadFile) -> bool:
+    """True where what stays of one is the beginning of what stays of the other: one of the two files was repaired."""
+    own = lasting(one)
+    return list(lasting(other)[: len(own)]) == list(own)
+
+
 def session_name(one: ReadFile) -> str:
     """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
     session_id = one.session.session_id if one.session else None

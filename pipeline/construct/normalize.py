@@ -10,7 +10,17 @@ import polars as pl
 
 from pipeline.construct import sentences
 from pipeline.construct.divergent import divergent_ids
-from pipeline.construct.input_file import ReadFile, begins_with, digests, key_of, order, refuse, session_name
+from pipeline.construct.input_file import (
+    ReadFile,
+    begins_with,
+    digests,
+    key_of,
+    lasting,
+    lasts_in,
+    order,
+    refuse,
+    session_name,
+)
 from pipeline.construct.seeming import what_it_seems
 from pipeline.construct.session_rows import add_rows, outcome_row, task_rows
 from pipeline.construct.step_columns import StepColumns
@@ -100,6 +110,8 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     context = json.loads(row["context"]) if row["context"] else {}
     if (noted := context.get("noted")) is not None:
         return note_store(one, noted, rules)
+    if (row["error"] is not None or content is None) and (kind := rules.store_companion(one.path)):
+        return beside(one, kind, [], b"")
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, sentences.unreadable(one, row["error"]))
     if not isinstance(content, memoryview):
@@ -111,6 +123,8 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
 def note_store(one: ReadFile, noted: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     """What there is to say of a store, or of a log of one: no session."""
     reason, one.records_in = noted["reason"], noted["records"]
+    if reason in rules.no_store_reasons and (kind := rules.store_companion(one.path)):
+        return beside(one, kind, [], b"")
     if reason == "unknown_store" and not rules.may_be_store(one.path):
         return beside(one, "other_database", [], b"")
     if reason in rules.beside_reasons:
@@ -132,7 +146,7 @@ def read_content(
     stored = one.stored = bool(context.get("store"))
     named_session = stored or ".jsonl" in one.path.rpartition("/")[2]
     first = read_first(looked_at)
-    told = None if first.source else skipped(context, first.value) or rules.sidecar_named(one.path)
+    told = None if first.source else skipped(context, first.value) or rules.named(one.path)
     sidecar, gave = rules.sidecar(first.value) or told, context.get("gave", [])
     if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
@@ -219,7 +233,8 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
 
 
 def name_trajectories(sessions: list[ReadFile]) -> None:
-    """Give each session its trajectory id; files of one identity whose records are a prefix of another's are copies.
+    """Give each session its trajectory id; files of one identity whose records are a prefix of another's are copies,
+    and so are those that differ in nothing but what a repair of the file changes.
 
     Divergent files of one identity stay separate trajectories, flagged. Where they have one name, the file of the plain
     name, then the first path, has the id as it is; what the others have says construct/divergent.py.
@@ -232,16 +247,7 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
         if len(group) == 1:  # as nearly always
             group[0].trajectory_id = trajectory_id(group[0], identity)
             continue
-        group.sort(key=lambda one: (-len(digests(one)), *order(one)))
-        originals: list[ReadFile] = []
-        copies: list[tuple[ReadFile, ReadFile]] = []
-        for one in group:
-            longer = [other for other in originals if begins_with(one, other)]
-            of = min(longer, key=lambda o: session_name(o) != session_name(one), default=None)
-            if of is None:
-                originals.append(one)
-            else:
-                copies.append((one, of))
+        originals, copies = told_apart(group)
         originals.sort(key=order)
         plain = [(trajectory_id(one, identity), digests(one)) for one in originals]
         for one, name in zip(originals, divergent_ids(plain), strict=True):
@@ -257,6 +263,34 @@ def name_trajectories(sessions: list[ReadFile]) -> None:
     for one in sessions:
         if one.session is not None:
             one.session.record_digests = ()  # they are not needed any more, and may hold the file's bytes
+
+
+def told_apart(group: list[ReadFile]) -> tuple[list[ReadFile], list[tuple[ReadFile, ReadFile]]]:
+    """The files of one identity that are no copies, and each copy with the file that it is one of."""
+    by_length = sorted(group, key=lambda one: (-len(digests(one)), *order(one)))
+    originals, copies = split_off(by_length, begins_with)
+    if len(originals) > 1:
+        by_length = sorted(originals, key=lambda one: (-len(lasting(one)), -len(digests(one)), *order(one)))
+        originals, repaired = split_off(by_length, lasts_in)
+        of_repaired = {id(one): of for one, of in repaired}
+        copies = [(one, of_repaired.get(id(of), of)) for one, of in copies] + repaired
+    return originals, copies
+
+
+def split_off(
+    files: list[ReadFile], begins: Callable[[ReadFile, ReadFile], bool]
+) -> tuple[list[ReadFile], list[tuple[ReadFile, ReadFile]]]:
+    """The files that are the beginning of none before them, and the others, each with one that it begins."""
+    originals: list[ReadFile] = []
+    copies: list[tuple[ReadFile, ReadFile]] = []
+    for one in files:
+        longer = [other for other in originals if begins(one, other)]
+        of = min(longer, key=lambda o: session_name(o) != session_name(one), default=None)
+        if of is None:
+            originals.append(one)
+        else:
+            copies.append((one, of))
+    return originals, copies
 
 
 def trajectory_id(one: ReadFile, identity: str) -> str:

@@ -11,6 +11,7 @@ import polars as pl
 from pipeline.construct.input_file import ReadFile, key_of, session_name
 from pipeline.records.oracle import Evaluator, OracleRecord
 from pipeline.records.session import RunContext, RunSummary
+from pipeline.sources.cost import cannot_be, only_possible
 from pipeline.sources.jsonl import Fault
 
 BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
@@ -19,6 +20,9 @@ BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
     "unexecuted_calls": 0,
     "empty_replies": 0,
     "silent_replies": 0,
+    "runner_texts": 0,
+    "mirrored_replies": 0,
+    "impossible_usage": 0,
     "end": "completed",
 }
 BLANK_CONTEXT: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
@@ -79,8 +83,8 @@ def add_rows(
             "escaped_fields": session.escaped_fields,
             "unknown_blocks": named_counts(session.unknown_blocks),
             "abandoned_steps": session.abandoned_steps,
-            "run": BLANK_RUN | session.run,
-            "context": BLANK_CONTEXT | session.context,
+            "run": only_possible(BLANK_RUN | session.run),
+            "context": only_possible_context(BLANK_CONTEXT | session.context),
             "source_file": one.path,
             "source_member": one.member,
             "source_base_line": one.base_line,
@@ -88,6 +92,11 @@ def add_rows(
             "source_sha256": one.sha256,
         }
     )
+
+
+def only_possible_context(context: dict[str, Any]) -> dict[str, Any]:
+    """A RunContext without a cost that cannot be: an index repeats what the messages say, where it is counted."""
+    return context | {"estimated_cost_usd": None} if cannot_be(context["estimated_cost_usd"]) else context
 
 
 def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:

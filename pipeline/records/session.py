@@ -37,7 +37,7 @@ class RunManifestRow(Record):
 class RawRecord(Record):
     """Pointer to one raw record of a step: where its bytes are in the source file."""
 
-    part: str  # call | result | reply | narration
+    part: str  # call | result | reply | narration | mirror
     line: int  # 1-based
     offset: int  # bytes from the start of the file
     length: int  # bytes
@@ -60,6 +60,9 @@ class RunSummary(Record):
     unexecuted_calls: int
     empty_replies: int
     silent_replies: int  # replies that nobody was shown: nothing but a silent token
+    runner_texts: int  # messages with a text that the program wrote in the agent's place
+    mirrored_replies: int  # replies known only from the line that their delivery left behind
+    impossible_usage: int  # figures of tokens, USD or time that cannot be, below zero for example: their sum is null
     end: str  # completed | error | aborted | timeout | unanswered | dangling_call | no_reply
     stop_reason: str | None
     first_provider_error: str | None  # first error of a provider or a run, as text
@@ -103,6 +106,9 @@ class TraceSummary(Record):
     unexecuted_calls: int
     empty_replies: int
     silent_replies: int
+    runner_texts: int  # messages with a text that the program wrote in the agent's place
+    mirrored_replies: int  # replies known only from the line that their delivery left behind
+    impossible_usage: int  # figures of tokens, USD or time that cannot be: their sum is null
     end: str
     stop_reason: str | None
     input_tokens: int | None

@@ -1,7 +1,7 @@
 """Loader of normalize.toml."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,11 +34,65 @@ class NamedSidecarRule(Record):
     ends: str
 
 
+class StoreCompanionRule(Record):
+    """A file that the program leaves beside its store, by its path."""
+
+    id: str
+    pattern: PythonPattern
+
+
 class InjectedRule(Record):
-    """Model name of assistant lines that no model wrote."""
+    """Model name of assistant lines that no model wrote. `may_be_reply`: one may be the only trace of a reply, but for
+    the answers to turns that `not_behind` finds."""
 
     id: str
     model: str
+    may_be_reply: bool = False
+    not_behind: PythonPattern | None = None
+
+    def may_answer(self, turn: str) -> bool:
+        """True where such a line may be the reply to a user turn with these words."""
+        return self.may_be_reply and not (self.not_behind and re.search(self.not_behind, turn))
+
+
+class RepeatRules(Record):
+    """Lines that repeat at the end of a run what was said in it; the fields are described beside them."""
+
+    id: str
+    api: str
+    texts: int = Field(ge=1)
+    ways: int = Field(ge=1)
+    ignored: PythonPattern
+
+    def plain(self, text: str) -> str:
+        """A text without what may differ where it is repeated."""
+        return re.sub(self.ignored, "", text)
+
+    def joins(self, text: str, earlier: Iterable[str]) -> bool:
+        """True for a text that is one of these, or several of them in their order, one after the other."""
+        whole, reached = self.plain(text), {0}
+        for part in map(self.plain, earlier):
+            ends = {at + len(part) for at in reached if part and whole.startswith(part, at)}
+            reached = set(sorted(reached | ends, reverse=True)[: self.ways])
+        return whole != "" and len(whole) in reached
+
+
+class RunnerTextRule(Record):
+    """A text that the program writes in the agent's place. `unused`: only in a message that failed or used nothing."""
+
+    id: str
+    pattern: PythonPattern
+    unused: bool
+
+
+class RepairedRules(Record):
+    """What the program changes in a session file that it repairs in place."""
+
+    blank_user_texts: list[str]
+    removed_images: list[str]
+    inserted_ids: str
+    taken_along: list[str]
+    renamed: list[str]
 
 
 class UserKindRule(Record):
@@ -129,13 +183,19 @@ class NormalizeRules(Rules):
     beside_reasons: list[str]
     store_name: PythonPattern
     other_index_keys: list[str]
+    no_store_reasons: list[str]
     leading_notices: PythonPattern
     silent_mark: str
+    runner_marks: list[str]
     timeout_words: PythonPattern
     abort_words: PythonPattern
     sidecars: list[SidecarRule] = Field(alias="sidecar")
     named_sidecars: list[NamedSidecarRule] = Field(alias="named_sidecar")
+    store_companions: list[StoreCompanionRule] = Field(alias="store_companion")
     injected: list[InjectedRule]
+    repeat: RepeatRules
+    runner_texts: list[RunnerTextRule] = Field(alias="runner_text")
+    repaired: RepairedRules
     user_kinds: list[UserKindRule] = Field(alias="user_kind")
     envelopes: list[EnvelopeRule] = Field(alias="envelope")
     silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
@@ -225,26 +285,44 @@ class NormalizeRules(Rules):
         """True where a file named sessions.json is another program's."""
         return isinstance(value, dict) and not value.keys().isdisjoint(self.other_index_keys)
 
-    def sidecar_named(self, path: str) -> str | None:
+    def named(self, path: str) -> str | None:
         """Id of the rule that the name of a file meets of which no source claims the first record, else None."""
-        return next((rule.id for rule in self.named_sidecars if path.endswith(rule.ends)), None)
+        sidecar = next((rule.id for rule in self.named_sidecars if path.endswith(rule.ends)), None)
+        return sidecar or self.store_companion(path)
 
     @cached_property
     def sidecar_signs(self) -> set[str]:
         """Keys of which the first record of a sidecar has one at least."""
         return {next(iter(rule.keys)) for rule in self.sidecars}
 
+    def store_companion(self, path: str) -> str | None:
+        """Id of the rule that says that this is a file that the program leaves beside its store, else None."""
+        return next((rule.id for rule in self.store_companions if re.search(rule.pattern, path)), None)
+
     @cached_property
-    def injected_models(self) -> dict[str, str]:
-        return {rule.model: rule.id for rule in reversed(self.injected)}
+    def injected_models(self) -> dict[str, InjectedRule]:
+        return {rule.model: rule for rule in reversed(self.injected)}
+
+    @cached_property
+    def runner_patterns(self) -> list[tuple[re.Pattern[str], RunnerTextRule]]:
+        return [(re.compile(rule.pattern), rule) for rule in self.runner_texts]
+
+    @cached_property
+    def runner_openings(self) -> tuple[str, ...]:
+        return tuple(self.runner_marks)
+
+    def runner_text(self, text: str, is_unused: bool) -> str | None:
+        """Id of the rule that says that the program wrote this text in the agent's place, else None. `is_unused`: in a
+        message that failed or used no tokens."""
+        said = text.strip()
+        if not said.startswith(self.runner_openings):
+            return None
+        fitting = (rule for pattern, rule in self.runner_patterns if pattern.fullmatch(said))
+        return next((rule.id for rule in fitting if is_unused or not rule.unused), None)
 
     @cached_property
     def synthetic_prefixes(self) -> tuple[str, ...]:
         return tuple(self.synthetic_result_prefixes)
-
-    def injected_by(self, model: str | None) -> str | None:
-        """Id of the rule that says that no model wrote this line, else None."""
-        return self.injected_models.get(model or "")
 
     def user_kinds_of(self, raw_text: str) -> list[str]:
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""

@@ -13,7 +13,6 @@ from pipeline.sources import harbor
 from pipeline.sources.aec_records import records_in
 from pipeline.sources.atif_records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from pipeline.sources.atif_steps import AtifBuilder
-from pipeline.sources.cost import usd_of
 from pipeline.sources.json_ranges import element_ranges
 from pipeline.sources.json_values import count_of, number_of
 from pipeline.sources.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
@@ -242,14 +241,15 @@ def warnings_of(content: bytes, document: Document) -> list[Fault]:
 def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
     """The RunSummary: totals as the document states them, else the sums of its steps."""
     stated = final if isinstance(final, dict) else {}
-    usage = builder.usage
+    used = builder.usage.known()
     total_in, total_out = count_of(stated.get("total_prompt_tokens")), count_of(stated.get("total_completion_tokens"))
     cost = number_of(stated.get("total_cost_usd"))
     known: dict[str, Any] = {
         "stop_reason": builder.last_stop,
-        "input_tokens": usage.get("input") if total_in is None else total_in,
-        "output_tokens": usage.get("output") if total_out is None else total_out,
-        "cost_usd": usd_of(usage) if cost is None else cost,
+        "input_tokens": used["input_tokens"] if total_in is None else total_in,
+        "output_tokens": used["output_tokens"] if total_out is None else total_out,
+        "cost_usd": used["cost_usd"] if cost is None else cost,
+        "impossible_usage": used["impossible_usage"],
     }
     if builder.last_stop in ("error", "aborted"):
         known["end"] = builder.last_stop

@@ -18,8 +18,8 @@ from pipeline.sources.atif_records import (
     extra_of,
     results_of,
 )
-from pipeline.sources.cost import pico_usd
-from pipeline.sources.json_values import count_of, number_of
+from pipeline.sources.cost import Usage
+from pipeline.sources.json_values import count_of
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_records import iso_time
 from pipeline.sources.pairing import clean_name
@@ -59,7 +59,7 @@ class AtifBuilder:
         self.list = steps
         self.default_model = default_model
         self.models: dict[str, None] = {}
-        self.usage: Counter[str] = Counter()
+        self.usage = Usage()
         self.last_stop: str | None = None
         self.times: list[str] = []
         self.open: Stretch | None = None
@@ -145,10 +145,8 @@ class AtifBuilder:
             self.models[model] = None
         metrics = step.metrics if isinstance(step.metrics, dict) else {}
         for ours, theirs in (("input", "prompt_tokens"), ("output", "completion_tokens")):
-            if (count := count_of(metrics.get(theirs))) is not None:
-                self.usage[ours] += count
-        if (cost := number_of(metrics.get("cost_usd"))) is not None and abs(cost) < 1e9:
-            self.usage["pico_usd"] += pico_usd(cost)
+            self.usage.count(ours, metrics.get(theirs))
+        self.usage.usd(metrics.get("cost_usd"))
 
     def finish(self) -> None:
         """Close what is open."""

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 QUICK = msgspec.json.Decoder()
+MOST_COUNT = 2**63  # a column holds no whole number of this size
 MOST_DIGITS = 4000  # of a whole number: Python refuses one with a few more
 
 
@@ -45,4 +46,4 @@ def number_of(value: Any) -> float | None:
 
 def count_of(value: Any) -> int | None:
     """An integer that fits a column, else null."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST_COUNT else None

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from pipeline.sources.openclaw_records import (
     decode_outline,
     iso_time,
 )
+from pipeline.sources.openclaw_repairs import lasting
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.openclaw_texts import QUOTED
 from pipeline.sources.packed import Packed
@@ -116,7 +118,7 @@ class OpenClaw:
         raw = read_lines(content, decode_line, LINE, sound)
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
-        session, body = begun(raw, content, context)
+        session, body = begun(raw, content, context, rules)
         branch = branch_of(body, joined(session, raw.lines))
         builder = StepBuilder(rules)
         note_branch(session, builder.counts, body, branch)
@@ -136,7 +138,7 @@ class OpenClaw:
         if raw.fatal is not None:
             return None
         try:
-            session, body = begun(raw, content, context)
+            session, body = begun(raw, content, context, rules)
             spans = Spans(content, body, decode_line)
             contents = (Unread(spans, index, content_of) for index in range(len(body)))
             branch = branch_of(body, joined(session, raw.lines), contents)
@@ -152,7 +154,9 @@ class OpenClaw:
         return session
 
 
-def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) -> tuple[ParsedSession, list[RawLine]]:
+def begun(
+    raw: RawFile, content: bytes | memoryview, context: dict[str, Any], rules: NormalizeRules
+) -> tuple[ParsedSession, list[RawLine]]:
     """A session with what its header and the kinds of its records say, and the records that are no header."""
     lines = raw.lines
     header = lines[0].value
@@ -170,7 +174,7 @@ def begun(raw: RawFile, content: bytes | memoryview, context: dict[str, Any]) ->
         other_outcomes=outcomes[1:],
         task=context.get("task", {}),
         records_in=len(lines) + raw.torn,
-        record_digests=RecordDigests(content, lines),
+        record_digests=RecordDigests(content, lines, partial(lasting, rules=rules.repaired)),
     )
     if lines[0].escaped:
         session.escaped_fields += written_out(

@@ -23,6 +23,7 @@ METADATA = (
     "leaf",
 )
 RECORDS = (*METADATA, "session", "message")
+FAILED = ("error", "aborted")  # stop reasons
 
 
 class Block(msgspec.Struct, gc=False):

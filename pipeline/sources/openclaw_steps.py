@@ -1,23 +1,29 @@
 """Messages of the active branch -> ReAct steps and user turns. A step is one executed agent action."""
 
+from collections import deque
 from typing import Any
 
 import msgspec
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.cost import pico_usd
-from pipeline.sources.json_values import number_of
+from pipeline.rules.normalize import InjectedRule, NormalizeRules
+from pipeline.sources.cost import Usage
 from pipeline.sources.jsonl import RawLine
 from pipeline.sources.openclaw_dialect import RESULT_ROLE, results_beside, results_of
-from pipeline.sources.openclaw_records import Block, Message, iso_time
-from pipeline.sources.openclaw_texts import as_text, narration_position, parts_of, result_text, slim_details
+from pipeline.sources.openclaw_records import FAILED, Block, Message, iso_time
+from pipeline.sources.openclaw_texts import (
+    as_text,
+    joined_lines,
+    narration_position,
+    parts_of,
+    result_text,
+    slim_details,
+    texts_of,
+)
 from pipeline.sources.pairing import Called, Pairing, clean_name, pair
 from pipeline.sources.steps import StepRows, pointer
 
 # Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
-USAGE = (("input", "input"), ("output", "output"), ("total", "totalTokens"))  # our name, the message's
-FAILED = ("error", "aborted")  # stop reasons
 NOTHING, ONE_WITH_ONE = (
     Pairing(),
     Pairing({0: 0}),
@@ -46,6 +52,18 @@ class Stretch(msgspec.Struct):
     results: list[Result] = []
     followed: bool = False  # something other than its results came after it
     unknown: bool = False  # it has content blocks of unknown types
+    runner_text: str | None = None  # rule of a text in it that the program wrote in the agent's place
+    is_mirror: bool = False  # no record of a model: what a delivery left of a reply
+
+
+class Mirror(msgspec.Struct, gc=False):
+    """A line that no model wrote, right behind a user's turn: a reply, if no model answers that turn."""
+
+    row: RawLine
+    message: Message
+    text: str
+    time: str | None
+    rule: str
 
 
 class StepBuilder(StepRows):
@@ -55,7 +73,7 @@ class StepBuilder(StepRows):
         super().__init__(rules)
         self.injected = rules.injected_models
         self.models: dict[str, None] = {}
-        self.usage: dict[str, int] = {}
+        self.usage = Usage()
         self.first_error: str | None = None
         self.first_error_after: int | None = None  # steps before it
         self.last_stop: str | None = None
@@ -64,6 +82,8 @@ class StepBuilder(StepRows):
         self.run_error: str | None = None  # of the last run, if it failed and the model did nothing after it
         self.escaped = False  # a line with something written out has been seen
         self.stretch = Stretch()
+        self.said: deque[str] = deque(maxlen=rules.repeat.texts)  # the latest texts of the current user turn
+        self.mirrors: list[Mirror] = []  # what is not decided yet
 
     def message(self, row: RawLine, message: Message, time: str | None) -> None:
         """One message record with its line's time, by role; a role never seen before is counted, not dropped."""
@@ -72,6 +92,7 @@ class StepBuilder(StepRows):
         if message.role == "assistant":
             self.assistant(row, message, time)
         elif message.role == "toolResult":
+            self.decide_mirrors()
             self.stretch.results.append(Result(row, message, self.current_turn(), time))
         elif message.role == "user":
             self.user(row, message, time)
@@ -93,38 +114,93 @@ class StepBuilder(StepRows):
         if results and not message.content:
             self.counts["step_result"] += 1
             return
+        self.decide_mirrors()
+        self.said.clear()
         self.stretch.followed = True
         self.counts["user_turn_with_results" if results else "user_turn"] += 1
         self.new_turn(result_text(message, self.unknown_block) or "", row)
 
     def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
         """Several results in one record, which the caller counts: each of them will be counted as one."""
+        self.decide_mirrors()
         self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
         self.counts["step_result"] -= len(results)
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
-        self.open_turn = False
-        if message.model in self.injected:
-            self.counts[f"injected:{self.injected[message.model]}"] += 1
-            return
         calls, thinking, text, unknown = parts_of(message)
-        if message.api == "cli" and self.repeats_reply(message, text):
-            self.counts["injected:cli_repeat"] += 1
+        injected = self.injected.get(message.model or "")
+        ours = None
+        if text is not None:
+            text, ours = self.without_runner_texts(message, text, injected is not None)
+        if injected is not None:
+            self.injected_line(row, message, text, time, injected)
             return
-        self.stretch.followed = True
-        self.close_stretch()
-        self.message_index += 1
+        if calls or text is not None:
+            self.decide_mirrors(is_answered=True)
+        self.open_turn &= bool(self.mirrors)
+        if message.api == self.rules.repeat.api and not calls and text is not None and self.repeats(message, text):
+            self.counts[f"injected:{self.rules.repeat.id}"] += 1
+            return
+        self.open_stretch(Stretch(row, message, calls, thinking, text, self.current_turn(), time))
+        self.stretch.runner_text = ours
         self.note_model(message)
         if message.stopReason not in FAILED and (calls or text):
             self.run_error = None
-        self.stretch = Stretch(row, message, calls, thinking, text, self.current_turn(), time)
         if unknown:
             self.stretch.unknown = True
             for kind in unknown:
                 self.unknown_block(kind)
 
+    def open_stretch(self, stretch: Stretch) -> None:
+        """Close the stretch before, and begin with another message."""
+        self.stretch.followed = True
+        self.close_stretch()
+        self.message_index += 1
+        self.stretch = stretch
+        if stretch.text is not None:
+            self.said.append(stretch.text)
+
+    def without_runner_texts(self, message: Message, text: str, is_injected: bool) -> tuple[str | None, str | None]:
+        """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
+        these; the text as it is, and null, where there is none."""
+        is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
+        told = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
+        rule = next((rule for _, rule in told if rule is not None), None)
+        return (text, None) if rule is None else (joined_lines([one for one, rule in told if rule is None]), rule)
+
+    def injected_line(
+        self, row: RawLine, message: Message, text: str | None, time: str | None, rule: InjectedRule
+    ) -> None:
+        """A line that no model wrote: counted, but where it may be all that is left of a reply."""
+        may_be_reply = self.open_turn and text is not None and rule.may_answer(self.user_turns[-1]["text"])
+        if text is not None and may_be_reply and not self.was_said(text):
+            self.mirrors.append(Mirror(row, message, text, time, rule.id))
+            return
+        self.open_turn &= bool(self.mirrors)
+        self.counts[f"injected:{rule.id}"] += 1
+
+    def was_said(self, text: str) -> bool:
+        """True where the latest message or reply says this too: it is delivered late."""
+        plain = self.rules.repeat.plain
+        return any(plain(text) in plain(one) for one in (self.stretch.text, self.last_reply) if one)
+
+    def decide_mirrors(self, is_answered: bool = False) -> None:
+        """The lines right behind the user's turn become replies, unless a message of the model's answers it."""
+        mirrors, self.mirrors = self.mirrors, []
+        for one in mirrors:
+            if is_answered:
+                self.counts[f"injected:{one.rule}"] += 1
+                continue
+            turn = self.current_turn()
+            self.open_stretch(Stretch(one.row, one.message, text=one.text, user_turn=turn, time=one.time))
+            self.stretch.is_mirror = True
+            self.noise["mirrored_replies"] += 1
+            self.open_turn, self.run_error = False, None
+            self.last_stop, self.last_error = one.message.stopReason, None
+
     def failed_run(self, error: str) -> None:
         """A record says that a run was aborted, timed out or failed."""
+        self.decide_mirrors()
         self.run_error = error
         self.open_turn = False
         self.run_errors.add(self.current_turn())
@@ -136,11 +212,13 @@ class StepBuilder(StepRows):
             self.first_error = error
             self.first_error_after = (self.steps[-1]["step_id"] if self.steps else 0) + open_steps
 
-    def repeats_reply(self, message: Message, text: str | None) -> bool:
-        """True for the line that a failed run leaves behind: api cli, no usage, the text of the previous reply."""
-        used = any(v for v in (message.usage or {}).values() if isinstance(v, int | float))
-        said = self.stretch.text or self.last_reply or ""
-        return not used and text is not None and text.strip() == said.strip()  # it repeats without the blanks around
+    def repeats(self, message: Message, text: str) -> bool:
+        """True for the line that is written at the end of a run with what was shown: the text of the previous reply, if
+        it used nothing, or one or several of the texts of its turn."""
+        rule = self.rules.repeat
+        if not has_used(message) and rule.plain(text) == rule.plain(self.stretch.text or self.last_reply or ""):
+            return True
+        return rule.joins(text, self.said)
 
     def note_model(self, message: Message) -> None:
         if message.model:
@@ -152,20 +230,11 @@ class StepBuilder(StepRows):
             self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
             if message.stopReason == "aborted":
                 self.run_errors.add(self.current_turn())
-        used, total = message.usage, self.usage
-        if not used:
-            return
-        for ours, theirs in USAGE:
-            count = used.get(theirs)
-            if type(count) is int and count >= 0:
-                total[ours] = total.get(ours, 0) + count
-        cost = used.get("cost")
-        usd = cost.get("total") if isinstance(cost, dict) else None
-        if type(usd) is float or (usd := number_of(usd)) is not None:  # nearly always it is one
-            total["pico_usd"] = total.get("pico_usd", 0) + pico_usd(usd)
+        self.usage.add(message.usage)
 
     def finish(self) -> None:
         """Close the last stretch, tell each user turn which step follows it."""
+        self.decide_mirrors()
         self.close_stretch()
         self.number_turns()
 
@@ -195,8 +264,13 @@ class StepBuilder(StepRows):
         if not executed:
             self.reply_or_noise(open_one, failed)
         made_step = len(self.steps) > before
-        left = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
-        self.counts["step_call" if executed else "step_reply" if made_step else left] += 1
+        if open_one.runner_text is not None:
+            self.noise["runner_texts"] += 1
+            left = f"runner_text:{open_one.runner_text}"
+        else:
+            left = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
+        reply = "step_mirrored_reply" if open_one.is_mirror else "step_reply"
+        self.counts["step_call" if executed else reply if made_step else left] += 1
 
     def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
         name = clean_name(call.name)
@@ -223,7 +297,7 @@ class StepBuilder(StepRows):
     def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
         """A reply step where there is text; else the message is runner noise, counted."""
         if open_one.text is None:
-            if not failed and not open_one.unknown:
+            if not failed and not open_one.unknown and open_one.runner_text is None:
                 self.noise["empty_replies"] += 1
             return
         step = self.step("reply", open_one.text, None)
@@ -237,7 +311,8 @@ class StepBuilder(StepRows):
         open_one = self.stretch
         step = self.new_step(kind, action_text, name, open_one.user_turn, open_one.time, open_one.followed)
         if open_one.row is not None:
-            step["raw"].append(pointer("call" if kind == "tool_call" else "reply", open_one.row))
+            reply = "mirror" if open_one.is_mirror else "reply"
+            step["raw"].append(pointer("call" if kind == "tool_call" else reply, open_one.row))
         return step
 
     def add_speech(self, step: dict[str, Any], open_one: Stretch, call: Block) -> None:
@@ -276,3 +351,8 @@ def paired(calls: list[Block], results: list[Result]) -> Pairing:
         [Called(call.id, call.name) for call in calls],
         [Called(one.message.toolCallId, one.message.toolName) for one in results],
     )
+
+
+def has_used(message: Message) -> bool:
+    """True where a message says that it used any tokens, or cost anything."""
+    return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))

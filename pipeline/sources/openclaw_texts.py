@@ -35,6 +35,11 @@ def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, lis
     return calls, joined_lines(thinking), joined_lines(texts), unknown
 
 
+def texts_of(message: Message) -> list[str]:
+    """The texts of an agent message's blocks, in order."""
+    return [block.text or "" for block in blocks_of(message) if block.type == "text"]
+
+
 def joined_lines(texts: list[str]) -> str | None:
     """Texts that are not empty, with a newline between; null where all is blank."""
     if not texts:

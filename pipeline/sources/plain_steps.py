@@ -119,6 +119,7 @@ class StepList(StepRows):
             "output_tokens": None,
             "total_tokens": None,
             "cost_usd": None,
+            "impossible_usage": 0,
             **span_of(times),
         } | known
 

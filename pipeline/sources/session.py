@@ -3,7 +3,7 @@
 import json
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -21,11 +21,18 @@ IDENTITY, CHILDREN, PARENT = "identity", "children", "parent_identity"
 class RecordDigests(Sequence[bytes]):
     """One digest a record of a JSONL session, in order; reckoned when first asked for, which only copies need.
 
-    Until then `content` gives the bytes, and may be set to what reads them again.
+    Until then `content` gives the bytes, and may be set to what reads them again. `what_lasts` makes the digests of
+    what stays when the program that wrote the file repairs it, if it does.
     """
 
-    def __init__(self, content: bytes | memoryview, lines: list[RawLine]) -> None:
+    def __init__(
+        self,
+        content: bytes | memoryview,
+        lines: list[RawLine],
+        what_lasts: Callable[[Iterable[bytes]], list[bytes]] | None = None,
+    ) -> None:
         self.content: Callable[[], bytes | memoryview] = lambda: content
+        self.what_lasts = what_lasts
         self.offsets = array("q", [line.offset for line in lines])
         self.lengths = array("q", [line.length for line in lines])
 
@@ -49,6 +56,14 @@ class RecordDigests(Sequence[bytes]):
     def canonical(self) -> list[bytes]:
         """The same of what the records say, whatever the order of their keys and the blanks between them."""
         return [digest(canonical_record(record)) for record in self.records()]
+
+    @cached_property
+    def lasting(self) -> list[bytes]:
+        """The same of what a repair of the file changes nothing in."""
+        try:
+            return self.canonical if self.what_lasts is None else self.what_lasts(self.records())
+        except RecursionError:  # a value that is too deep to be written anew
+            return self.canonical
 
     def records(self) -> Iterator[bytes]:
         """The bytes of the records, in order."""

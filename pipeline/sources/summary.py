@@ -3,12 +3,18 @@
 from datetime import datetime
 from typing import Any
 
-from pipeline.sources.cost import usd_of
-from pipeline.sources.json_values import count_of
 from pipeline.sources.openclaw_steps import StepBuilder
 from pipeline.sources.steps import how_it_ended as how_steps_end
 
-NOISE = ("provider_errors", "unexecuted_calls", "empty_replies", "silent_replies")  # what is counted and is no step
+# What is counted and is no step; of replies, what is odd about them.
+NOISE = (
+    "provider_errors",
+    "unexecuted_calls",
+    "empty_replies",
+    "silent_replies",
+    "runner_texts",
+    "mirrored_replies",
+)
 
 
 def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
@@ -20,10 +26,7 @@ def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
         "stop_reason": builder.last_stop,
         "first_provider_error": builder.first_error,
         "first_provider_error_after": builder.first_error_after,
-        "input_tokens": count_of(builder.usage.get("input")),
-        "output_tokens": count_of(builder.usage.get("output")),
-        "total_tokens": count_of(builder.usage.get("total")),
-        "cost_usd": usd_of(builder.usage),
+        **builder.usage.known(),
         **span_of(times),
     }
 

@@ -1,11 +1,15 @@
 """Numbers beyond all bounds, which the fast parser refuses and the standard one reads: the file is read nonetheless."""
 
+import json
+
 import pytest
 from normalizing import normalized_rows, raw_row, read
 
 HEADER = '{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}'
 CALL = '{"type":"toolCall","id":"c","name":"f","arguments":{"n":1e400}}'
 USAGE = '{"input":7,"output":1e400,"cost":{"total":1e400}}'
+FIGURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd")
+ANSWER = '{"type":"message","message":{"role":"assistant","content":"hi","stopReason":"stop","usage":%s}}'
 TEMPLATE = (
     '{{"type":"message","id":{id},"parentId":null,"timestamp":{time},'
     '"message":{{"role":"assistant","content":[{call}],"usage":{usage},"timestamp":{time},"errorMessage":{error}}}}}'
@@ -68,3 +72,47 @@ def test_what_is_no_count_and_no_cost_is_not_added_up(usage: str, told: dict[str
     (row,) = normalized_rows([raw_row([session(usage=usage)], sha256="0" * 64)]).trajectories
     names = ("input_tokens", "output_tokens", "total_tokens", "cost_usd")
     assert {name: row["run"][name] for name in names if row["run"][name]} == told
+
+
+@pytest.mark.parametrize(
+    ("usage", "known", "impossible"),
+    [
+        ('{"input":5,"output":2,"totalTokens":7,"cost":{"total":0.5}}', (5, 2, 7, 0.5), 0),
+        ('{"input":5,"output":2,"totalTokens":7,"cost":{"total":-2.5}}', (5, 2, 7, None), 1),
+        ('{"input":-5,"output":2,"totalTokens":-3,"cost":{"total":0}}', (None, 2, None, 0), 2),
+        ('{"input":1e400,"output":2,"cost":{"total":1e400}}', (None, 2, None, None), 2),
+        ('{"input":%d,"cost":{"total":1e12}}' % 2**63, (None, None, None, None), 2),  # noqa: UP031
+        ('{"input":true,"output":"2","cost":7}', (None, None, None, None), 0),
+        ("{}", (None, None, None, None), 0),
+    ],
+)
+@pytest.mark.parametrize("more", [None, '{"input":1,"output":1,"totalTokens":2,"cost":{"total":0.25}}'])
+def test_a_sum_with_a_figure_that_cannot_be_is_unknown(
+    usage: str, known: tuple[float | None, ...], impossible: int, more: str | None
+) -> None:
+    """A provider without a price writes one below zero; what the other messages cost is not what the run cost."""
+    messages = [ANSWER % one for one in (usage, more) if one is not None]
+    one = read("\n".join([HEADER, *messages]).encode())
+    assert one.session is not None
+    run = one.session.run
+    assert run["impossible_usage"] == impossible
+    keys = ("input", "output", "totalTokens", "total")
+    for name, key, own, other in zip(FIGURES, keys, known, (1, 1, 2, 0.25), strict=True):
+        is_wrong = own is None and f'"{key}":' in usage and "true" not in usage
+        expected = [number for number in (own, other if more else None) if number is not None]
+        assert run[name] == (None if is_wrong or not expected else sum(expected)), name
+
+
+def test_totals_that_a_source_states_are_looked_at_too() -> None:
+    document = {
+        "schema_version": "ATIF-v1.4",
+        "session_id": "s",
+        "agent": {"name": "a", "version": "1"},
+        "steps": [{"step_id": 1, "source": "agent", "message": "hi", "metrics": {"cost_usd": -1, "prompt_tokens": 3}}],
+        "final_metrics": {"total_cost_usd": -80.5, "total_prompt_tokens": -1, "total_completion_tokens": 4},
+    }
+    content = json.dumps(document).encode()
+    (row,) = normalized_rows([raw_row([content], "m/t.json", sha256="0" * 64)]).trajectories
+    run = row["run"]
+    assert (run["cost_usd"], run["input_tokens"], run["output_tokens"]) == (None, None, 4)
+    assert run["impossible_usage"] == 3

@@ -87,3 +87,99 @@ def test_a_kind_is_seen_behind_a_stamp_and_notices(text: str, kinds: list[str]) 
     for before in ("", STAMP, f"System: [now] Node: on\n\n{STAMP}"):
         seen = RULES.user_kinds_of(before + text)
         assert [one for one in seen if one != "system_notice"] == kinds
+
+
+APPROVED = (
+    "An async command the user already approved has completed.\nDo not run the command again.\n\n"
+    "Exact completion details:\nExec finished (gateway id=0a1b, session=brisk-otter, code 0)\nhello\n\n"
+    "Continue the task if needed, then reply to the user in a helpful way.\nIf it failed, explain what went wrong."
+)
+DENIED = (
+    "An async command did not run.\nDo not run the command again.\n\nExact completion details:\n"
+    "Exec denied (gateway id=0a1b, user-denied): ls\n\nReply to the user in a helpful way.\n"
+    "Do not claim there is new command output."
+)
+FINISHED = '[sessionId: 9] A cron job "tidy up" just completed successfully.\n\nResult:\nall tidy'
+HINT = "Delivery: Final assistant text is not automatically delivered in this run. Use the `message` tool."
+WAKE = "[OpenClaw exec completion]\nDisable automatic completion turns with a setting; check it."
+SETTLED = "[Subagent Context] Your prior run ended while waiting for descendant subagent completions.\n\nTask: count"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("[OpenClaw heartbeat poll]", ["heartbeat"]),
+        (f"{HINT}\n\n[OpenClaw heartbeat poll]\n", ["heartbeat"]),
+        ("Run the following periodic tasks (only those due based on their intervals):\n- x", ["heartbeat"]),
+        ("Follow the heartbeat monitor scratch context when provided. Do it.", ["heartbeat"]),
+        (f"[System Message] {FINISHED}", ["system_notice", "subagent_result"]),
+        ("[System Message] The gateway was updated.", ["system_notice"]),
+        (FINISHED, ["subagent_result"]),
+        ('A cron job "tidy up" just failed: no disk', ["subagent_result"]),
+        ("A completed cron job is ready for user delivery. Convert the result", ["subagent_result"]),
+        (APPROVED, ["system_notice"]),
+        (DENIED, ["system_notice"]),
+        (WAKE, ["system_notice"]),
+        ("[OpenClaw cron wake]", ["system_notice"]),
+        ("[OpenClaw session event]", ["system_notice"]),
+        ("[OpenClaw runtime event] Agent steering queue items arrived.\n1. {}", ["system_notice"]),
+        ("Continue the OpenClaw runtime event.", ["system_notice"]),
+        ("Agent-to-agent announce step.", ["system_notice"]),
+        ("A scheduled cron event was triggered, but no event content was found. Reply HEARTBEAT_OK.", ["cron"]),
+        (SETTLED, ["subagent_result"]),
+        ("[OpenClaw session reset]", ["session_start"]),
+        ("[System] Your previous turn was interrupted by a gateway restart while waiting.", ["recovery_prompt"]),
+        ("The previous assistant turn recorded reasoning but did not produce an answer.", ["recovery_prompt"]),
+        ("count\n\nThe previous attempt compacted the conversation context before.", ["recovery_prompt"]),
+        ("Continue from the current transcript after the latest tool result. Do not repeat it.", ["recovery_prompt"]),
+        ("Before accepting the previous final answer, apply this revision request and", ["recovery_prompt"]),
+    ],
+)
+def test_a_turn_that_the_program_wrote_is_no_persons(text: str, kinds: list[str]) -> None:
+    assert RULES.user_kinds_of(text) == kinds
+    assert RULES.user_kinds_of(f"{STAMP}{text}") == kinds
+    assert not RULES.person_speaks(kinds) or RULES.own_words(text) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What does [OpenClaw heartbeat poll] mean?",
+        "I keep getting [OpenClaw heartbeat poll]",
+        "The log says [System Message] foo. Why?",
+        "Is my cron job finished?",
+        "Continue from the current page",
+        "[OpenClaw] is down",
+        "An async command in Python: show me one",
+        "Do a scheduled backup",
+    ],
+)
+def test_a_person_may_speak_of_these(text: str) -> None:
+    assert RULES.user_kinds_of(text) == ["user"]
+    assert RULES.own_words(text) == text
+
+
+@pytest.mark.parametrize(
+    ("raw", "kinds", "words"),
+    [
+        (
+            "A scheduled reminder has been triggered. The reminder content is:\n\nWater the plants\n\n"
+            "Please relay this reminder to the user in a helpful and friendly way.",
+            ["cron"],
+            "Water the plants",
+        ),
+        ("[Retry after the previous model attempt failed or timed out]\n\nCount it", ["user"], "Count it"),
+        (f"{HINT}\n\nCount it", ["user"], "Count it"),
+        (f"{APPROVED}\n\nAnd stop then", ["system_notice", "user"], "And stop then"),
+    ],
+)
+def test_a_persons_words_in_what_the_program_wrote(raw: str, kinds: list[str], words: str) -> None:
+    assert RULES.user_kinds_of(raw) == kinds
+    assert RULES.own_words(raw) == words
+
+
+@pytest.mark.parametrize(("notice", "status"), [(APPROVED, "ok"), (DENIED, "denied")])
+def test_the_end_of_a_command_that_was_approved_is_told_by_its_notice(notice: str, status: str) -> None:
+    (told,) = RULES.notices(notice)
+    assert "0a1b" in told.names
+    assert told.status == status

@@ -287,3 +287,42 @@ def test_what_a_view_says_of_sessions_is_not_read(tmp_path: Path) -> None:
         store.execute(f"CREATE VIEW session_nodes (session_key, entry_json) {ENDLESS}")
         store.execute(f"CREATE VIEW session_windows (session_id, a) {ENDLESS}")
         assert [type(one) for one in read_store(path)] == [StoredSession]
+
+
+LOCKS = ("generation-lock", "generation-writer", "reindex-lock")
+LEFT = "tmp-01234567-89ab-cdef-0123-456789abcdef"
+
+
+def test_what_the_program_leaves_beside_its_store_is_known_and_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / "m" / "agents" / "main" / "agent"
+    folder.mkdir(parents=True)
+    shutil.copy(STORE, folder / FILE_NAME)
+    for name in (*(f"{lock}.sqlite" for lock in LOCKS), LEFT):
+        with closing(sqlite3.connect(folder / f"{FILE_NAME}.{name}", isolation_level=None)) as beside:
+            beside.execute("CREATE TABLE lease (holder TEXT)")
+    (folder / f"{FILE_NAME}.reindex-lock.sqlite-journal").write_bytes(b"")
+    (folder / "empty.sqlite.generation-lock.sqlite").write_bytes(b"")
+    (folder / f"half.sqlite.{LEFT}").write_bytes(sqlite_store.MAGIC + b"cut off")
+    intake, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+    assert [row["path"] for row in found.files if row["disposition"] == "quarantined"] == []
+    reasons = {row["path"].removeprefix(f"m/agents/main/agent/{FILE_NAME}."): row["reason"] for row in found.files}
+    assert {reasons[f"{lock}.sqlite"] for lock in LOCKS} == {"store_lock"}
+    assert reasons[LEFT] == reasons[f"m/agents/main/agent/half.sqlite.{LEFT}"] == "store_rewritten"
+    assert len(found.trajectories) > 30
+
+
+def test_a_store_of_such_a_name_is_read_and_any_other_database_is_still_told(tmp_path: Path) -> None:
+    folder = tmp_path / "raw" / "m"
+    folder.mkdir(parents=True)
+    with closing(live(folder / f"{FILE_NAME}.{LEFT}")):
+        with closing(sqlite3.connect(folder / "agent-history.sqlite", isolation_level=None)) as other:
+            other.execute("CREATE TABLE lease (holder TEXT)")
+        _, found = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    fates = {(row["path"], row["disposition"], row["reason"]) for row in found.files if "-" not in row["path"][-4:]}
+    assert ("m/agent-history.sqlite", "quarantined", "unknown_store") in fates
+    assert not [
+        row
+        for row in found.files
+        if row["reason"] == "store_rewritten" and row["member"] is None and row["path"].endswith(LEFT)
+    ]

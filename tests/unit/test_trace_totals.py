@@ -43,6 +43,11 @@ def test_what_no_record_says_is_called_so() -> None:
     assert summary_lines(PLAIN | {"first_error": "x" * 9000}, 0)["error"].endswith("[… 9000 characters]")
 
 
+def test_figures_that_cannot_be_are_counted_and_not_in_any_sum() -> None:
+    lines = summary_lines(PLAIN | {"impossible_usage": 2}, 0)
+    assert lines["used"] == "tokens: not said, cost: not said, wall time: not said; 2 impossible figures left out"
+
+
 def test_sums_are_of_what_is_said() -> None:
     summaries: list[dict[str, Any]] = [FULL, FULL, PLAIN]
     rows = [
