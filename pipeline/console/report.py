@@ -1,6 +1,6 @@
 """Tables that commands print, and the same as plain data for --json."""
 
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -11,7 +11,6 @@ from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import Coverage
 from pipeline.records.packet import PacketCut, PacketIndex
 from pipeline.records.release import SummaryCount
-from pipeline.records.vocabulary import QualityTier
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.release.publish import summary
 from pipeline.reports.counting import percent
@@ -111,7 +110,7 @@ def print_headline(console: Console, done: Done) -> None:
         found = {(r["source_model"], r["name"]): r["count"] for r in counts.filter(pl.col("group") == group).to_dicts()}
         return [[n, *(found.get((m, n), 0) for m in models), sum(found.get((m, n), 0) for m in models)] for n in names]
 
-    tiers = list(get_args(QualityTier))
+    tiers = ["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]
     labels = sorted(counts.filter(pl.col("group") == "anomaly_type_l2")["name"].unique())
     console.print(table("Quality tiers", ["tier", *models, "all"], rows("quality_tier", tiers)))
     console.print()

@@ -26,13 +26,13 @@ from pipeline.records.fulltax import (
     StageC,
 )
 from pipeline.records.packet import Evidence, Evidences, PacketIndexes
-from pipeline.records.vocabulary import RULES_JUDGE, QualityTier, label_status_of
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.repairs import RepairRules
 from pipeline.rules.taxonomy import Taxonomy
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
+REVIEW = "review_or_unresolved"
 UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 
 
@@ -91,8 +91,7 @@ def annotate(
     cause, findings = conclude(draft, evidence, given, rules)
     format_repairs = [one for decision in given.values() if decision for one in decision["repairs"]]
     made = [*format_repairs, *(one.model_dump() for one in draft.repairs)]
-    made_by = provenance(given, packet_sha256)
-    tier = tier_of(cause, bool(made), made_by["judge"])
+    tier = REVIEW if cause else "accepted_repaired" if made else "high_confidence_accepted"
     plain = {name: getattr(draft, name) for name in Draft.__dataclass_fields__ if name not in ("structured", "repairs")}
     return {
         "source_model": evidence.source_model,
@@ -101,23 +100,12 @@ def annotate(
         "evidence_steps": [one.model_dump() for one in draft.evidence_steps],
         "segment_spans": [one.model_dump() for one in draft.segment_spans],
         "quality_tier": tier,
-        "label_status": label_status_of(tier),
         "review_cause": cause,
         "issues": [one.issue.model_dump() for one in findings],
         "repairs": made,
         **{f"stage_{name}": decision["answer"] if decision else None for name, decision in given.items()},
-        "provenance": made_by,
+        "provenance": provenance(given, packet_sha256),
     }
-
-
-def tier_of(review_cause: str | None, repaired: bool, judge: str | None) -> QualityTier:
-    """The quality tier (T30). A label of the rules judge is a baseline, repaired or not: its tier says nothing of how
-    sure it is."""
-    if review_cause:
-        return "review_or_unresolved"
-    if judge == RULES_JUDGE:
-        return "baseline_accepted"
-    return "accepted_repaired" if repaired else "high_confidence_accepted"
 
 
 def conclude(

@@ -296,7 +296,6 @@ class Annotation(Keyed):
     recoverability: str | None
     annotator_rationale: str | None
     quality_tier: str
-    label_status: str
     review_cause: str | None
     issues: list[Issue]
     repairs: list[Repair]

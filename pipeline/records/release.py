@@ -92,7 +92,6 @@ class Master(Keyed):
     recoverability: str | None
     annotator_rationale: str | None
     quality_tier: str
-    label_status: str  # accepted | baseline | needs_review
     review_cause: str | None
     repairs: list[Repair]
     stages: Stages
@@ -148,7 +147,6 @@ class PositiveStructured(Keyed):
     recoverability: str | None
     annotator_rationale: str | None
     quality_tier: str
-    label_status: str  # accepted | baseline
     repairs: list[Repair]
     provenance: Provenance
 
@@ -168,7 +166,7 @@ class LabelRow(Keyed):
     is_anomalous: bool | None
     anomaly_type_l2: str | None
     quality_tier: str
-    label_status: str  # accepted | baseline | needs_review
+    label_status: str  # accepted | needs_review
     scoreable: bool
     in_calibration_pool: bool
 

@@ -96,8 +96,7 @@ Check = Literal[
     "rationale_grounding",
     "oracle_not_sole_evidence",
 ]  # paper T28 and D.4
-# Paper T30; baseline_accepted (own choice) is the best tier that a label of the rules judge can have.
-QualityTier = Literal["high_confidence_accepted", "accepted_repaired", "baseline_accepted", "review_or_unresolved"]
+QualityTier = Literal["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]  # paper T30
 ReviewCause = Literal[
     "truncation_or_parse_failure",
     "missing_structural_fields",
@@ -115,12 +114,4 @@ ReviewCause = Literal[
     "no_agent_action",
     "partial_trial_record",
 ]  # paper T22, and our own
-LabelStatus = Literal["accepted", "baseline", "needs_review"]
-RULES_JUDGE = "rules"  # `judge` of labels that the embedded rules judge made
-REVIEW_TIER, BASELINE_TIER = "review_or_unresolved", "baseline_accepted"
-
-
-def label_status_of(quality_tier: str) -> LabelStatus:
-    """What a label of this tier is: accepted, a baseline of the rules judge, or one that waits for a person."""
-    others: dict[str, LabelStatus] = {REVIEW_TIER: "needs_review", BASELINE_TIER: "baseline"}
-    return others.get(quality_tier, "accepted")
+LabelStatus = Literal["accepted", "needs_review"]

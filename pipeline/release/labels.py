@@ -29,7 +29,6 @@ def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building
             building.write(f"{name}.jsonl", as_lines(rows))
             write_parquet(rows, building.path(f"{name}.parquet"))
             write_accepted(rows, f"{name}.jsonl", building)
-            write_baseline(rows, f"{name}.jsonl", building)
         building.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
     write_hold_outs(assignments, building)
     reserved = pool(assignments)
@@ -69,17 +68,6 @@ def write_accepted(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
     """The accepted rows alone, so that what is loaded by default holds no other."""
     kept = rows.filter(pl.col("label_status") == "accepted")
     write_parquet(kept, building.path(accepted_file(jsonl)))
-
-
-def write_baseline(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
-    """The rows of the rules judge alone: a baseline is loaded by its name, never by default."""
-    kept = rows.filter(pl.col("label_status") == "baseline")
-    write_parquet(kept, building.path(baseline_file(jsonl)))
-
-
-def baseline_file(jsonl: str) -> str:
-    """The Parquet file of the baseline rows of a label file."""
-    return jsonl.removesuffix(".jsonl") + "_baseline.parquet"
 
 
 def accepted_file(jsonl: str) -> str:

@@ -170,7 +170,7 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for row in counts.iter_rows(named=True):
         found.setdefault(row["group"], {})[row["name"]] = row["count"]
-    found.setdefault("totals", dict.fromkeys(("trajectories", "accepted", "anomalous_accepted", "baseline"), 0))
+    found.setdefault("totals", dict.fromkeys(("trajectories", "accepted", "anomalous_accepted"), 0))
     gap = found.setdefault("outcome_process_gap", {})
     for base in ("passing", "passing_accepted", "pass_high_risk", "pass_high_risk_accepted"):
         part, whole = gap.setdefault(f"{base}_anomalous", 0), gap.setdefault(base, 0)

@@ -12,7 +12,6 @@ ROOT = "fulltax_prod_v1"
 TIER_FILES = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
     "accepted_repaired": "accepted_repaired_all.jsonl",
-    "baseline_accepted": "accepted_baseline_all.jsonl",
     "review_or_unresolved": "review_or_unresolved_all.jsonl",
 }
 MASTER_FILE = "master_table_all.jsonl"

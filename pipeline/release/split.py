@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
@@ -16,7 +16,6 @@ from pipeline.records.release import (
     SplitCertificate,
     SplitCertificates,
 )
-from pipeline.records.vocabulary import REVIEW_TIER, LabelStatus, label_status_of
 from pipeline.release.duplicates import Sides, Texts, near_in_each, texts_of
 from pipeline.release.keys import Key, key_of
 from pipeline.release.leakage import certificate
@@ -24,6 +23,7 @@ from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
+ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
 NEAR_DUPLICATE = "near_duplicate_of_test"
 CUTS = ("default_cut", "paper_cut")
 HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
@@ -69,8 +69,8 @@ def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Itera
     """(cut, certificate) of both cuts and of each hold-out."""
     models = rows["source_model"].unique().sort()
     cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
-    decided = pl.col("label_status") != "needs_review"
-    found = [on_sides(rows, pl.when(decided).then(cut)) for cut in cuts.values()]
+    accepted = pl.col("label_status") == "accepted"
+    found = [on_sides(rows, pl.when(accepted).then(cut)) for cut in cuts.values()]
     for name, cut, near in zip(cuts, found, near_in_each(found, texts, rules), strict=True):
         yield name, certificate(rows.filter(cut.train), rows.filter(cut.test), int(near.sum()))
 
@@ -93,9 +93,10 @@ def hashed(*parts: str) -> float:
 
 
 def label_status(row: dict[str, Any]) -> str | None:
-    """accepted, baseline, needs_review, or null where there is no decision to show."""
-    status = label_status_of(row["quality_tier"])
-    return None if status == "needs_review" and row["is_anomalous"] is None else status
+    """accepted, needs_review, or null where there is no decision to show."""
+    if row["quality_tier"] in ACCEPTED:
+        return "accepted"
+    return "needs_review" if row["is_anomalous"] is not None else None
 
 
 def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRules) -> dict[str, Any]:
@@ -123,10 +124,9 @@ def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRu
 
 
 def paper_test(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
-    """Test side of the paper cut: ceil(share) of the accepted, of the baseline, and of those that need review, by
-    strata."""
+    """Test side of the paper cut: ceil(share) of the accepted, and of those that need review, by strata."""
     test: set[Key] = set()
-    for status in get_args(LabelStatus):
+    for status in ("accepted", "needs_review"):
         strata: dict[tuple[str, str], list[Key]] = defaultdict(list)
         for row in rows:
             if label_status(row) == status and not row["partial_trial"]:
@@ -148,13 +148,12 @@ def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, s
 
 
 def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
-    """Oracle-passing records that are in no review, a baseline among them, for that is what people measure first: the
-    same number of each slice, models in turn, by hash within a model."""
+    """Accepted oracle-passing records, the same number of each slice, models in turn, by hash within a model."""
     pool: set[Key] = set()
     for slice_label in rules.calibration.slices:
         models: dict[str, list[Key]] = defaultdict(list)
         for row in rows:
-            kept = row["quality_tier"] != REVIEW_TIER and not row["partial_trial"]
+            kept = row["quality_tier"] in ACCEPTED and not row["partial_trial"]
             if row["slice_label"] == slice_label and kept:
                 models[row["source_model"]].append(key_of(row))
         size = sum(map(len, models.values()))

@@ -30,7 +30,6 @@ TOTALS: dict[str, dict[str, pl.Expr]] = {
         "trajectories": pl.lit(True),
         "accepted": ACCEPTED,
         "anomalous_accepted": ACCEPTED & pl.col("is_anomalous"),
-        "baseline": pl.col("quality_tier") == "baseline_accepted",
     },
     "stage_funnel": {
         "asked_a": pl.col("asked_a"),

@@ -23,7 +23,7 @@ NORMAL, UNDECIDED, NO_SUBTYPE = "normal", "undecided", "anomalous, no subtype"
 REVIEW, HIGH = "review_or_unresolved", "high_confidence_accepted"
 POPULATIONS = {
     "decided": "both passes say normal or anomalous, in whatever tier",
-    "accepted": "neither pass has the record in review (a baseline of the rules judge is in none)",
+    "accepted": "both passes accept the record (high_confidence_accepted or accepted_repaired)",
 }
 SCOPE = {
     "scope": "all, or a source model, or a risk slice (context: neither pass's label depends on it)",

@@ -52,9 +52,7 @@ FILE_FIELDS = (
     "records_in",
     "record_counts",
 )
-TIER_FILES = tuple(
-    f"{name}_all.jsonl" for name in ("accepted_main", "accepted_repaired", "accepted_baseline", "review_or_unresolved")
-)
+TIER_FILES = ("accepted_main_all.jsonl", "accepted_repaired_all.jsonl", "review_or_unresolved_all.jsonl")
 
 
 @dataclass

@@ -24,7 +24,6 @@ MODELS = ["scripted-a", "scripted-b"]
 TIERS = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
     "accepted_repaired": "accepted_repaired_all.jsonl",
-    "baseline_accepted": "accepted_baseline_all.jsonl",
     "review_or_unresolved": "review_or_unresolved_all.jsonl",
 }
 MASTER, POSITIVES, SUMMARY = "master_table_all.jsonl", "positives_structured_all.jsonl", "dataset_summary_all.json"

@@ -154,7 +154,7 @@ def any_row(_row: dict[str, Any]) -> bool:
 
 
 def with_steps(row: dict[str, Any]) -> bool:
-    return len(row["steps"]) > 1 and row["quality_tier"] != "review_or_unresolved"
+    return len(row["steps"]) > 1 and row["quality_tier"] == "high_confidence_accepted"
 
 
 def anomalous_with_steps(row: dict[str, Any]) -> bool:

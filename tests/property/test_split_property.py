@@ -17,7 +17,7 @@ from pipeline.tables import from_records
 RULES = ReleaseRules.load()
 BLANK = dict.fromkeys(LabelBasis.model_fields)
 COUNTS = LabelBasis.model_fields["event_type_counts"].annotation
-TIERS = ["high_confidence_accepted", "accepted_repaired", "baseline_accepted", "review_or_unresolved"]
+TIERS = ["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]
 SIDES = ("train", "test")
 SLICES = [None, "pass_low_risk", "pass_medium_risk", "fail_high_risk"]
 

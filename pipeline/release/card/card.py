@@ -5,7 +5,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pipeline.release.card.configs import BASELINE, DEFAULT, Config, rows
+from pipeline.release.card.configs import DEFAULT, Config, rows
 from pipeline.release.card.facts import Facts
 from pipeline.release.card.features import feature_lines
 from pipeline.release.files import CODECS, form
@@ -37,13 +37,11 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
         second_rows=second.rows,
         second_notice=second.notice,
         glance=glance(found),
-        example_labels=next((one.name for one in loadable if one.name in (DEFAULT, BASELINE)), DEFAULT),
-        example_records=next((one.name for one in loadable if one.name.startswith("accepted_")), "master_table"),
         configs=table(
             ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
         ),
         models=table(
-            ["source model", "trajectories", "steps", "accepted", "repaired", "baseline", "in review", "anomalous"],
+            ["source model", "trajectories", "steps", "accepted", "repaired", "in review", "anomalous (accepted)"],
             [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
         ),
         statistics=statistics,
@@ -102,9 +100,8 @@ def glance(found: Facts) -> str:
         "source models": len(found["models"]),
         "trajectories": totals["trajectories"],
         "steps": found["steps"],
-        "labels that are in no review": totals["accepted"],
+        "accepted labels": totals["accepted"],
         "of them anomalous": totals["anomalous_accepted"],
-        "of them a baseline of the rules judge": totals["baseline"],
     }
     return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
 
@@ -116,7 +113,7 @@ def splits(root: Path, one: Config) -> str:
 
 def labels(said: list[Facts]) -> str:
     """Rows of the label files."""
-    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "baseline", "needs_review"]
+    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "needs_review"]
     lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in said]
     return table(header, lines)
 

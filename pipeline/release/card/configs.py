@@ -8,21 +8,16 @@ from typing import NamedTuple
 
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, baseline_file, typed_file
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
 from pipeline.release.parquet import shard_pattern
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, TIER_FILES
 
-DEFAULT, BASELINE = "silver_labels", "baseline_labels"
+DEFAULT = "silver_labels"
 WHOLE = "full"  # the split of what is cut into no sides; not "train": it holds the test side's records too
 IN_A_NAME = re.compile(r"[^\w.-]")  # what a configuration's name must not hold
 TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, record, what it is
     "accepted_main": (TIER_FILES["high_confidence_accepted"], Master, "accepted records, steps and labels"),
     "accepted_repaired": (TIER_FILES["accepted_repaired"], Master, "records accepted after a listed repair"),
-    "accepted_baseline": (
-        TIER_FILES["baseline_accepted"],
-        Master,
-        "records of the rules judge: a baseline to compare with, not to be trained on as annotation",
-    ),
     "positives_structured": (POSITIVES_FILE, PositiveStructured, "accepted anomalous records, without steps"),
     "review_or_unresolved": (
         TIER_FILES["review_or_unresolved"],
@@ -54,19 +49,14 @@ def configs(root: Path) -> list[Config]:
 
 
 def all_configs(root: Path) -> Iterator[Config]:
-    """Those that a release may have. Only the ones that say so hold rows that need review, or of a baseline."""
+    """Those that a release may have. Only the ones that say so hold rows that need review."""
     for cut, folder in CUTS.items():
         name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
         about = "default cut, by hash of the task" if cut == "default_cut" else "paper cut, by source model and subset"
         sides = {side: glob.escape(accepted_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
         yield Config(name, f"accepted labels, {about}", LabelRow, sides)
-    every = {side: f"silver_{side}_labels.parquet" for side in SIDES}
-    about = "every row of the default cut, also those that need review or are a baseline (`label_status`)"
-    yield Config(f"{DEFAULT}_with_review", about, LabelRow, every)
-    for cut, folder in CUTS.items():
-        name = BASELINE if cut == "default_cut" else f"{BASELINE}_{cut}"
-        sides = {side: glob.escape(baseline_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
-        yield Config(name, f"labels of the rules judge, a baseline, {cut.replace('_', ' ')}", LabelRow, sides)
+    both = {side: f"silver_{side}_labels.parquet" for side in SIDES}
+    yield Config(f"{DEFAULT}_with_review", "default cut with the rows that need review", LabelRow, both)
     for name, (file, record, about) in TABLES.items():
         yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
     yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})

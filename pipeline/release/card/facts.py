@@ -2,11 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 
-from pipeline.records.vocabulary import QualityTier
 from pipeline.release.card.configs import models_of
 from pipeline.release.files import open_lines
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
@@ -44,7 +43,7 @@ def facts(root: Path) -> Facts:
 
 
 SAID = pl.col("provenance")
-TIERS = get_args(QualityTier)
+TIERS = ("high_confidence_accepted", "accepted_repaired", "review_or_unresolved")
 MADE_BY: dict[str, pl.Expr] = {
     **{name: SAID.struct[name] for name in ("judge", "judge_model")},
     **{f"prompt_{name}": SAID.struct["prompt_versions"].struct[name] for name in STAGES},
@@ -85,8 +84,7 @@ def label_row(root: Path, cut: str, side: str) -> Facts:
         "accepted": accepted.height,
         "anomalous": accepted["is_anomalous"].sum(),
         "scoreable": accepted["scoreable"].sum(),
-        "baseline": rows.filter(pl.col("label_status") == "baseline").height,
-        "needs_review": rows.filter(pl.col("label_status") == "needs_review").height,
+        "needs_review": rows.height - accepted.height,
     }
 
 

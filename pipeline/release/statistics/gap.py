@@ -32,8 +32,7 @@ def gap(corpus: Corpus, rules: Statistics) -> Section:
         title="Outcome-process gap",
         about="Of the trajectories that pass their oracle, those that are anomalous all the same. `anomalous_share` is "
         "of all of them, whatever the tier: a record in review counts with the decision it has, and as not anomalous "
-        "where it has none. `accepted_share` is of those in no review alone, a baseline among them. "
-        f"{interval_words(rules)}",
+        f"where it has none. `accepted_share` is of the accepted ones alone. {interval_words(rules)}",
         columns=GAP_COLUMNS,
         rows=rows,
         facts=facts,
@@ -62,7 +61,7 @@ GAP_COLUMNS = {
     "anomalous_share": "`anomalous` of `trajectories`: the gap",
     "low_share": "lower end of its interval",
     "high_share": "upper end",
-    "accepted": "those of `trajectories` that are in no review: accepted, or a baseline of the rules judge",
+    "accepted": "accepted ones of `trajectories`",
     "accepted_anomalous": "of these, anomalous",
     "accepted_share": "`accepted_anomalous` of `accepted`: the gap among accepted records",
     "accepted_low_share": "lower end of its interval",

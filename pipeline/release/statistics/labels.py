@@ -69,7 +69,7 @@ def subtypes(corpus: Corpus, rules: Statistics) -> Section:
 def mass(row: Row, corpus: Corpus, whole: int, rules: Statistics) -> Row:
     """Share, interval and support of one subtype."""
     own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
-    accepted = corpus.labels.filter(own & (pl.col("label_status") != "needs_review") & (pl.col("side") == "test"))
+    accepted = corpus.labels.filter(own & (pl.col("label_status") == "accepted") & (pl.col("side") == "test"))
     found = proportion(row["trajectories"], whole, rules.confidence, rules.interval)
     return {
         "share": found.value,

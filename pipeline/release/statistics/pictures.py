@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 TIER_COLOURS = {
     "high_confidence_accepted": "#3b6fa0",
     "accepted_repaired": "#9ecae1",
-    "baseline_accepted": "#bdbdbd",
     "review_or_unresolved": "#fd8d3c",
 }
 SHORT = {"partially_recoverable": "partially"}

@@ -71,24 +71,20 @@ def partitions(corpus: Corpus, rules: Statistics) -> Section:
     """T5: corpus, tiers, the accepted rows of the label files, the pool."""
     tiers = corpus.records["quality_tier"]
     accepted = corpus.labels.filter(pl.col("label_status") == "accepted")
-    baseline = corpus.labels.filter(pl.col("label_status") == "baseline")
     sizes = {"corpus": corpus.records.height} | {tier: int((tiers == tier).sum()) for tier in TIERS}
     for cut in CUTS:
         for side in SIDES:
             sizes[f"{cut}_{side}"] = accepted.filter(pl.col("cut") == cut, pl.col("side") == side).height
-    for cut in CUTS if baseline.height else ():
-        for side in SIDES:
-            sizes[f"{cut}_{side}_baseline"] = baseline.filter(pl.col("cut") == cut, pl.col("side") == side).height
     sizes["calibration_pool"] = corpus.pool.height
     if corpus.both_sure is not None:
         sizes["both_high_confidence"] = corpus.both_sure
     return Section(
         name="partitions",
         title="Available partitions (T5)",
-        about="What of the corpus is for what. The tiers divide the corpus; each cut divides most of the "
+        about="What of the corpus is for what. The three tiers divide the corpus; each cut divides most of the "
         "accepted records anew, so the other rows overlap with them.",
         columns={
-            "partition": "`corpus`, a quality tier, accepted or baseline rows of a label file, or a released file",
+            "partition": "`corpus`, a quality tier, the accepted rows of a label file, or a file of the release",
             "size": "records",
             "share": "`size` of the corpus",
             "default_use": "what it is for",

@@ -10,16 +10,7 @@ import polars as pl
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, PoolRow
 from pipeline.release.keys import Key
-from pipeline.release.labels import (
-    CUTS,
-    HOLD_OUT,
-    LEFT_OUT_FILE,
-    POOL_FILE,
-    SIDES,
-    accepted_file,
-    baseline_file,
-    typed_file,
-)
+from pipeline.release.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, POOL_FILE, SIDES, accepted_file, typed_file
 from pipeline.release.split import label_status
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Line, read_lines
@@ -51,8 +42,6 @@ def check_labels(root: Path, records: dict[Key, Slim], findings: Findings) -> No
                     tasks[side].add(records[line.key].basis["task_digest"])
             check_parquet(root, typed_file(name), LabelRow, [one.record for one in rows], findings)
             check_accepted(root, name, [one.record for one in rows], findings)
-            baseline = [one.record for one in rows if one.record.label_status == "baseline"]
-            check_parquet(root, baseline_file(name), LabelRow, baseline, findings)
         found.update(excluded(root, folder, findings))
         check_whole(folder, found, records, findings)
         if cut == "default_cut":

@@ -10,12 +10,9 @@ from pipeline.fulltax.grounding import is_grounded
 from pipeline.records.packet import Evidence
 from pipeline.records.release import Master
 from pipeline.records.vocabulary import (
-    BASELINE_TIER,
-    RULES_JUDGE,
     ActionKind,
     AutoFlag,
     Family,
-    LabelStatus,
     OracleOutcome,
     QualityTier,
     Recoverability,
@@ -25,7 +22,6 @@ from pipeline.records.vocabulary import (
     SliceLabel,
     Subtype,
     ToolStatus,
-    label_status_of,
 )
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.taxonomy import Taxonomy
@@ -34,7 +30,6 @@ REVIEW = "review_or_unresolved"
 REPAIRED = "accepted_repaired"
 CLOSED: dict[str, Any] = {
     "quality_tier": QualityTier,
-    "label_status": LabelStatus,
     "review_cause": ReviewCause,
     "anomaly_type_l1": Family,
     "anomaly_type_l2": Subtype,
@@ -132,10 +127,6 @@ def decision(row: Master) -> Iterator[Problem]:
         yield "tier", f"quality_tier {row.quality_tier} stands beside review_cause {row.review_cause}"
     if not review and row.is_anomalous is None:
         yield "tier", "is accepted without a decision"
-    if row.label_status != label_status_of(row.quality_tier):
-        yield "tier", f"label_status is {row.label_status}, and the tier is {row.quality_tier}"
-    if (row.quality_tier == BASELINE_TIER) != (not review and row.provenance.judge == RULES_JUDGE):
-        yield "tier", f"quality_tier is {row.quality_tier}, and the judge is {row.provenance.judge}"
     if row.quality_tier == REPAIRED and not row.repairs:
         yield "tier", "is accepted_repaired and lists no repair"
     if row.is_anomalous is False:
