@@ -20,15 +20,15 @@ from pipeline.records.second_pass import (
     ReferenceLabels,
     ReleaseLinesPass2,
 )
+from pipeline.records.tiers import BASELINE_JUDGES, HIGH, status_of
 from pipeline.release.files import open_lines, released
 from pipeline.release.labels import as_lines, labels
 from pipeline.release.render import STAGES, in_order, raw_lines, stage_raw_file
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
-RULES = "rules"  # name of the embedded judge
-HIGH = "high_confidence_accepted"
 SECOND = 2
+FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
 RAW_FILES = [stage_raw_file(name, SECOND) for name in STAGES]
 REFERENCE_FILE = "reference_pass_labels.jsonl"
 BOTH_FILE = "both_high_confidence.jsonl"
@@ -60,10 +60,11 @@ def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> R
     first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
     judge = pl.col("provenance").struct
     columns = annotations.with_columns(judge=judge.field("judge"), judge_model=judge.field("judge_model"))
-    own = [name for name in ReferenceLabel.model_fields if name not in ("task_id", "both_high_confidence")]
+    own = [name for name in ReferenceLabel.model_fields if name not in FROM_FIRST]
     rows = [
         {
             **row,
+            "label_status": status_of(row["quality_tier"]),
             "task_id": first[row["source_model"], row["trajectory_id"]]["task_id"],
             "both_high_confidence": both_high_confidence(first[row["source_model"], row["trajectory_id"]], row),
         }
@@ -111,6 +112,6 @@ def guide(root: Path, first_models: set[str]) -> Guide:
 def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
     """Who judged the second pass, and what that is worth."""
     judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
-    warning = RULES_WARNING if RULES in {name for name, _ in who} else ""
+    warning = RULES_WARNING if BASELINE_JUDGES & {name for name, _ in who} else ""
     warning += SAME_WARNING if first_models & {model for _, model in who} else ""
     return SECOND_NOTICE.format(judges=judges or "nobody", both=BOTH_FILE, warning=warning)

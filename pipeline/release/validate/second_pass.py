@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.records.release import LabelRow
 from pipeline.records.second_pass import ReferenceLabel
+from pipeline.records.tiers import STATUS_OF
 from pipeline.release.files import released
 from pipeline.release.keys import Key
 from pipeline.release.labels import CUTS
@@ -55,6 +56,9 @@ def check_references(
         sure = both_high_confidence(known.basis, row.model_dump())
         if row.both_high_confidence != sure:
             message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}, the passes give {sure}"
+            findings.add("second_pass", REFERENCE_FILE, message, line.number)
+        if row.label_status != STATUS_OF.get(row.quality_tier):
+            message = f"{line.key[1]}: label_status {row.label_status} stands beside {row.quality_tier}"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if row.task_id != known.basis["task_id"]:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id is not the record's", line.number)
