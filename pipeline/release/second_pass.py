@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline.building import Building
+from pipeline.disk import write_parquet
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.release import LabelAssignments
 from pipeline.records.second_pass import (
@@ -22,7 +23,7 @@ from pipeline.records.second_pass import (
 )
 from pipeline.records.tiers import BASELINE_JUDGES, HIGH, status_of
 from pipeline.release.files import open_lines, released
-from pipeline.release.labels import as_lines, labels
+from pipeline.release.labels import CUTS, SIDES, as_lines, labels, typed_file
 from pipeline.release.render import STAGES, in_order, raw_lines, stage_raw_file
 from pipeline.stage import stage
 from pipeline.tables import from_records
@@ -35,12 +36,14 @@ BOTH_FILE = "both_high_confidence.jsonl"
 SECOND_ROWS = f"""\
 | `fulltax_prod_v1/<model>/stage_*_raw_pass2.jsonl` | every answer of the second pass's judge, verbatim |
 | `{REFERENCE_FILE}` | every trajectory's label by the second pass, and whether both passes are sure of the same |
-| `{BOTH_FILE}` | label rows of the records of which both passes are sure |
+| `{BOTH_FILE}`, `both_high_confidence.parquet` | label rows of the records of which both passes are sure |
+| `both_high_confidence_{{train,test}}.parquet` (in both cuts) | the same, by side of the cut |
 """
 SECOND_NOTICE = """\
 Second pass: every packet was judged once more, without sight of the first pass's answers, by {judges}. A record is in
-`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; join
-it by key with either cut. Labels everywhere else are the first pass's alone.{warning}
+`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; the
+configuration `both_high_confidence` has its rows by side of the default cut. Labels everywhere else are the first
+pass's alone.{warning}
 
 """
 SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
@@ -90,13 +93,23 @@ class Guide(NamedTuple):
 
 
 def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, building: Building) -> set[str]:
-    """The second pass's labels, and label rows of the records of which both passes are sure; as in the label files,
-    partial trial records are left out. Returns the judges' names."""
+    """The second pass's labels, and label rows of the records of which both passes are sure, whole and by side of each
+    cut; as in the label files, partial trial records are left out. Returns the judges' names."""
     building.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     kept = assignments.filter(pl.col("paper_cut").is_not_null())
-    building.write(BOTH_FILE, as_lines(labels(kept.join(sure, on=TRAJECTORY_KEY, how="semi"))))
+    both = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
+    building.write(BOTH_FILE, as_lines(labels(both)))
+    write_parquet(labels(both), building.path(typed_file(BOTH_FILE)))
+    for cut, folder in CUTS.items():
+        for side in SIDES:
+            write_parquet(labels(both.filter(pl.col(cut) == side)), building.path(both_side_file(folder, side)))
     return set(references["judge"].drop_nulls())
+
+
+def both_side_file(folder: str, side: str) -> str:
+    """The rows of which both passes are sure on one side of the cut that has this folder."""
+    return f"{folder}{BOTH_FILE.removesuffix('.jsonl')}_{side}.parquet"
 
 
 def guide(root: Path, first_models: set[str]) -> Guide:

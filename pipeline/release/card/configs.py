@@ -12,8 +12,14 @@ from pipeline.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPA
 from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
 from pipeline.release.parquet import shard_pattern
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
+from pipeline.release.second_pass import both_side_file
 
 DEFAULT = "silver_labels"
+BOTH = "both_high_confidence"
+CUT_WORDS = {
+    "default_cut": "default cut, by hash of the task",
+    "paper_cut": "paper cut, by source model and subset",
+}
 WHOLE = "full"  # the split of what is cut into no sides; not "train": it holds the test side's records too
 IN_A_NAME = re.compile(r"[^\w.-]")  # what a configuration's name must not hold
 TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, record, what it is
@@ -67,14 +73,17 @@ def all_configs(root: Path) -> Iterator[Config]:
     """Those that a release may have. Only the ones that say so hold rows that need review."""
     for cut, folder in CUTS.items():
         name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
-        about = "default cut, by hash of the task" if cut == "default_cut" else "paper cut, by source model and subset"
         sides = {side: glob.escape(part_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
-        yield Config(name, f"accepted labels, {about}", LabelRow, sides)
+        yield Config(name, f"accepted labels, {CUT_WORDS[cut]}", LabelRow, sides)
     baseline = {side: part_file(f"silver_{side}_labels.jsonl", BASELINE) for side in SIDES}
     yield Config(f"{DEFAULT}_baseline", "labels of the rules judge, a baseline; default cut", LabelRow, baseline)
     whole = {side: f"silver_{side}_labels.parquet" for side in SIDES}
     about = "every row of the default cut: accepted, baseline and needs_review"
     yield Config(f"{DEFAULT}_all", about, LabelRow, whole)
+    for cut, folder in CUTS.items():
+        name = BOTH if cut == "default_cut" else f"{BOTH}_{cut}"
+        about = f"accepted labels of which two passes are sure, {CUT_WORDS[cut]}"
+        yield Config(name, about, LabelRow, {side: both_side_file(folder, side) for side in SIDES})
     for name, (file, record, about) in TABLES.items():
         yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
     yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})
