@@ -14,10 +14,11 @@ from pipeline.audit.turns import Key, in_turns
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.errors import NotFound, UnreadableInput
 from pipeline.records.calibration import CalibrationSample, CalibrationSampleRow
+from pipeline.records.tiers import REVIEW
 from pipeline.release.card.configs import models_of
 from pipeline.release.parquet import shards_of
 from pipeline.release.render import MASTER_FILE, ROOT
-from pipeline.release.statistics.corpus import ACCEPTED, Corpus, read_corpus
+from pipeline.release.statistics.corpus import Corpus, read_corpus
 from pipeline.release.statistics.tables import PASSING
 from pipeline.store import DataFolder
 
@@ -49,7 +50,10 @@ def draw(
     corpus = read_corpus(root)
     pool = by_slice(corpus.pool)
     if not corpus.pool.height:
-        raise NotFound(f"{root}: its calibration pool is empty: no accepted trajectory passes its oracle.")
+        raise NotFound(
+            f"{root}: its calibration pool is empty: no trajectory of a reserved task passes its oracle and is not in "
+            "review. `task_share` of release.toml says how many tasks are reserved."
+        )
     asked = corpus.pool.height if wanted is None else wanted
     numbers = allocate(pool, asked, asked)  # of each slice as many as of any other, while the pool has them
     keys = corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
@@ -67,7 +71,9 @@ def draw(
         blind=blind,
         drawn={name: sum(row.slice_label == name for row in drawn) for name in PASSING},
         pool=pool,
-        population=by_slice(corpus.records.filter(ACCEPTED & (pl.col("oracle_outcome") == "pass"))),
+        population=by_slice(
+            corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
+        ),
         failing_in_pool=failing(corpus),
         judges=sorted(corpus.records["judge"].drop_nulls().unique()),
         release=digest(root),

@@ -52,11 +52,11 @@ def summary(
             "0 where only one of them does: nothing can be told of chance then.",
             "kappa_low": "Lower end of its bootstrap interval.",
             "kappa_high": "Upper end.",
-            "corpus_agreement_share": "Agreement with each slice weighted by the accepted passing trajectories of the "
-            "release in it: the sample is balanced over slices and the corpus is not. Slices without a settled verdict "
-            "are left out.",
-            "corpus_agreement_leaves_out": "Slices of the release without a settled verdict, each with its accepted "
-            "passing trajectories: the weighted share says nothing of them.",
+            "corpus_agreement_share": "Agreement with each slice weighted by the passing trajectories of the release "
+            "in it that are not in review: the sample is balanced over slices and the corpus is not. Slices without a "
+            "settled verdict are left out.",
+            "corpus_agreement_leaves_out": "Slices of the release without a settled verdict, each with its passing "
+            "trajectories that are not in review: the weighted share says nothing of them.",
             "over_flags": "Silver says anomalous, people say normal.",
             "misses": "Silver says normal, people say anomalous.",
         },

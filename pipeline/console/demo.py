@@ -13,6 +13,7 @@ from pipeline.errors import UnreadableInput
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import Annotation
 from pipeline.records.session import Trajectory
+from pipeline.records.tiers import REVIEW
 from pipeline.release.notice import RULES_NOTICE
 from pipeline.run import Run
 
@@ -34,8 +35,8 @@ def relative(path: Path) -> Path:
 
 
 def anomalous(run: Run) -> Key | None:
-    """The accepted anomalous trajectory with the most steps: there is most to trace; ties by key."""
-    accepted = pl.col("is_anomalous") & (pl.col("quality_tier") != "review_or_unresolved")
+    """The anomalous trajectory with the most steps that is not in review: there is most to trace; ties by key."""
+    accepted = pl.col("is_anomalous") & (pl.col("quality_tier") != REVIEW)
     steps = rows_of(run, Trajectory).select(*TRAJECTORY_KEY, "num_steps")
     found = (
         rows_of(run, Annotation).filter(accepted).join(steps, on=TRAJECTORY_KEY).select(*TRAJECTORY_KEY, "num_steps")
@@ -49,7 +50,7 @@ def trace_one(run: Run, console: Console) -> None:
     key = anomalous(run)
     console.print("\nOne label, back to its raw lines\n")
     if key is None:
-        console.print("no accepted trajectory of the example is anomalous")
+        console.print("no trajectory of the example that is not in review is anomalous")
     else:
         show(run, key, console, full=False)
         console.print(f"\nopenclawbench trace {safe(key.trajectory_id)} --data {safe(str(run.data.root))}")

@@ -11,7 +11,8 @@ from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.oracle import Coverage
 from pipeline.records.packet import PacketCut, PacketIndex
 from pipeline.records.release import SummaryCount
-from pipeline.release.notice import RULES_NOTICE
+from pipeline.records.tiers import TIERS
+from pipeline.release.notice import notice_of
 from pipeline.release.publish import summary
 from pipeline.reports.counting import percent
 from pipeline.sources.session_index import REASON as BROKEN_CONTEXT
@@ -95,6 +96,21 @@ def notes(done: Done) -> list[str]:
     return [f"{one['reason']}: {one['message']}" for one in done.notes]
 
 
+SUBTYPE_TABLES = {"anomaly_type_l2": "accepted", "anomaly_type_l2_baseline": "baseline: the rules judge's"}
+GAP_TABLES = {
+    "Outcome-process gap: anomalous among": {
+        "oracle-passing": "passing_measured",
+        "oracle-passing, accepted only": "passing_accepted",
+        "pass_high_risk": "pass_high_risk_measured",
+        "pass_high_risk, accepted only": "pass_high_risk_accepted",
+    },
+    "Baseline, not the gap: called anomalous by the rules judge among": {
+        "oracle-passing": "passing_baseline",
+        "pass_high_risk": "pass_high_risk_baseline",
+    },
+}
+
+
 def headline(counts: pl.DataFrame) -> dict[str, Any]:
     """Tiers, slices and the gap of the whole corpus."""
     return summary(counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name"))
@@ -110,14 +126,13 @@ def print_headline(console: Console, done: Done) -> None:
         found = {(r["source_model"], r["name"]): r["count"] for r in counts.filter(pl.col("group") == group).to_dicts()}
         return [[n, *(found.get((m, n), 0) for m in models), sum(found.get((m, n), 0) for m in models)] for n in names]
 
-    tiers = ["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]
-    labels = sorted(counts.filter(pl.col("group") == "anomaly_type_l2")["name"].unique())
-    console.print(table("Quality tiers", ["tier", *models, "all"], rows("quality_tier", tiers)))
+    console.print(table("Quality tiers", ["tier", *models, "all"], rows("quality_tier", list(TIERS))))
     console.print()
     console.print(table("Risk slices", ["slice", *models, "all"], rows("slice_label", [*SLICES, "no_outcome"])))
-    if labels:
-        console.print()
-        console.print(table("Subtypes (accepted)", ["subtype", *models, "all"], rows("anomaly_type_l2", labels)))
+    for group, words in SUBTYPE_TABLES.items():
+        if labels := sorted(counts.filter(pl.col("group") == group)["name"].unique()):
+            console.print()
+            console.print(table(f"Subtypes ({words})", ["subtype", *models, "all"], rows(group, labels)))
     console.print()
     print_gap(console, headline(counts))
 
@@ -125,17 +140,13 @@ def print_headline(console: Console, done: Done) -> None:
 def print_gap(console: Console, found: dict[str, Any]) -> None:
     """The outcome-process gap with its counts."""
     gap = found["outcome_process_gap"]
-    lines = {
-        "oracle-passing": "passing",
-        "oracle-passing, accepted only": "passing_accepted",
-        "pass_high_risk": "pass_high_risk",
-        "pass_high_risk, accepted only": "pass_high_risk_accepted",
-    }
-    rows = [
-        [title, gap[f"{base}_anomalous"], gap[base], percent(gap[f"{base}_anomalous_rate"])]
-        for title, base in lines.items()
-    ]
-    console.print(table("Outcome-process gap: anomalous among", ["trajectories", "anomalous", "of", "share"], rows))
+    for title, lines in GAP_TABLES.items():
+        rows = [
+            [name, gap[f"{base}_anomalous"], gap[base], percent(gap[f"{base}_anomalous_rate"])]
+            for name, base in lines.items()
+        ]
+        if any(row[2] for row in rows):
+            console.print(table(title, ["trajectories", "anomalous", "of", "share"], rows))
 
 
 def outcome_line(done: Done) -> str:
@@ -190,7 +201,7 @@ def print_coverage(console: Console, done: Done) -> None:
 
 def notice(found: dict[str, Any]) -> str | None:
     """What must be said loudly about the labels."""
-    return RULES_NOTICE if "rules" in found.get("judge", {}) else None
+    return notice_of(found["judge"])
 
 
 def say(console: Console, lines: list[str], limit: int = 20) -> None:

@@ -9,6 +9,7 @@ from pipeline.records.packet import Evidences
 from pipeline.records.release import LabelBases, LabelBasis, Master, Masters
 from pipeline.records.risk import Onsets, Risks
 from pipeline.records.session import TraceSummaries, Trajectories
+from pipeline.records.tiers import status
 from pipeline.rules.book import RuleBook
 from pipeline.schemas import SCHEMA_VERSION
 from pipeline.stage import stage
@@ -37,6 +38,7 @@ def merge(
         .join(onsets, on=TRAJECTORY_KEY, maintain_order="left")
         .join(annotations, on=TRAJECTORY_KEY, maintain_order="left")
         .with_columns(
+            status(),
             stages=pl.struct(a="stage_a", b1="stage_b1", b2="stage_b2", c="stage_c"),
             provenance=pl.struct(
                 provenance.field("judge"),

@@ -26,13 +26,13 @@ from pipeline.records.fulltax import (
     StageC,
 )
 from pipeline.records.packet import Evidence, Evidences, PacketIndexes
+from pipeline.records.tiers import tier_of
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.repairs import RepairRules
 from pipeline.rules.taxonomy import Taxonomy
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
-REVIEW = "review_or_unresolved"
 UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 
 
@@ -91,7 +91,7 @@ def annotate(
     cause, findings = conclude(draft, evidence, given, rules)
     format_repairs = [one for decision in given.values() if decision for one in decision["repairs"]]
     made = [*format_repairs, *(one.model_dump() for one in draft.repairs)]
-    tier = REVIEW if cause else "accepted_repaired" if made else "high_confidence_accepted"
+    tier = tier_of(cause, bool(made), (decision["judge"] for decision in given.values() if decision))
     plain = {name: getattr(draft, name) for name in Draft.__dataclass_fields__ if name not in ("structured", "repairs")}
     return {
         "source_model": evidence.source_model,

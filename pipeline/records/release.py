@@ -92,6 +92,7 @@ class Master(Keyed):
     recoverability: str | None
     annotator_rationale: str | None
     quality_tier: str
+    label_status: str
     review_cause: str | None
     repairs: list[Repair]
     stages: Stages
@@ -147,6 +148,7 @@ class PositiveStructured(Keyed):
     recoverability: str | None
     annotator_rationale: str | None
     quality_tier: str
+    label_status: str
     repairs: list[Repair]
     provenance: Provenance
 
@@ -166,7 +168,7 @@ class LabelRow(Keyed):
     is_anomalous: bool | None
     anomaly_type_l2: str | None
     quality_tier: str
-    label_status: str  # accepted | needs_review
+    label_status: str  # accepted | needs_review | baseline
     scoreable: bool
     in_calibration_pool: bool
 

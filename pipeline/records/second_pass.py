@@ -89,6 +89,7 @@ class ReferenceLabel(Keyed):
     earliest_harmful_onset: int | None
     earliest_state_contamination_onset: int | None
     quality_tier: str
+    label_status: str
     review_cause: str | None
     judge: str | None
     judge_model: str | None

@@ -96,7 +96,9 @@ Check = Literal[
     "rationale_grounding",
     "oracle_not_sole_evidence",
 ]  # paper T28 and D.4
-QualityTier = Literal["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]  # paper T30
+QualityTier = Literal[
+    "high_confidence_accepted", "accepted_repaired", "baseline_accepted", "review_or_unresolved"
+]  # paper T30; baseline_accepted is our own
 ReviewCause = Literal[
     "truncation_or_parse_failure",
     "missing_structural_fields",
@@ -114,4 +116,4 @@ ReviewCause = Literal[
     "no_agent_action",
     "partial_trial_record",
 ]  # paper T22, and our own
-LabelStatus = Literal["accepted", "needs_review"]
+LabelStatus = Literal["accepted", "needs_review", "baseline"]

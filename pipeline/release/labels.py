@@ -9,6 +9,7 @@ from pipeline.building import Building
 from pipeline.canonical_rows import canonical_rows
 from pipeline.disk import write_parquet
 from pipeline.records.release import LabelRow, PoolRow
+from pipeline.records.tiers import ACCEPTED, BASELINE
 from pipeline.release.split import hold_out
 from pipeline.rules.release import ReleaseRules
 
@@ -18,6 +19,7 @@ POOL_FILE = "calibration_pool.jsonl"
 SPLITS_FILE = "splits.json"
 HOLD_OUT = "hold_out"
 LEFT_OUT_FILE = "label_exclusions.jsonl"
+PARTS = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own beside each label file
 
 
 def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building: Building) -> None:
@@ -28,7 +30,7 @@ def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building
             name = f"{folder}silver_{side}_labels"
             building.write(f"{name}.jsonl", as_lines(rows))
             write_parquet(rows, building.path(f"{name}.parquet"))
-            write_accepted(rows, f"{name}.jsonl", building)
+            write_parts(rows, f"{name}.jsonl", building)
         building.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
     write_hold_outs(assignments, building)
     reserved = pool(assignments)
@@ -61,18 +63,18 @@ def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
             found = labels(assignments.filter(hold_out(model) == name))
             path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
             building.write(path, as_lines(found))
-            write_accepted(found, path, building)
+            write_parts(found, path, building)
 
 
-def write_accepted(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
-    """The accepted rows alone, so that what is loaded by default holds no other."""
-    kept = rows.filter(pl.col("label_status") == "accepted")
-    write_parquet(kept, building.path(accepted_file(jsonl)))
+def write_parts(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
+    """The accepted rows alone, so that what is loaded by default holds no other, and the baseline rows alone."""
+    for status in PARTS:
+        write_parquet(rows.filter(pl.col("label_status") == status), building.path(part_file(jsonl, status)))
 
 
-def accepted_file(jsonl: str) -> str:
-    """The Parquet file of the accepted rows of a label file."""
-    return jsonl.removesuffix(".jsonl") + "_accepted.parquet"
+def part_file(jsonl: str, status: str = ACCEPTED) -> str:
+    """The Parquet file of the rows of one label_status (of PARTS) of a label file."""
+    return f"{jsonl.removesuffix('.jsonl')}_{status}.parquet"
 
 
 def typed_file(jsonl: str) -> str:

@@ -1,6 +1,6 @@
 """Leakage certificate: what a detector could know of the test side of a cut before it reads a single step."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -8,13 +8,24 @@ NORMAL = "normal"
 ANOMALOUS = pl.col("is_anomalous").fill_null(False)
 
 
-def certificate(train: pl.DataFrame, test: pl.DataFrame, near_duplicates: int) -> dict[str, Any]:
-    """Numbers on one cut; rows are accepted label rows, each with its `task_digest`.
+class LabelledSides(NamedTuple):
+    """Label rows of one status, each with its `task_digest`."""
+
+    train: pl.DataFrame
+    test: pl.DataFrame
+    pool: pl.DataFrame  # of the calibration pool, whatever side they are on
+
+
+def certificate(sides: LabelledSides, near_duplicates: int, near_duplicates_of_pool: int) -> dict[str, Any]:
+    """Numbers on one cut.
 
     shared_tasks: tasks on both sides; test_records_of_shared_tasks: records of the test side with such a task.
     near_duplicates: records of the train side that are exactly or nearly one of the test side.
+    pool_tasks_in_train: tasks of the calibration pool that the train side has too; near_duplicates_of_pool: records of
+    the train side that are exactly or nearly one of the pool (a record of the pool itself is one).
     subtype_share: of each side, the share of each subtype. memoriser: a predictor that looks up the task, see there.
     """
+    train, test, pool = sides
     shared = test.join(train, on="task_digest", how="semi")["task_digest"]
     return {
         "train": len(train),
@@ -22,6 +33,8 @@ def certificate(train: pl.DataFrame, test: pl.DataFrame, near_duplicates: int) -
         "shared_tasks": shared.n_unique(),
         "test_records_of_shared_tasks": len(shared),
         "near_duplicates": near_duplicates,
+        "pool_tasks_in_train": pool.join(train, on="task_digest", how="semi")["task_digest"].n_unique(),
+        "near_duplicates_of_pool": near_duplicates_of_pool,
         "subtype_share": {"train": shares(train), "test": shares(test)},
         "memoriser": memoriser(train, test),
     }

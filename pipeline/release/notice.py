@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from pipeline.records.tiers import BASELINE_JUDGES
+
 RULES_NOTICE = (
     "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
     "surface cues in English text, no understanding. "
@@ -12,4 +14,4 @@ RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on
 
 def notice_of(judges: Iterable[str | None]) -> str | None:
     """The notice where one of the judges (`provenance.judge`) is the rules judge, else null."""
-    return RULES_NOTICE if "rules" in set(judges) else None
+    return None if BASELINE_JUDGES.isdisjoint(judges) else RULES_NOTICE

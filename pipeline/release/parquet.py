@@ -12,7 +12,7 @@ import polars as pl
 from pipeline.building import Building
 from pipeline.records.base import Keyed
 from pipeline.records.release import Master, PositiveStructured
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, TIER_FILES
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
 from pipeline.release.settings import Parquet
 from pipeline.tables import schema
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # at run time where it is used: a command that makes no relea
 TABLES: dict[str, type[Keyed]] = {
     MASTER_FILE: Master,
     **dict.fromkeys(TIER_FILES.values(), Master),
-    POSITIVES_FILE: PositiveStructured,
+    **dict.fromkeys(POSITIVES_FILES.values(), PositiveStructured),
 }
 SCALARS = {pl.String: "string", pl.Int64: "int64", pl.Float64: "float64", pl.Boolean: "bool"}
 

@@ -56,6 +56,7 @@ LICENSES = [
     License(name="MIT", title="code, rules, schemas and prompts"),
     License(name="Apache-2.0", title="task ids of the Berkeley Function Calling Leaderboard"),
 ]
+PLACES = ("row_id",)  # columns of input rows that say where a row was found
 ODD = re.compile(r"[^a-z0-9._/-]+")
 
 
@@ -98,8 +99,10 @@ def input_files(intake: Intake) -> list[InputFile]:
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
-    """Rows of every shard; a row that may join sessions of several shards counts once."""
-    lines = sorted({canonical_json(row) for rows in shards for row in rows})
+    """Rows of every shard; a row that may join sessions of several shards counts once. What a row says is digested, not
+    the file and line in which it says it: a file that is renamed, divided or sorted otherwise says the same."""
+    distinct = {canonical_json(row): row for rows in shards for row in rows}.values()
+    lines = sorted(canonical_json({name: row[name] for name in row if name not in PLACES}) for row in distinct)
     return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
 
 

@@ -16,10 +16,11 @@ from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.datapackage import MadeFrom
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
+from pipeline.records.tiers import BASELINE_JUDGES
 from pipeline.release.card.described import TEXTS, described
 from pipeline.release.files import compress_all
 from pipeline.release.labels import as_json, write_labels
-from pipeline.release.notice import RULES_NOTICE
+from pipeline.release.notice import RULES_NOTICE, notice_of
 from pipeline.release.parquet import ParquetTables
 from pipeline.release.privacy.policy import REPORT, RULES_FILE, left_in, refuse_blocked, report
 from pipeline.release.privacy.publishing import Row, Scanned
@@ -32,6 +33,7 @@ from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.context import paper_words
 from pipeline.release.statistics.files import statistics_files, statistics_of
 from pipeline.release.statistics.own import refuse_contradictions
+from pipeline.release.summarize import GROUPS, LISTED, TOTALS
 from pipeline.reports.counting import share
 from pipeline.rules.base import rule_path
 from pipeline.run import Run, digest
@@ -162,21 +164,21 @@ def write_summaries(counts: pl.DataFrame, models: list[str], building: Building)
     whole = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
     corpus = summary(whole) | {"source_models": models}
     building.write("dataset_summary.json", as_json(corpus))
-    return {name for name in corpus.get("judge", {}) if name != "not_asked"}
+    return {name for name in corpus["judge"] if name != "not_asked"}
 
 
 def summary(counts: pl.DataFrame) -> dict[str, Any]:
-    """{group: {name: count}}, the gap with its rates, and what to know of the judge."""
-    found: dict[str, Any] = {}
+    """{group: {name: count}} of every group, the gap with its rates, and what to know of the judge."""
+    found: dict[str, Any] = {name: {} for name in (*GROUPS, *TOTALS, *LISTED)}
     for row in counts.iter_rows(named=True):
-        found.setdefault(row["group"], {})[row["name"]] = row["count"]
-    found.setdefault("totals", dict.fromkeys(("trajectories", "accepted", "anomalous_accepted"), 0))
-    gap = found.setdefault("outcome_process_gap", {})
-    for base in ("passing", "passing_accepted", "pass_high_risk", "pass_high_risk_accepted"):
-        part, whole = gap.setdefault(f"{base}_anomalous", 0), gap.setdefault(base, 0)
-        gap[f"{base}_anomalous_rate"] = share(part, whole)
-    if "rules" in found.get("judge", {}):
-        found["notice"] = RULES_NOTICE
+        found[row["group"]][row["name"]] = row["count"]
+    for group, names in TOTALS.items():
+        found[group] = {name: found[group].get(name, 0) for name in names}
+    gap = found["outcome_process_gap"]
+    for base in (name.removesuffix("_anomalous") for name in [*gap] if name.endswith("_anomalous")):
+        gap[f"{base}_anomalous_rate"] = share(gap[f"{base}_anomalous"], gap[base])
+    if (notice := notice_of(found["judge"])) is not None:
+        found["notice"] = notice
     return found
 
 
@@ -198,7 +200,7 @@ def write_guides(building: Building, judges: set[str]) -> None:
     """Taxonomy guide, the prompts in force, and how the release is written."""
     building.write("publish.toml", rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
     building.write("taxonomy.toml", rule_path("taxonomy.toml").read_bytes())
-    for stage in STAGES if judges <= {"rules"} else STAGES + OWN:
+    for stage in STAGES if judges <= BASELINE_JUDGES else STAGES + OWN:
         prompt = read_prompt(stage)
         path = prompts_folder() / stage / f"{prompt.version}.md"
         building.write(f"prompts/{stage}/{prompt.version}.md", path.read_bytes())

@@ -6,16 +6,19 @@ from pipeline.canonical_rows import canonical_rows
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
 from pipeline.records.release import Masters, PositiveStructured, ReleaseLines, StageRaw
+from pipeline.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
 from pipeline.stage import stage
 
 ROOT = "fulltax_prod_v1"
 TIER_FILES = {
-    "high_confidence_accepted": "accepted_main_all.jsonl",
-    "accepted_repaired": "accepted_repaired_all.jsonl",
-    "review_or_unresolved": "review_or_unresolved_all.jsonl",
+    HIGH: "accepted_main_all.jsonl",
+    REPAIRED: "accepted_repaired_all.jsonl",
+    BASELINE_TIER: "accepted_baseline_all.jsonl",
+    REVIEW: "review_or_unresolved_all.jsonl",
 }
 MASTER_FILE = "master_table_all.jsonl"
 POSITIVES_FILE = "positives_structured_all.jsonl"
+POSITIVES_FILES = {ACCEPTED: POSITIVES_FILE, BASELINE: "positives_baseline_all.jsonl"}  # label_status -> its anomalous
 STAGES = ("a", "b1", "b2", "c")
 
 
@@ -24,7 +27,7 @@ def stage_raw_file(stage_name: str, annotation_pass: int = 1) -> str:
     return f"stage_{stage_name}_raw_pass{annotation_pass}.jsonl"
 
 
-LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), POSITIVES_FILE, *map(stage_raw_file, STAGES)]
+LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), *POSITIVES_FILES.values(), *map(stage_raw_file, STAGES)]
 
 
 @stage(scope="shard")
@@ -41,16 +44,15 @@ def in_order(made: list[pl.DataFrame]) -> pl.LazyFrame:
 
 
 def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
-    """The master line of each trajectory, which also stands in its tier's file, and its line among the positives."""
-    records, tier = masters.collect(), pl.col("quality_tier")
-    tier_file = tier.replace_strict(TIER_FILES, return_dtype=pl.String)
-    positive = records.filter(pl.col("is_anomalous") & (tier != "review_or_unresolved"))
-    return pl.concat(
-        [
-            lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series()),
-            lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([POSITIVES_FILE])),
-        ]
-    )
+    """The master line of each trajectory, which also stands in its tier's file, and its line among the positives of
+    its label_status."""
+    records, status = masters.collect(), pl.col("label_status")
+    tier_file = pl.col("quality_tier").replace_strict(TIER_FILES, return_dtype=pl.String)
+    made = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
+    for name, file in POSITIVES_FILES.items():
+        positive = records.filter(pl.col("is_anomalous") & (status == name))
+        made.append(lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([file])))
+    return pl.concat(made)
 
 
 def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> pl.DataFrame:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from pipeline.building import Building
+from pipeline.disk import write_parquet
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.release import LabelAssignments
 from pipeline.records.second_pass import (
@@ -20,27 +21,29 @@ from pipeline.records.second_pass import (
     ReferenceLabels,
     ReleaseLinesPass2,
 )
+from pipeline.records.tiers import BASELINE_JUDGES, HIGH, status_of
 from pipeline.release.files import open_lines, released
-from pipeline.release.labels import as_lines, labels
+from pipeline.release.labels import CUTS, SIDES, as_lines, labels, typed_file
 from pipeline.release.render import STAGES, in_order, raw_lines, stage_raw_file
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
-RULES = "rules"  # name of the embedded judge
-HIGH = "high_confidence_accepted"
 SECOND = 2
+FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
 RAW_FILES = [stage_raw_file(name, SECOND) for name in STAGES]
 REFERENCE_FILE = "reference_pass_labels.jsonl"
 BOTH_FILE = "both_high_confidence.jsonl"
 SECOND_ROWS = f"""\
 | `fulltax_prod_v1/<model>/stage_*_raw_pass2.jsonl` | every answer of the second pass's judge, verbatim |
 | `{REFERENCE_FILE}` | every trajectory's label by the second pass, and whether both passes are sure of the same |
-| `{BOTH_FILE}` | label rows of the records of which both passes are sure |
+| `{BOTH_FILE}`, `both_high_confidence.parquet` | label rows of the records of which both passes are sure |
+| `both_high_confidence_{{train,test}}.parquet` (in both cuts) | the same, by side of the cut |
 """
 SECOND_NOTICE = """\
 Second pass: every packet was judged once more, without sight of the first pass's answers, by {judges}. A record is in
-`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; join
-it by key with either cut. Labels everywhere else are the first pass's alone.{warning}
+`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; the
+configuration `both_high_confidence` has its rows by side of the default cut. Labels everywhere else are the first
+pass's alone.{warning}
 
 """
 SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
@@ -60,10 +63,11 @@ def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> R
     first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
     judge = pl.col("provenance").struct
     columns = annotations.with_columns(judge=judge.field("judge"), judge_model=judge.field("judge_model"))
-    own = [name for name in ReferenceLabel.model_fields if name not in ("task_id", "both_high_confidence")]
+    own = [name for name in ReferenceLabel.model_fields if name not in FROM_FIRST]
     rows = [
         {
             **row,
+            "label_status": status_of(row["quality_tier"]),
             "task_id": first[row["source_model"], row["trajectory_id"]]["task_id"],
             "both_high_confidence": both_high_confidence(first[row["source_model"], row["trajectory_id"]], row),
         }
@@ -89,13 +93,23 @@ class Guide(NamedTuple):
 
 
 def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, building: Building) -> set[str]:
-    """The second pass's labels, and label rows of the records of which both passes are sure; as in the label files,
-    partial trial records are left out. Returns the judges' names."""
+    """The second pass's labels, and label rows of the records of which both passes are sure, whole and by side of each
+    cut; as in the label files, partial trial records are left out. Returns the judges' names."""
     building.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     kept = assignments.filter(pl.col("paper_cut").is_not_null())
-    building.write(BOTH_FILE, as_lines(labels(kept.join(sure, on=TRAJECTORY_KEY, how="semi"))))
+    both = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
+    building.write(BOTH_FILE, as_lines(labels(both)))
+    write_parquet(labels(both), building.path(typed_file(BOTH_FILE)))
+    for cut, folder in CUTS.items():
+        for side in SIDES:
+            write_parquet(labels(both.filter(pl.col(cut) == side)), building.path(both_side_file(folder, side)))
     return set(references["judge"].drop_nulls())
+
+
+def both_side_file(folder: str, side: str) -> str:
+    """The rows of which both passes are sure on one side of the cut that has this folder."""
+    return f"{folder}{BOTH_FILE.removesuffix('.jsonl')}_{side}.parquet"
 
 
 def guide(root: Path, first_models: set[str]) -> Guide:
@@ -111,6 +125,6 @@ def guide(root: Path, first_models: set[str]) -> Guide:
 def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
     """Who judged the second pass, and what that is worth."""
     judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
-    warning = RULES_WARNING if RULES in {name for name, _ in who} else ""
+    warning = RULES_WARNING if BASELINE_JUDGES & {name for name, _ in who} else ""
     warning += SAME_WARNING if first_models & {model for _, model in who} else ""
     return SECOND_NOTICE.format(judges=judges or "nobody", both=BOTH_FILE, warning=warning)

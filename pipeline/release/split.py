@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import polars as pl
@@ -16,15 +16,16 @@ from pipeline.records.release import (
     SplitCertificate,
     SplitCertificates,
 )
+from pipeline.records.tiers import NEEDS_REVIEW, STATUSES, main_status, status_of
 from pipeline.release.duplicates import Sides, Texts, near_in_each, texts_of
 from pipeline.release.keys import Key, key_of
-from pipeline.release.leakage import certificate
+from pipeline.release.leakage import LabelledSides, certificate
 from pipeline.rules.release import ReleaseRules
 from pipeline.stage import stage
 from pipeline.tables import from_records
 
-ACCEPTED = ("high_confidence_accepted", "accepted_repaired")
-NEAR_DUPLICATE = "near_duplicate_of_test"
+NEAR_TEST, NEAR_RESERVED = "near_duplicate_of_test", "near_duplicate_of_calibration_task"
+IN_POOL, RESERVED = "calibration_pool", "calibration_task"
 CUTS = ("default_cut", "paper_cut")
 HELD = "hold_out/"  # with the source model behind it: the name of a cut that holds it out
 # Columns of the basis that decide a row.
@@ -40,8 +41,10 @@ def split(
 ) -> tuple[LabelAssignments, SplitCertificates]:
     """One row a trajectory, sorted by key; a certificate a cut.
 
-    Default cut: by hash of the task, so no record changes side as the corpus grows; calibration records leave it, and
-    so do train records that are nearly one of test.
+    Default cut: by hash of the task, so no record changes side as the corpus grows. A share of the tasks is test, a
+    share is reserved for calibration and on no side, the others are train; train records that are nearly one of test or
+    of a reserved task leave it. The calibration pool is taken from the reserved tasks alone, so that no record of the
+    pool, and no other record of its task, is ever trained on, however the corpus grows.
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
     found = basis.select(READ).collect().sort("source_model", "trajectory_id")
@@ -56,29 +59,43 @@ def split(
 
 
 def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> pl.DataFrame:
-    """The rows, those train records out of the default cut that are, exactly or nearly, one of its test records."""
-    (gone,) = near_in_each([on_sides(rows, pl.col("default_cut"))], texts, rules)
-    near = pl.lit(pl.Series(gone))
+    """The rows, those train records out of the default cut that are, exactly or nearly, one of its test records or a
+    record of a reserved task."""
+    reserved = pl.col("default_reason").is_in([IN_POOL, RESERVED]).fill_null(False)
+    sides = [on_sides(rows, pl.col("default_cut")), beside_train(rows, reserved, pl.col("default_cut"))]
+    of_test, of_reserved = (pl.lit(pl.Series(gone)) for gone in near_in_each(sides, texts, rules))
+    reason = pl.when(of_test).then(pl.lit(NEAR_TEST)).when(of_reserved).then(pl.lit(NEAR_RESERVED))
     return rows.with_columns(
-        default_cut=pl.when(~near).then("default_cut"),
-        default_reason=pl.when(near).then(pl.lit(NEAR_DUPLICATE)).otherwise("default_reason"),
+        default_cut=pl.when(~(of_test | of_reserved)).then("default_cut"),
+        default_reason=reason.otherwise("default_reason"),
     )
 
 
 def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(cut, certificate) of both cuts and of each hold-out."""
+    """(cut, certificate) of both cuts and of each hold-out, over the accepted rows, or over the baseline rows of a
+    corpus that has no others."""
     models = rows["source_model"].unique().sort()
     cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
-    accepted = pl.col("label_status") == "accepted"
-    found = [on_sides(rows, pl.when(accepted).then(cut)) for cut in cuts.values()]
-    for name, cut, near in zip(cuts, found, near_in_each(found, texts, rules), strict=True):
-        yield name, certificate(rows.filter(cut.train), rows.filter(cut.test), int(near.sum()))
+    status = main_status(rows["label_status"])
+    pool = pl.col("in_calibration_pool")
+    shown = [pl.when(pl.col("label_status") == status).then(cut) for cut in cuts.values()]
+    found = [on_sides(rows, cut) for cut in shown]
+    pools = [beside_train(rows, pool, cut) for cut in shown]
+    near = [int(one.sum()) for one in near_in_each([*found, *pools], texts, rules)]
+    for number, (name, cut) in enumerate(zip(cuts, found, strict=True)):
+        sides = LabelledSides(rows.filter(cut.train), rows.filter(cut.test), rows.filter(pool))
+        yield name, {"label_status": status} | certificate(sides, near[number], near[number + len(cuts)])
 
 
 def on_sides(rows: pl.DataFrame, cut: pl.Expr) -> Sides:
     """Of each row, whether it is on a side of a cut."""
     found = rows.select((cut == side).fill_null(False).alias(side) for side in ("test", "train"))
     return Sides(found["test"].to_numpy(), found["train"].to_numpy())
+
+
+def beside_train(rows: pl.DataFrame, held: pl.Expr, cut: pl.Expr) -> Sides:
+    """The train side of a cut beside records that are held back from it, where the test side otherwise stands."""
+    return Sides(rows.select(held).to_series().to_numpy(), on_sides(rows, cut).train)
 
 
 def hold_out(model: str) -> pl.Expr:
@@ -92,19 +109,25 @@ def hashed(*parts: str) -> float:
     return int(sha256_text("\0".join(parts))[:13], 16) / 16**13
 
 
-def label_status(row: dict[str, Any]) -> str | None:
-    """accepted, needs_review, or null where there is no decision to show."""
-    if row["quality_tier"] in ACCEPTED:
-        return "accepted"
-    return "needs_review" if row["is_anomalous"] is not None else None
+def zone(task_digest: str, rules: ReleaseRules) -> str:
+    """train, test, or `calibration_task`, by hash of the task alone."""
+    place = hashed("default_cut", task_digest)
+    if place >= 1 - rules.test_share:
+        return "test"
+    return RESERVED if place >= 1 - rules.test_share - rules.calibration.task_share else "train"
+
+
+def decided_status(row: Mapping[str, Any]) -> str | None:
+    """The label_status of a record, or null where it is in review without a decision to show."""
+    status = status_of(row["quality_tier"])
+    return None if status == NEEDS_REVIEW and row["is_anomalous"] is None else status
 
 
 def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRules) -> dict[str, Any]:
     """The label row of one trajectory with its side in both cuts."""
-    key, status = key_of(row), label_status(row)
+    key, status, side = key_of(row), decided_status(row), zone(row["task_digest"], rules)
     reason = "partial_trial_record" if row["partial_trial"] else "no_decision" if status is None else None
-    default = "test" if hashed("default_cut", row["task_digest"]) >= 1 - rules.test_share else "train"
-    default_reason = reason or ("calibration_pool" if key in pool else None)
+    default_reason = reason or (IN_POOL if key in pool else RESERVED if side == RESERVED else None)
     return {
         "source_model": row["source_model"],
         "trajectory_id": row["trajectory_id"],
@@ -112,11 +135,11 @@ def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRu
         "is_anomalous": row["is_anomalous"],
         "anomaly_type_l2": row["anomaly_type_l2"],
         "quality_tier": row["quality_tier"],
-        "label_status": status or "needs_review",
+        "label_status": status_of(row["quality_tier"]),
         "scoreable": not row["incomplete"] and row["num_steps"] > 0,
         "in_calibration_pool": key in pool,
         "slice_label": row["slice_label"],
-        "default_cut": None if default_reason else default,
+        "default_cut": None if default_reason else side,
         "paper_cut": None if reason else ("test" if key in test else "train"),
         "default_reason": default_reason,
         "paper_reason": reason,
@@ -124,12 +147,13 @@ def assign(row: dict[str, Any], pool: set[Key], test: set[Key], rules: ReleaseRu
 
 
 def paper_test(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
-    """Test side of the paper cut: ceil(share) of the accepted, and of those that need review, by strata."""
+    """Test side of the paper cut: ceil(share) of the accepted, of the baseline, and of those that need review, by
+    strata."""
     test: set[Key] = set()
-    for status in ("accepted", "needs_review"):
+    for status in STATUSES:
         strata: dict[tuple[str, str], list[Key]] = defaultdict(list)
         for row in rows:
-            if label_status(row) == status and not row["partial_trial"]:
+            if decided_status(row) == status and not row["partial_trial"]:
                 strata[row["source_model"], row["subset"] or ""].append(key_of(row))
         for stratum, quota in quotas({s: len(keys) for s, keys in strata.items()}, rules.test_share).items():
             test.update(sorted(strata[stratum], key=lambda key: (hashed("paper_cut", *key), key))[:quota])
@@ -148,19 +172,18 @@ def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, s
 
 
 def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
-    """Accepted oracle-passing records, the same number of each slice, models in turn, by hash within a model."""
+    """Oracle-passing records of the reserved tasks that are not in review, up to the same number of each slice, models
+    in turn, by hash within a model."""
     pool: set[Key] = set()
     for slice_label in rules.calibration.slices:
         models: dict[str, list[Key]] = defaultdict(list)
         for row in rows:
-            kept = row["quality_tier"] in ACCEPTED and not row["partial_trial"]
-            if row["slice_label"] == slice_label and kept:
+            kept = status_of(row["quality_tier"]) != NEEDS_REVIEW and not row["partial_trial"]
+            if kept and row["slice_label"] == slice_label and zone(row["task_digest"], rules) == RESERVED:
                 models[row["source_model"]].append(key_of(row))
-        size = sum(map(len, models.values()))
-        wanted = min(rules.calibration.per_slice, int(size * rules.calibration.share))
         queues = [sorted(models[m], key=lambda key: (hashed("calibration", *key), key)) for m in sorted(models)]
         taken = [
             queue[turn] for turn in range(max(map(len, queues), default=0)) for queue in queues if turn < len(queue)
         ]
-        pool.update(taken[:wanted])
+        pool.update(taken[: rules.calibration.per_slice])
     return pool

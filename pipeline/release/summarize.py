@@ -3,18 +3,30 @@
 import polars as pl
 
 from pipeline.records.release import LabelBases, SummaryCounts
+from pipeline.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
 from pipeline.stage import stage
 
-ACCEPTED = pl.col("quality_tier") != "review_or_unresolved"
 PASSING = pl.col("oracle_outcome") == "pass"
 LABEL = pl.when(pl.col("is_anomalous")).then(pl.lit("anomalous")).when(~pl.col("is_anomalous")).then(pl.lit("normal"))
 HIGH = pl.col("slice_label") == "pass_high_risk"
 
+# Of those that pass: all; those that the gap is measured over (a judge that is a baseline measures nothing; without a
+# decision is not anomalous); the accepted; those that a baseline judge labelled.
+GAP_PARTS = {
+    "": pl.lit(True),
+    "_measured": ~BY_BASELINE_JUDGE,
+    "_accepted": IS_ACCEPTED,
+    "_baseline": BY_BASELINE_JUDGE,
+}
+LISTED = ("repairs", "event_type")  # groups that count members of a record
+
 # group -> (what names a row, which rows count)
 GROUPS: dict[str, tuple[pl.Expr, pl.Expr]] = {
     "quality_tier": (pl.col("quality_tier"), pl.lit(True)),
+    "label_status": (status(), pl.lit(True)),
     "tier_by_label": (pl.col("quality_tier") + "/" + LABEL.otherwise(pl.lit("undecided")), pl.lit(True)),
-    "anomaly_type_l2": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & ACCEPTED),
+    "anomaly_type_l2": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_ACCEPTED),
+    "anomaly_type_l2_baseline": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_BASELINE),
     "absorbed_from": (pl.col("absorbed_from"), pl.col("absorbed_from").is_not_null()),
     "review_cause": (pl.col("review_cause"), pl.col("review_cause").is_not_null()),
     "slice_label": (pl.col("slice_label").fill_null("no_outcome"), pl.lit(True)),
@@ -28,8 +40,10 @@ GROUPS: dict[str, tuple[pl.Expr, pl.Expr]] = {
 TOTALS: dict[str, dict[str, pl.Expr]] = {
     "totals": {
         "trajectories": pl.lit(True),
-        "accepted": ACCEPTED,
-        "anomalous_accepted": ACCEPTED & pl.col("is_anomalous"),
+        "accepted": IS_ACCEPTED,
+        "anomalous_accepted": IS_ACCEPTED & pl.col("is_anomalous"),
+        "baseline": IS_BASELINE,
+        "anomalous_baseline": IS_BASELINE & pl.col("is_anomalous"),
     },
     "stage_funnel": {
         "asked_a": pl.col("asked_a"),
@@ -39,14 +53,11 @@ TOTALS: dict[str, dict[str, pl.Expr]] = {
         "asked_c": pl.col("asked_c"),
     },
     "outcome_process_gap": {
-        "passing": PASSING,
-        "passing_anomalous": PASSING & pl.col("is_anomalous"),
-        "passing_accepted": PASSING & ACCEPTED,
-        "passing_accepted_anomalous": PASSING & ACCEPTED & pl.col("is_anomalous"),
-        "pass_high_risk": HIGH,
-        "pass_high_risk_anomalous": HIGH & pl.col("is_anomalous"),
-        "pass_high_risk_accepted": HIGH & ACCEPTED,
-        "pass_high_risk_accepted_anomalous": HIGH & ACCEPTED & pl.col("is_anomalous"),
+        f"{base}{part}{anomalous}": of_base & of_part & of_label
+        for base, of_base in {"passing": PASSING, "pass_high_risk": HIGH}.items()
+        for part, of_part in GAP_PARTS.items()
+        for anomalous, of_label in {"": pl.lit(True), "_anomalous": pl.col("is_anomalous")}.items()
+        if part or not anomalous
     },
 }
 

@@ -4,16 +4,22 @@ from pipeline.records.base import Record
 from pipeline.records.fulltax import Annotation
 from pipeline.records.risk import Risk
 from pipeline.records.second_pass import AnnotationPass2
+from pipeline.records.tiers import HIGH
 from pipeline.release.second_pass import both_high_confidence
 from pipeline.reports.agreement_lists import binary_confusion, disagreements, subtype_confusion, tiers
 from pipeline.reports.agreement_measured import binary, subtype
 from pipeline.reports.agreement_onset import onsets
-from pipeline.reports.agreement_pairs import HIGH, POPULATIONS, SCOPE, judges, of, pairs, scopes
+from pipeline.reports.agreement_pairs import POPULATIONS, SCOPE, is_baseline, judges, of, pairs, scopes
 from pipeline.reports.counting import share
 from pipeline.reports.section import Report, Row, Section, Tables
 from pipeline.reports.settings import AgreementRules
 
 NAME = "agreement"
+COUNTED = ("trajectories", "decided", "accepted", "baseline", "both_high_confidence")
+BASELINE_WORDS = (
+    "The rules judge, a baseline, labelled trajectories in one of the passes: agreement with it is no measure of "
+    "reliability, and no such trajectory counts as accepted or as one of which both passes are sure. "
+)
 READS: list[type[Record]] = [Annotation, AnnotationPass2, Risk]
 
 
@@ -21,13 +27,14 @@ def agreement_report(tables: Tables, same_judge: bool) -> Report:
     """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is stale."""
     rules = AgreementRules.load()
     rows = pairs(tables)
+    baseline = BASELINE_WORDS if any(map(is_baseline, rows)) else ""
     independent = "Both passes have THE SAME JUDGE: that they agree says nothing. " if same_judge else ""
     return Report(
         name=NAME,
         title="Agreement of the two annotation passes",
-        about=f"{independent}Two judges on the same packets, neither of which saw the other's answers. Agreement says "
-        "how far a label depends on who is asked; it does not say that a label is true. Intervals are of "
-        f"{100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
+        about=f"{independent}{baseline}Two judges on the same packets, neither of which saw the other's answers. "
+        "Agreement says how far a label depends on who is asked; it does not say that a label is true. Intervals are "
+        f"of {100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
         "fixed seed for kappa.",
         sections=[
             covered(rows, judges(tables), same_judge),
@@ -57,6 +64,7 @@ def covered(rows: list[Row], who: dict[str, str], same_judge: bool) -> Section:
             "trajectories": "trajectories with an annotation in each pass, those that nobody was asked about included",
             "decided": POPULATIONS["decided"],
             "accepted": POPULATIONS["accepted"],
+            "baseline": "one of the passes, or both, has a label of the rules judge",
             "both_high_tier": "both passes have it as high_confidence_accepted, whatever they say",
             "both_high_confidence": "of these, those for which they say the same",
             "both_high_share": "`both_high_confidence` of `trajectories`",
@@ -67,7 +75,7 @@ def covered(rows: list[Row], who: dict[str, str], same_judge: bool) -> Section:
             "first_judge": who["first"],
             "second_judge": who["second"],
             "same_judge": same_judge,
-            **{name: total[name] for name in ("trajectories", "decided", "accepted", "both_high_confidence")},
+            **{name: total[name] for name in COUNTED},
             "both_high_share": total["both_high_share"],
         },
         definitions={
@@ -88,6 +96,7 @@ def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
         "name": name,
         "trajectories": len(rows),
         **{population: len(of(population, rows)) for population in POPULATIONS},
+        "baseline": sum(map(is_baseline, rows)),
         "both_high_tier": len(high),
         "both_high_confidence": len(both),
         "both_high_share": share(len(both), len(rows)),

@@ -4,8 +4,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.records.tiers import TIERS
 from pipeline.reports import agreement_plots
-from pipeline.reports.agreement_pairs import HIGH, NORMAL, REVIEW, SCOPE, UNDECIDED, scopes
+from pipeline.reports.agreement_pairs import NORMAL, SCOPE, UNDECIDED, scopes
 from pipeline.reports.section import Row, Section
 from pipeline.reports.settings import AgreementRules
 from pipeline.rules.taxonomy import Taxonomy
@@ -65,7 +66,7 @@ def confusion_picture(rows: list[Row], names: list[str]) -> "Figure":
 
 def tiers(rows: list[Row]) -> Section:
     """Tier of the first pass against the second's."""
-    names = [HIGH, "accepted_repaired", REVIEW]
+    names = TIERS
     return Section(
         name="tiers",
         title="Quality tier: what the first pass came to, and what the second",

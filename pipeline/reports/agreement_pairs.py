@@ -8,6 +8,7 @@ from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import Annotation
 from pipeline.records.risk import Risk
 from pipeline.records.second_pass import AnnotationPass2
+from pipeline.records.tiers import ACCEPTED, BASELINE_TIER, status_of
 from pipeline.reports.section import Row, Tables
 
 FIELDS = (
@@ -20,10 +21,10 @@ FIELDS = (
     "earliest_state_contamination_onset",
 )
 NORMAL, UNDECIDED, NO_SUBTYPE = "normal", "undecided", "anomalous, no subtype"
-REVIEW, HIGH = "review_or_unresolved", "high_confidence_accepted"
 POPULATIONS = {
     "decided": "both passes say normal or anomalous, in whatever tier",
-    "accepted": "both passes accept the record (high_confidence_accepted or accepted_repaired)",
+    "accepted": "both passes accept the record (high_confidence_accepted or accepted_repaired); none where one is the "
+    "rules judge, whose labels are a baseline",
 }
 SCOPE = {
     "scope": "all, or a source model, or a risk slice (context: neither pass's label depends on it)",
@@ -57,6 +58,11 @@ def in_words(said: Row) -> Row:
     return said | {"binary": "anomalous", "subtype": said["anomaly_type_l2"] or NO_SUBTYPE}
 
 
+def is_baseline(row: Row) -> bool:
+    """True where one of the passes has a label of a baseline judge."""
+    return BASELINE_TIER in (row["first"]["quality_tier"], row["second"]["quality_tier"])
+
+
 def judges(tables: Tables) -> dict[str, str]:
     """first and second -> who judged, as `judge (model)`."""
     found = {}
@@ -82,4 +88,5 @@ def of(population: str, rows: list[Row]) -> list[Row]:
     decided = [row for row in rows if UNDECIDED not in (row["first"]["binary"], row["second"]["binary"])]
     if population == "decided":
         return decided
-    return [row for row in decided if REVIEW not in (row["first"]["quality_tier"], row["second"]["quality_tier"])]
+    passes = ("first", "second")
+    return [row for row in decided if all(status_of(row[name]["quality_tier"]) == ACCEPTED for name in passes)]

@@ -1,8 +1,8 @@
 """Loader of release.toml."""
 
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import SliceLabel
@@ -10,10 +10,10 @@ from pipeline.rules.base import Rules
 
 
 class Calibration(Record):
-    """Size of the calibration pool."""
+    """Where the calibration pool is taken from, and its size."""
 
-    per_slice: int
-    share: float
+    per_slice: int = Field(ge=1)
+    task_share: float = Field(gt=0, lt=1)
     slices: list[SliceLabel]
 
 
@@ -30,6 +30,13 @@ class ReleaseRules(Rules):
     """How the corpus is cut."""
 
     FILE: ClassVar[str] = "release.toml"
-    test_share: float
+    test_share: float = Field(gt=0, lt=1)
     calibration: Calibration
     duplicates: Duplicates
+
+    @model_validator(mode="after")
+    def something_is_left_to_train_on(self) -> Self:
+        """The three zones of the default cut are shares of the same tasks."""
+        if self.test_share + self.calibration.task_share >= 1:
+            raise ValueError("test_share and calibration.task_share together leave no task to train on")
+        return self

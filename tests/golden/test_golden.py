@@ -52,7 +52,10 @@ FILE_FIELDS = (
     "records_in",
     "record_counts",
 )
-TIER_FILES = ("accepted_main_all.jsonl", "accepted_repaired_all.jsonl", "review_or_unresolved_all.jsonl")
+TIER_FILES = (
+    *("accepted_main_all.jsonl", "accepted_repaired_all.jsonl", "accepted_baseline_all.jsonl"),
+    "review_or_unresolved_all.jsonl",
+)
 
 
 @dataclass

@@ -333,7 +333,7 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
         judged = (row["review_cause"], row["is_anomalous"], row["provenance"]["judge"])
         assert judged == ((None, False, "rules") if policy == "exclude" else ("unmatched_oracle", None, None))
         assert (row["stages"]["a"] is None) == (policy == "review")
-    assert master["matched"]["quality_tier"] == "high_confidence_accepted"
+    assert master["matched"]["quality_tier"] == "baseline_accepted"
     assert master["matched"]["slice_label"] == "pass_low_risk"
     counts = {(row["group"], row["name"]): row["count"] for row in found.rows(SummaryCount)}
     assert counts["outcome_process_gap", "passing"] == 1

@@ -19,7 +19,7 @@ from pipeline.tables import schema
 
 pytestmark = pytest.mark.slow
 
-MAIN = "accepted_main_all"
+MAIN = "accepted_baseline_all"  # the rules judge made every label of the example
 RAI = {
     "dataLimitations",
     "dataBiases",
@@ -58,14 +58,14 @@ def no_network(*_args: Any) -> None:
     raise AssertionError("a loader asked the network")
 
 
-def accepted(root: Path) -> list[dict[str, Any]]:
+def labelled(root: Path) -> list[dict[str, Any]]:
     return [row for path in sorted(root.glob(f"fulltax_prod_v1/*/{MAIN}.jsonl")) for row in lines(path)]
 
 
 def test_every_configuration_loads_with_its_rows_and_its_declared_columns(release: Path, hub: Any) -> None:
     offered = configs(release)
     assert hub.get_dataset_config_names(str(release)) == [one.name for one in offered]
-    assert {"accepted_main", "master_table", "positives_structured", "calibration_pool"} <= {o.name for o in offered}
+    assert {"accepted_baseline", "master_table", "positives_baseline", "calibration_pool"} <= {o.name for o in offered}
     for one in offered:
         found = hub.load_dataset(str(release), one.name)
         assert {split: part.num_rows for split, part in found.items()} == {
@@ -77,16 +77,19 @@ def test_every_configuration_loads_with_its_rows_and_its_declared_columns(releas
 
 
 def test_rows_are_those_of_the_jsonl_files(release: Path, hub: Any) -> None:
-    found = hub.load_dataset(str(release), "accepted_main", split="full")
-    want = [{name: row[name] for name in ("trajectory_id", "steps", "is_anomalous")} for row in accepted(release)]
+    found = hub.load_dataset(str(release), "accepted_baseline", split="full")
+    want = [{name: row[name] for name in ("trajectory_id", "steps", "is_anomalous")} for row in labelled(release)]
     assert [{name: row[name] for name in want[0]} for row in found] == want
 
 
-def test_what_loads_by_default_holds_no_row_that_needs_review(release: Path, hub: Any) -> None:
-    found = hub.load_dataset(str(release))
+def test_labels_of_the_rules_judge_are_loaded_by_who_asks_for_them_alone(release: Path, hub: Any) -> None:
+    assert hub.get_dataset_default_config_name(str(release)) is None
+    assert DEFAULT not in hub.get_dataset_config_names(str(release))
+    with pytest.raises(ValueError, match="silver_labels_baseline"):
+        hub.load_dataset(str(release))
+    found = hub.load_dataset(str(release), "silver_labels_baseline")
     assert found.keys() == {"train", "test"}
-    assert {row["label_status"] for part in found.values() for row in part} == {"accepted"}
-    assert hub.get_dataset_default_config_name(str(release)) == DEFAULT
+    assert {row["label_status"] for part in found.values() for row in part} == {"baseline"}
 
 
 def test_a_file_in_which_a_field_is_null_throughout_loads_by_the_declared_columns(
@@ -94,7 +97,7 @@ def test_a_file_in_which_a_field_is_null_throughout_loads_by_the_declared_column
 ) -> None:
     """A guess fails at the second file: in the first, the subtype was no text but null."""
     by_label: dict[bool, list[bytes]] = {False: [], True: []}
-    for row in accepted(release):
+    for row in labelled(release):
         by_label[row["is_anomalous"]].append(canonical_json(row).encode() + b"\n")
     shards = [tmp_path / "1.jsonl", tmp_path / "2.jsonl"]
     for path, part in zip(shards, (by_label[False], by_label[True]), strict=True):
@@ -102,9 +105,9 @@ def test_a_file_in_which_a_field_is_null_throughout_loads_by_the_declared_column
     files = [str(path) for path in shards]
     with pytest.raises(hub.exceptions.DatasetGenerationError):
         hub.load_dataset("json", data_files=files, cache_dir=str(tmp_path / "guessed"))
-    declared = hub.load_dataset_builder(str(release), "accepted_main").info.features
+    declared = hub.load_dataset_builder(str(release), "accepted_baseline").info.features
     found = hub.load_dataset("json", data_files=files, features=declared, split="train", cache_dir=str(tmp_path / "c"))
-    assert found.num_rows == len(accepted(release))
+    assert found.num_rows == len(labelled(release))
     assert found.features["anomaly_type_l2"] == hub.Value("string")
 
 
@@ -115,7 +118,7 @@ def test_a_release_with_such_a_file_loads_by_name(release: Path, hub: Any, tmp_p
     normal = pl.read_parquet(path).filter(~pl.col("is_anomalous"))
     assert normal["anomaly_type_l2"].is_null().all()
     normal.write_parquet(path)
-    found = hub.load_dataset(str(root), "accepted_main", split="full")
+    found = hub.load_dataset(str(root), "accepted_baseline", split="full")
     assert found.features["anomaly_type_l2"] == hub.Value("string")
     assert any(found["anomaly_type_l2"])
 
@@ -123,7 +126,7 @@ def test_a_release_with_such_a_file_loads_by_name(release: Path, hub: Any, tmp_p
 def test_polars(release: Path) -> None:
     frame = pl.read_parquet(release / "fulltax_prod_v1" / "*" / f"{MAIN}-*.parquet")
     assert dict(frame.schema) == dict(schema(Master))
-    assert [canonical_json(row) for row in frame.to_dicts()] == list(map(canonical_json, accepted(release)))
+    assert [canonical_json(row) for row in frame.to_dicts()] == list(map(canonical_json, labelled(release)))
     typed = pl.read_ndjson(release / "fulltax_prod_v1" / "scripted-a" / f"{MAIN}.jsonl", schema=schema(Master))
     assert typed.equals(frame.filter(pl.col("source_model") == "scripted-a"))
 
@@ -132,11 +135,11 @@ def test_duckdb(release: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     parquet = f"{release}/fulltax_prod_v1/*/{MAIN}-*.parquet"
     jsonl = f"{release}/fulltax_prod_v1/*/{MAIN}.jsonl"
-    want = [sum(row["is_anomalous"] for row in accepted(release)), sum(len(row["steps"]) for row in accepted(release))]
+    want = [sum(row["is_anomalous"] for row in labelled(release)), sum(len(row["steps"]) for row in labelled(release))]
     for source in (f"read_parquet('{parquet}')", f"read_json('{jsonl}', format='newline_delimited')"):
         query = f"SELECT sum(is_anomalous::INT), sum(len(steps)) FROM {source}"
         assert list(map(int, duckdb.sql(query).fetchall()[0])) == want
-    labels = f"{release}/silver_train_labels_accepted.parquet"
+    labels = f"{release}/silver_train_labels_baseline.parquet"
     joined = duckdb.sql(
         f"SELECT count(*) FROM read_parquet('{labels}') JOIN read_parquet('{parquet}') "
         "USING (source_model, trajectory_id)"
@@ -151,8 +154,8 @@ def test_pandas(release: Path) -> None:
         for model in ("scripted-a", "scripted-b")
         for path in shards_of(release, f"fulltax_prod_v1/{model}/{MAIN}.jsonl")
     )
-    assert list(found["trajectory_id"]) == [row["trajectory_id"] for row in accepted(release)]
-    assert [len(steps) for steps in found["steps"]] == [row["num_steps"] for row in accepted(release)]
+    assert list(found["trajectory_id"]) == [row["trajectory_id"] for row in labelled(release)]
+    assert [len(steps) for steps in found["steps"]] == [row["num_steps"] for row in labelled(release)]
     typed = pandas.read_json(release / "silver_train_labels.jsonl", lines=True, dtype=False)
     assert list(typed["trajectory_id"]) == [
         row["trajectory_id"] for row in lines(release / "silver_train_labels.jsonl")
@@ -177,12 +180,12 @@ def test_croissant_is_valid_and_every_record_set_is_read(release: Path, monkeypa
         assert len(found) == rows(release, pattern) > 0
         columns = {key.split("/")[1] for key in found[0]}
         assert columns == set(one.record.model_fields)
-    by_key = {row["trajectory_id"]: row for row in accepted(release)}
-    for record in dataset.records("accepted_main"):
-        row = by_key[record["accepted_main/trajectory_id"].decode()]
-        assert len(record["accepted_main/steps"]) == row["num_steps"]
-        assert record["accepted_main/is_anomalous"] == row["is_anomalous"]
-        texts = [step["accepted_main/steps/reflection_text"] for step in record["accepted_main/steps"]]
+    by_key = {row["trajectory_id"]: row for row in labelled(release)}
+    for record in dataset.records("accepted_baseline"):
+        row = by_key[record["accepted_baseline/trajectory_id"].decode()]
+        assert len(record["accepted_baseline/steps"]) == row["num_steps"]
+        assert record["accepted_baseline/is_anomalous"] == row["is_anomalous"]
+        texts = [step["accepted_baseline/steps/reflection_text"] for step in record["accepted_baseline/steps"]]
         assert [text and text.decode() for text in texts] == [step["reflection_text"] for step in row["steps"]]
 
 

@@ -24,16 +24,20 @@ MODELS = ["scripted-a", "scripted-b"]
 TIERS = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
     "accepted_repaired": "accepted_repaired_all.jsonl",
+    "baseline_accepted": "accepted_baseline_all.jsonl",
     "review_or_unresolved": "review_or_unresolved_all.jsonl",
 }
 MASTER, POSITIVES, SUMMARY = "master_table_all.jsonl", "positives_structured_all.jsonl", "dataset_summary_all.json"
+BASELINE_POSITIVES = "positives_baseline_all.jsonl"
 STAGE_FILES = {name: f"stage_{name}_raw_pass1.jsonl" for name in ("a", "b1", "b2", "c")}
-TYPED = {f"{name.removesuffix('.jsonl')}-00000-of-00001.parquet" for name in (MASTER, *TIERS.values(), POSITIVES)}
-T37 = {MASTER, *TIERS.values(), POSITIVES, SUMMARY, *STAGE_FILES.values()}
+TYPED = {
+    f"{name.removesuffix('.jsonl')}-00000-of-00001.parquet"
+    for name in (MASTER, *TIERS.values(), POSITIVES, BASELINE_POSITIVES)
+}
+T37 = {MASTER, *TIERS.values(), POSITIVES, BASELINE_POSITIVES, SUMMARY, *STAGE_FILES.values()}
 CUTS = ["", "paper_cut"]
 REVIEW = "review_or_unresolved"
 ONSETS = ["earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset"]
-GAP = ["passing", "passing_accepted", "pass_high_risk", "pass_high_risk_accepted"]
 Rows = list[dict[str, Any]]
 
 
@@ -56,7 +60,8 @@ def key(row: dict[str, Any]) -> tuple[str, str]:
     return row["source_model"], row["trajectory_id"]
 
 
-def accepted(row: dict[str, Any]) -> bool:
+def settled(row: dict[str, Any]) -> bool:
+    """Not in review: all of these are baseline, for the rules judge made them."""
     return bool(row["quality_tier"] != REVIEW)
 
 
@@ -64,7 +69,7 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
     assert sorted(path.name for path in (release / "fulltax_prod_v1").iterdir()) == MODELS
     for model in MODELS:
         assert {path.name for path in (release / "fulltax_prod_v1" / model).iterdir()} == T37 | TYPED
-    endings = (".jsonl", ".parquet", "_accepted.parquet")
+    endings = (".jsonl", ".parquet", "_accepted.parquet", "_baseline.parquet")
     labels = {f"silver_{side}_labels{ending}" for side in ("train", "test") for ending in endings}
     cut = labels | {"label_exclusions.jsonl"}
     top = {path.name for path in release.iterdir()}
@@ -97,7 +102,7 @@ def schema_of(name: str) -> Draft202012Validator:
         (f"fulltax_prod_v1/*/{MASTER}", "master", Master),
         ("fulltax_prod_v1/*/accepted_*.jsonl", "master", Master),
         ("fulltax_prod_v1/*/review_*.jsonl", "master", Master),
-        (f"fulltax_prod_v1/*/{POSITIVES}", "positive_structured", PositiveStructured),
+        (f"fulltax_prod_v1/*/{BASELINE_POSITIVES}", "positive_structured", PositiveStructured),
         ("fulltax_prod_v1/*/stage_*_raw_pass1.jsonl", "stage_raw", StageRaw),
         ("**/silver_*_labels.jsonl", "label_row", LabelRow),
     ],
@@ -132,9 +137,10 @@ def test_the_tiers_are_a_partition_of_the_master_table(release: Path, model: str
     assert len({key(row) for row in master[model]}) == len(whole) > 0
     for tier, part in parts.items():
         assert {json.loads(line)["quality_tier"] for line in part} <= {tier}
-    positives = lines(folder / POSITIVES)
+    assert lines(folder / POSITIVES) == []
+    positives = lines(folder / BASELINE_POSITIVES)
     assert [key(row) for row in positives] == [
-        key(row) for row in master[model] if accepted(row) and row["is_anomalous"]
+        key(row) for row in master[model] if settled(row) and row["is_anomalous"]
     ]
     by_key = {key(row): row for row in master[model]}
     for row in positives:
@@ -156,12 +162,19 @@ def recount(rows: Rows) -> dict[str, Any]:
     said = {True: "anomalous", False: "normal", None: "undecided"}
     passing = [row for row in rows if row["oracle_outcome"] == "pass"]
     high = [row for row in rows if row["slice_label"] == "pass_high_risk"]
-    bases = dict(zip(GAP, [passing, list(filter(accepted, passing)), high, list(filter(accepted, high))], strict=True))
     gap: dict[str, Any] = {}
-    for name, base in bases.items():
-        anomalous = sum(bool(row["is_anomalous"]) for row in base)
-        gap |= {name: len(base), f"{name}_anomalous": anomalous}
-        gap[f"{name}_anomalous_rate"] = round(anomalous / len(base), 6) if base else None
+    for name, base in {"passing": passing, "pass_high_risk": high}.items():
+        gap[name] = len(base)
+        judged = [row for row in base if row["provenance"]["judge"] == "rules"]
+        parts: dict[str, Rows] = {
+            "measured": [row for row in base if row["provenance"]["judge"] != "rules"],
+            "accepted": [],
+            "baseline": judged,
+        }
+        for part, some in parts.items():
+            anomalous = sum(bool(row["is_anomalous"]) for row in some)
+            gap |= {f"{name}_{part}": len(some), f"{name}_{part}_anomalous": anomalous}
+            gap[f"{name}_{part}_anomalous_rate"] = round(anomalous / len(some), 6) if some else None
     asked = {
         f"asked_{name}": sum(row["provenance"]["prompt_versions"][name] is not None for row in rows)
         for name in STAGE_FILES
@@ -172,7 +185,9 @@ def recount(rows: Rows) -> dict[str, Any]:
     found: dict[str, Any] = {
         "quality_tier": named(rows, lambda row: row["quality_tier"]),
         "tier_by_label": named(rows, lambda row: f"{row['quality_tier']}/{said[row['is_anomalous']]}"),
-        "anomaly_type_l2": named(rows, lambda row: row["anomaly_type_l2"] if accepted(row) else None),
+        "label_status": named(rows, lambda row: "baseline" if settled(row) else "needs_review"),
+        "anomaly_type_l2": {},
+        "anomaly_type_l2_baseline": named(rows, lambda row: row["anomaly_type_l2"] if settled(row) else None),
         "absorbed_from": named(rows, lambda row: row["absorbed_from"]),
         "review_cause": named(rows, lambda row: row["review_cause"]),
         "slice_label": named(rows, lambda row: row["slice_label"] or "no_outcome"),
@@ -181,12 +196,14 @@ def recount(rows: Rows) -> dict[str, Any]:
         "route_label": named(rows, lambda row: (row["stages"]["a"] or {"route_label": "not_asked"})["route_label"]),
         "judge": named(rows, lambda row: row["provenance"]["judge"] or "not_asked"),
         "judge_model": named(rows, lambda row: row["provenance"]["judge_model"] or "not_asked"),
-        "repair_rules": dict(Counter(one["rule_id"] for row in rows for one in row["repairs"])),
+        "repairs": dict(Counter(one["rule_id"] for row in rows for one in row["repairs"])),
         "event_type": dict(events),
         "totals": {
             "trajectories": len(rows),
-            "accepted": sum(map(accepted, rows)),
-            "anomalous_accepted": sum(accepted(row) and bool(row["is_anomalous"]) for row in rows),
+            "accepted": 0,
+            "anomalous_accepted": 0,
+            "baseline": sum(map(settled, rows)),
+            "anomalous_baseline": sum(settled(row) and bool(row["is_anomalous"]) for row in rows),
         },
         "stage_funnel": asked
         | {
@@ -198,7 +215,7 @@ def recount(rows: Rows) -> dict[str, Any]:
         "outcome_process_gap": gap,
         "notice": RULES_NOTICE,
     }
-    return {name: group for name, group in found.items() if group != {}}
+    return found
 
 
 def test_the_summaries_are_what_a_recount_gives(release: Path, master: dict[str, Rows]) -> None:
@@ -232,8 +249,8 @@ def cited_text(row: dict[str, Any], quote: dict[str, Any]) -> str:
     return " ".join(f"{name}={value if isinstance(value, str) else json.dumps(value)}" for value in values)
 
 
-def test_evidence_of_accepted_anomalies_stands_in_the_released_steps(master: dict[str, Rows]) -> None:
-    anomalous = [row for row in every(master) if row["is_anomalous"] and accepted(row)]
+def test_evidence_of_settled_anomalies_stands_in_the_released_steps(master: dict[str, Rows]) -> None:
+    anomalous = [row for row in every(master) if row["is_anomalous"] and settled(row)]
     assert len(anomalous) >= 3
     for row in anomalous:
         assert row["evidence_steps"]
@@ -248,14 +265,14 @@ def test_spans_and_onsets_lie_inside_the_trajectory(master: dict[str, Rows]) -> 
         for span in row["segment_spans"]:
             assert span["start_step"] in inside and span["end_step"] in inside
             assert span["start_step"] <= span["end_step"]
-        if accepted(row) and row["is_anomalous"]:
+        if settled(row) and row["is_anomalous"]:
             assert any(span["label"] == "anomalous" for span in row["segment_spans"])
             assert row["anomaly_type_l1"] and row["anomaly_type_l2"] and row["severity"] and row["recoverability"]
             if row["earliest_recoverable_onset"] and row["earliest_harmful_onset"]:
                 assert row["earliest_recoverable_onset"] <= row["earliest_harmful_onset"]
         if row["is_anomalous"] is False:
             assert not row["segment_spans"] and not any(row[name] for name in [*ONSETS, "severity", "anomaly_type_l2"])
-        assert (row["review_cause"] is None) == accepted(row)
+        assert (row["review_cause"] is None) == settled(row)
 
 
 @pytest.mark.parametrize("cut", [*CUTS, *(f"hold_out/{model}" for model in MODELS)])
@@ -273,16 +290,20 @@ def test_a_trajectory_is_on_one_side_or_excluded_with_a_reason(
         origin = by_key[key(row)]
         shared = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier")
         assert {name: row[name] for name in shared} == {name: origin[name] for name in shared}
-        assert row["label_status"] == ("accepted" if accepted(origin) else "needs_review")
+        assert row["label_status"] == ("baseline" if settled(origin) else "needs_review")
+        assert row["label_status"] == origin["label_status"]
         assert row["scoreable"] == (not origin["compacted"] and not origin["truncated"] and origin["num_steps"] > 0)
         assert row["is_anomalous"] is not None
     if cut == "paper_cut":
-        assert len(sides["test"]) == -(-sum(map(accepted, every(master))) // 10)
+        assert len(sides["test"]) == -(-sum(map(settled, every(master))) // 10)
         assert {row["reason"] for row in excluded} == {"no_decision"}
     elif not cut:
         assert not {row["task_id"] for row in sides["train"]} & {row["task_id"] for row in sides["test"]}
         assert not any(row["in_calibration_pool"] for rows in sides.values() for row in rows)
-        assert {row["reason"] for row in excluded} <= {"no_decision", "calibration_pool", "near_duplicate_of_test"}
+        assert {row["reason"] for row in excluded} <= {
+            *("no_decision", "calibration_pool", "calibration_task"),
+            *("near_duplicate_of_test", "near_duplicate_of_calibration_task"),
+        }
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -354,6 +375,17 @@ def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:
         assert sorted(one.innocent for one in made if one.pair == pair) == [False, True], pair
 
 
+def test_no_label_of_the_rules_judge_is_accepted_anywhere(release: Path, master: dict[str, Rows]) -> None:
+    """Neither as a tier, nor in a file of accepted records or rows."""
+    assert {row["quality_tier"] for row in every(master)} == {"baseline_accepted", REVIEW}
+    for path in release.rglob("*accepted*.jsonl"):
+        assert lines(path) == [] or path.name == TIERS["baseline_accepted"]
+    for path in release.rglob("*_accepted.parquet"):
+        assert pl.read_parquet(path).height == 0
+    rows = [row for path in release.rglob("*_baseline.parquet") for row in pl.read_parquet(path).to_dicts()]
+    assert {row["label_status"] for row in rows} == {"baseline"}
+
+
 def test_certificates_say_what_the_label_files_show(release: Path) -> None:
     said = json.loads((release / "splits.json").read_text())
     assert said["calibration_pool"]["size"] == len(lines(release / "calibration_pool.jsonl")) > 0
@@ -365,8 +397,11 @@ def test_certificates_say_what_the_label_files_show(release: Path) -> None:
         found = said["cuts"][cut]
         for side in ("train", "test"):
             rows = lines(release / folder / f"silver_{side}_labels.jsonl")
-            assert found[side] == sum(row["label_status"] == "accepted" for row in rows)
-    assert said["cuts"]["default_cut"]["shared_tasks"] == said["cuts"]["default_cut"]["near_duplicates"] == 0
+            assert found[side] == sum(row["label_status"] == "baseline" for row in rows)
+    for leak in ("shared_tasks", "near_duplicates", "pool_tasks_in_train", "near_duplicates_of_pool"):
+        assert said["cuts"]["default_cut"][leak] == 0
+    reserved = {row["task_id"] for row in lines(release / "calibration_pool.jsonl")}
+    assert not reserved & {row["task_id"] for row in lines(release / "silver_train_labels.jsonl")}
     for model in MODELS:
         test = lines(release / "hold_out" / model / "silver_test_labels.jsonl")
         train = lines(release / "hold_out" / model / "silver_train_labels.jsonl")

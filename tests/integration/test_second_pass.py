@@ -14,6 +14,7 @@ from pipeline.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 
+BASELINE = "baseline_accepted"
 OF_SECOND = ("annotation_pass2", "reference_label", "release_line_pass2")
 
 
@@ -80,6 +81,7 @@ def test_the_first_pass_is_not_touched(alone: Path, both: Path) -> None:
     assert new == {f"stage_{s}_raw_pass2.jsonl" for s in ("a", "b1", "b2", "c")} | {
         "reference_pass_labels.jsonl",
         "both_high_confidence.jsonl",
+        *(f"both_high_confidence{side}.parquet" for side in ("", "_train", "_test")),
     }
 
 
@@ -103,11 +105,9 @@ def test_a_release_of_both_is_valid_and_says_who_judged(both: Path) -> None:
     sure = {row["trajectory_id"] for row in lines(both / "release" / "both_high_confidence.jsonl")}
     assert sure == {name for name, row in references.items() if row["both_high_confidence"]}
     labels = {row["trajectory_id"]: row for row in table(both, "label_assignment")}
-    for name, row in references.items():
-        same = all(row[field] == labels[name][field] for field in ("is_anomalous", "anomaly_type_l2"))
-        high = row["quality_tier"] == labels[name]["quality_tier"] == "high_confidence_accepted"
-        assert row["both_high_confidence"] == (same and high)
-    assert 0 < len(sure) < len(references)
+    assert {row["label_status"] for row in references.values()} == {"accepted", "needs_review"}
+    assert {row["label_status"] for row in labels.values()} == {"baseline", "needs_review"}
+    assert sure == set()
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,6 @@ def test_a_release_of_both_is_valid_and_says_who_judged(both: Path) -> None:
         ("reference_pass_labels.jsonl", {"both_high_confidence": True}),
         ("reference_pass_labels.jsonl", {"is_anomalous": True}),
         ("reference_pass_labels.jsonl", None),
-        ("both_high_confidence.jsonl", None),
-        ("both_high_confidence.jsonl", {"quality_tier": "accepted_repaired"}),
         ("fulltax_prod_v1/scripted-a/stage_b1_raw_pass2.jsonl", {"stage": "c"}),
     ],
 )
@@ -203,8 +201,14 @@ def test_the_rules_judge_can_be_the_second_one_in_several_processes(
     ended = call(*again, env=env)
     assert ended.status == 0 and "same_judge_twice" not in ended.err, ended.err
     for here, there in (("annotation", "annotation_pass2"), ("annotation_pass2", "annotation")):
-        labels = [{k: v for k, v in row.items() if k != "provenance"} for row in table(data, here)]
-        assert labels == [{k: v for k, v in row.items() if k != "provenance"} for row in table(both, there)]
+        judged = [{k: v for k, v in row.items() if k != "provenance"} for row in table(data, here)]
+        assert judged == [{k: v for k, v in row.items() if k != "provenance"} for row in table(both, there)]
+    assert call("release", "--data", data, env=env).status == 0
+    assert validate(data / "release").ok
+    references = lines(data / "release" / "reference_pass_labels.jsonl")
+    assert {row["label_status"] for row in references} == {"baseline", "needs_review"}
+    assert not any(row["both_high_confidence"] for row in references)
+    assert lines(data / "release" / "both_high_confidence.jsonl") == []
 
 
 def test_one_judge_twice_is_said(alone: Path, env: dict[str, str], tmp_path: Path) -> None:
@@ -236,7 +240,9 @@ def test_the_agreement_report_counts_what_the_tables_hold(both: Path, env: dict[
     listed = {one["trajectory_id"] for one in found["disagreements"]["rows"] if one["kind"] == "binary"}
     assert listed == set(decided) - set(agree) and listed
     sure = lines(both / "release" / "both_high_confidence.jsonl")
-    assert found["both_passes"]["facts"]["both_high_confidence"] == len(sure)
+    assert found["both_passes"]["facts"]["both_high_confidence"] == len(sure) == 0
+    assert found["both_passes"]["facts"]["baseline"] == sum(one["quality_tier"] == BASELINE for one in first.values())
+    assert "agreement with it is no measure" in ended.json["about"]
     pictures = {path.name for path in (tmp_path / "data" / "work" / "reports" / "agreement").glob("*.svg")}
     assert pictures == {"binary.svg", "subtype.svg", "subtype_confusion.svg"}
 

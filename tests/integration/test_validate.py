@@ -23,8 +23,8 @@ pytestmark = pytest.mark.slow
 
 A = "fulltax_prod_v1/scripted-a"
 MASTER = f"{A}/master_table_all.jsonl"
-MAIN = f"{A}/accepted_main_all.jsonl"
-POSITIVES = f"{A}/positives_structured_all.jsonl"
+MAIN = f"{A}/accepted_baseline_all.jsonl"
+POSITIVES = f"{A}/positives_baseline_all.jsonl"
 TRAIN, TEST = "silver_train_labels.jsonl", "silver_test_labels.jsonl"
 Change = Callable[[dict[str, Any]], object]
 
@@ -50,7 +50,7 @@ def everywhere(root: Path, which: Callable[[dict[str, Any]], bool], change: Chan
     masters = [(model, row) for model in ("scripted-a", "scripted-b") for row in rows_of(root / master_of(model))]
     model, victim = next((model, row) for model, row in masters if which(row))
     key = victim["trajectory_id"]
-    for name in (master_of(model), master_of(model).replace("master_table", "accepted_main")):
+    for name in (master_of(model), master_of(model).replace("master_table", "accepted_baseline")):
         rows = rows_of(root / name)
         for row in rows:
             if row["trajectory_id"] == key:
@@ -154,7 +154,7 @@ def any_row(_row: dict[str, Any]) -> bool:
 
 
 def with_steps(row: dict[str, Any]) -> bool:
-    return len(row["steps"]) > 1 and row["quality_tier"] == "high_confidence_accepted"
+    return len(row["steps"]) > 1 and row["quality_tier"] == "baseline_accepted"
 
 
 def anomalous_with_steps(row: dict[str, Any]) -> bool:
@@ -218,6 +218,15 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a score that its breakdown does not give": (both(with_steps, lambda r: r.update(risk_score_raw=55.5)), "context"),
     "a review cause beside acceptance": (both(normal, lambda r: r.update(review_cause="malformed_span")), "tier"),
     "repaired without a repair": (both(normal, lambda r: r.update(quality_tier="accepted_repaired")), "tier"),
+    "a label of the rules judge raised to high confidence": (
+        both(normal, lambda r: r.update(quality_tier="high_confidence_accepted", label_status="accepted")),
+        "tier",
+    ),
+    "a status that is not its tier's": (both(normal, lambda r: r.update(label_status="accepted")), "tier"),
+    "a status that is not its record's in a label file": (
+        one(TRAIN, any_row, lambda r: r.update(label_status="accepted")),
+        "labels",
+    ),
     "a normal record with a severity": (both(normal, lambda r: r.update(severity="low")), "label"),
     "a field too many": (both(any_row, lambda r: r.update(source_file="/home/x.jsonl")), "schema"),
     "a field too few": (both(any_row, lambda r: r.pop("risk_bucket")), "schema"),

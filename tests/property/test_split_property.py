@@ -17,7 +17,7 @@ from pipeline.tables import from_records
 RULES = ReleaseRules.load()
 BLANK = dict.fromkeys(LabelBasis.model_fields)
 COUNTS = LabelBasis.model_fields["event_type_counts"].annotation
-TIERS = ["high_confidence_accepted", "accepted_repaired", "review_or_unresolved"]
+TIERS = ["high_confidence_accepted", "accepted_repaired", "baseline_accepted", "review_or_unresolved"]
 SIDES = ("train", "test")
 SLICES = [None, "pass_low_risk", "pass_medium_risk", "fail_high_risk"]
 
@@ -75,7 +75,7 @@ def test_no_record_changes_side_as_the_corpus_grows(rows: list[dict[str, Any]], 
             assert before["default_cut"] == after["default_cut"]
         else:
             reasons = {before["default_reason"], after["default_reason"]}
-            assert reasons <= {None, "calibration_pool"} or len(reasons) == 1
+            assert reasons <= {"calibration_pool", "calibration_task"} or len(reasons) == 1
 
 
 @given(corpora, st.integers(0, 40))
@@ -109,8 +109,9 @@ def test_every_record_has_a_side_or_a_reason(rows: list[dict[str, Any]]) -> None
         undecided = one["quality_tier"] == "review_or_unresolved" and one["is_anomalous"] is None
         assert (one["paper_reason"] == "no_decision") == undecided
         assert (one["label_status"] == "accepted") == (one["quality_tier"] in TIERS[:2])
+        assert (one["label_status"] == "baseline") == (one["quality_tier"] == TIERS[2])
         assert one["in_calibration_pool"] == (one["default_reason"] == "calibration_pool")
-    for status in ("accepted", "needs_review"):
+    for status in ("accepted", "needs_review", "baseline"):
         group = [one["paper_cut"] for one in decided if one["label_status"] == status]
         assert group.count("test") == math.ceil(round(RULES.test_share * len(group), 9))
 

@@ -22,6 +22,7 @@ RULES = AgreementRules.load()
 CAPABILITY, AMBIGUITY = "capability_gap_overcommitment", "write_under_unresolved_ambiguity"
 Said = tuple[bool | None, str | None, str, int | None]
 HIGH, REPAIRED, REVIEW = "high_confidence_accepted", "accepted_repaired", "review_or_unresolved"
+BASELINE = "baseline_accepted"
 NORMAL: Said = (False, None, HIGH, None)
 PAIRS: list[tuple[Said, Said]] = [
     (NORMAL, NORMAL),

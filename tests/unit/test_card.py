@@ -11,7 +11,7 @@ from pipeline.release.card.card import code, size, table
 from pipeline.release.card.configs import configs
 from pipeline.release.card.croissant import field
 from pipeline.release.card.features import feature_lines, features
-from pipeline.release.labels import accepted_file
+from pipeline.release.labels import part_file
 from pipeline.release.settings import PublishRules
 from pipeline.tables import empty, schema
 
@@ -59,8 +59,8 @@ def test_what_has_no_row_is_not_offered_and_odd_names_are_no_patterns(tmp_path: 
     folder = tmp_path / "hold_out" / model
     folder.mkdir(parents=True)
     row = empty(LabelRow).clear(1)
-    row.write_parquet(folder / accepted_file("silver_test_labels.jsonl"))
-    empty(LabelRow).write_parquet(folder / accepted_file("silver_train_labels.jsonl"))
+    row.write_parquet(folder / part_file("silver_test_labels.jsonl"))
+    empty(LabelRow).write_parquet(folder / part_file("silver_train_labels.jsonl"))
     (one,) = configs(tmp_path)
     assert one.name == "hold_out_a_model__x__"
     assert list(one.splits) == ["test"]

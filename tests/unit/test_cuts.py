@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from pipeline.release.split import assign, calibration_pool, paper_test
+from pipeline.release.split import assign, calibration_pool, paper_test, zone
 from pipeline.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
@@ -42,14 +42,48 @@ def test_the_pool_is_a_hundred_of_each_passing_slice_balanced_over_models() -> N
         assert len(counts) == 6
         assert max(counts.values()) - min(counts.values()) <= 1
     assert {row["quality_tier"] for row in drawn} == {"high_confidence_accepted"}
+    assert {zone(row["task_digest"], RULES) for row in drawn} == {"calibration_task"}
 
 
-def test_a_smaller_corpus_gets_a_proportional_pool() -> None:
+def test_a_smaller_corpus_gets_what_its_reserved_tasks_give() -> None:
     corpus = rows(100)
     pool = calibration_pool(corpus, RULES)
-    drawn = Counter(row["slice_label"] for row in corpus if (row["source_model"], row["trajectory_id"]) in pool)
-    usable = Counter(row["slice_label"] for row in corpus if row["quality_tier"] != "review_or_unresolved")
-    assert drawn == {name: int(RULES.calibration.share * usable[name]) for name in SLICES[:3]}
+    reserved = {
+        (row["source_model"], row["trajectory_id"])
+        for row in corpus
+        if zone(row["task_digest"], RULES) == "calibration_task"
+        and row["slice_label"].startswith("pass")
+        and row["quality_tier"] != "review_or_unresolved"
+    }
+    assert pool == reserved
+    assert 0 < len(pool) < 0.2 * len(corpus)
+
+
+def test_no_task_of_the_pool_is_ever_trained_on_however_the_corpus_grows() -> None:
+    """From 200 tasks to 5,000, and with more models: what was in the pool once is on no side of the default cut."""
+    whole = rows(5_000, models=8)
+    once: set[str] = set()
+    for corpus in (rows(200, 2), rows(1_000, 3), rows(2_500), whole):
+        pool, test = calibration_pool(corpus, RULES), paper_test(corpus, RULES)
+        made = [assign(row, pool, test, RULES) for row in corpus]
+        once |= {row["task_id"] for row in made if row["in_calibration_pool"]}
+        for row in made:
+            if row["task_id"] in once:
+                assert row["default_cut"] is None
+                assert row["default_reason"] in ("calibration_pool", "calibration_task", "no_decision")
+    assert len(once) > 50
+
+
+def test_labels_of_the_rules_judge_are_a_status_of_their_own_in_every_cut() -> None:
+    corpus = rows(500)
+    for row in corpus:
+        if row["source_model"] == "model-1" and row["quality_tier"] != "review_or_unresolved":
+            row["quality_tier"] = "baseline_accepted"
+    made = [assign(row, set(), paper_test(corpus, RULES), RULES) for row in corpus]
+    sides = Counter((row["label_status"], row["paper_cut"]) for row in made)
+    for status, size in Counter(row["label_status"] for row in made).items():
+        assert sides[status, "test"] == -(-size // 10)
+    assert {row["label_status"] for row in made if row["source_model"] == "model-1"} == {"baseline", "needs_review"}
 
 
 def test_the_paper_cut_has_the_papers_counts_and_the_default_cut_nearly_its_share() -> None:

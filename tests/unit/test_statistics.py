@@ -127,21 +127,31 @@ def by(section: Section) -> dict[Any, dict[str, Any]]:
 def summary(some: Corpus) -> dict[str, Any]:
     """dataset_summary.json of a corpus, counted here in another way."""
     rows = some.records.to_dicts()
-    accepted = [row for row in rows if row["quality_tier"] != "review_or_unresolved"]
+    accepted = [row for row in rows if row["quality_tier"] in ("high_confidence_accepted", "accepted_repaired")]
+    baseline = [row for row in rows if row["quality_tier"] == "baseline_accepted"]
     gap = {}
     for base, column, value in [
         ("passing", "oracle_outcome", "pass"),
         ("pass_high_risk", "slice_label", "pass_high_risk"),
     ]:
         own = [row for row in rows if row[column] == value]
+        parts = {
+            "measured": [row for row in own if row["judge"] != "rules"],
+            "accepted": [row for row in accepted if row[column] == value],
+            "baseline": [row for row in own if row["judge"] == "rules"],
+        }
         gap[base] = len(own)
-        gap[f"{base}_anomalous"] = sum(bool(row["is_anomalous"]) for row in own)
-        gap[f"{base}_accepted"] = sum(row[column] == value for row in accepted)
+        for name, part in parts.items():
+            gap[f"{base}_{name}"] = len(part)
+            gap[f"{base}_{name}_anomalous"] = sum(bool(row["is_anomalous"]) for row in part)
     slices = [row["slice_label"] or "no_outcome" for row in rows]
     return {
         "totals": {
             "trajectories": len(rows),
+            "accepted": len(accepted),
             "anomalous_accepted": sum(bool(row["is_anomalous"]) for row in accepted),
+            "baseline": len(baseline),
+            "anomalous_baseline": sum(bool(row["is_anomalous"]) for row in baseline),
         },
         "outcome_process_gap": gap,
         "slice_label": {name: slices.count(name) for name in set(slices)},
@@ -160,7 +170,7 @@ def test_the_papers_counts_give_the_papers_percentages() -> None:
     facts = found["gap"].facts | found["slices"].facts
     assert (facts["passing_trajectories"], facts["passing_anomalous"]) == (31_135, 2_904)
     assert (facts["pass_high_risk_trajectories"], facts["pass_high_risk_anomalous"]) == (1_904, 1_765)
-    percent = {name: round(100 * share, 2) for name, share in facts.items() if name.endswith("share")}
+    percent = {name: round(100 * one, 2) for name, one in facts.items() if name.endswith("share") and one is not None}
     assert percent["passing_anomalous_share"] == 9.33
     assert percent["pass_high_risk_anomalous_share"] == 92.70
     assert percent["passing_that_are_high_risk_share"] == 6.12
@@ -194,7 +204,7 @@ def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:
     report, said = made(some)[0], summary(some)
     (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
     refuse_contradictions(tmp_path, report)
-    said["outcome_process_gap"]["passing_anomalous"] = 2
+    said["outcome_process_gap"]["passing_measured_anomalous"] = 2
     (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
     with pytest.raises(ContradictoryFigures, match=r"gap, passing, anomalous: gap and dataset_summary\.json"):
         refuse_contradictions(tmp_path, report)
@@ -242,6 +252,43 @@ def test_the_gap_of_each_scope_counts_what_it_says() -> None:
     assert contradictions(some) == []
 
 
+RULES_LABEL: dict[str, Any] = {"judge": "rules", "quality_tier": "baseline_accepted"}
+
+
+def test_labels_of_the_rules_judge_are_beside_the_gap_and_not_in_it() -> None:
+    """A corpus of two judges: no share, no subtype and no onset of the accepted ones moves with the baseline."""
+    judged = [{"source_model": "n", **ANOMALOUS}, {"source_model": "n"}]
+    rules = [ANOMALOUS | RULES_LABEL, RULES_LABEL, {"judge": "rules", "quality_tier": "review_or_unresolved"}]
+    alone, mixed = corpus(judged), corpus(judged + rules)
+    gap = by(made(mixed)[1]["gap"])["all"]
+    assert (gap["trajectories"], gap["measured"], gap["anomalous"], gap["anomalous_share"]) == (5, 2, 1, 0.5)
+    assert (gap["baseline"], gap["baseline_anomalous"], gap["baseline_share"]) == (3, 1, 0.333333)
+    assert "Here they are 3 of 5" in made(mixed)[1]["gap"].about
+    same = ("subtypes", "onsets", "onset_steps", "severity")
+    assert [made(alone)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same] == [
+        made(mixed)[1][name].rows[0]["trajectories" if name != "onsets" else "known"] for name in same
+    ]
+    assert "Labels of the rules judge, a baseline, are not counted: 2 records" in made(mixed)[1]["subtypes"].about
+    assert (mixed.status, made(mixed)[1]["subtypes"].facts["label_status"]) == ("accepted", "accepted")
+    tiers = by(made(mixed)[1]["quality_tiers"])
+    assert (tiers["baseline_accepted"]["trajectories"], tiers["high_confidence_accepted"]["trajectories"]) == (2, 2)
+    assert contradictions(mixed) == []
+
+
+def test_a_corpus_of_the_rules_judge_alone_has_no_gap_and_says_so() -> None:
+    some = corpus([ANOMALOUS | RULES_LABEL, RULES_LABEL])
+    report, found = made(some)
+    row = by(found["gap"])["all"]
+    assert (row["anomalous_share"], row["accepted_share"], row["baseline_share"]) == (None, None, 0.5)
+    assert "this release measures no gap" in found["gap"].about
+    assert found["subtypes"].facts["label_status"] == "baseline"
+    assert by(found["subtypes"])[SUBTYPE]["trajectories"] == 1
+    assert "No record of this release is accepted" in found["subtypes"].about
+    assert "accepted anomalous" not in " ".join(found["subtypes"].columns.values())
+    assert contradictions(some) == []
+    StatisticsFile.model_validate_json(as_json(report.data()))
+
+
 BARE = {
     "no session": [],
     "no outcome": [{"oracle_outcome": None, "slice_label": None, "judge": None}],
@@ -271,7 +318,8 @@ def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]
 @pytest.mark.slow
 def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
     for judge, said in (("rules", True), ("openai", False)):
-        report, found = made(corpus([ANOMALOUS | {"judge": judge}]))
+        tier = {"quality_tier": "baseline_accepted"} if judge == "rules" else {}
+        report, found = made(corpus([ANOMALOUS | {"judge": judge} | tier]))
         page = text(report, RULES).decode()
         assert (RULES_NOTICE in page) == said
         drawn = [section.plot() for section in found.values() if section.plot]

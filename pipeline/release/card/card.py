@@ -22,7 +22,14 @@ FORMS = {  # ending of the JSONL files -> what the list of files says of it
     },
 }
 CANNOT_SCORE = "holds no anomalous record: it cannot score a detector, and an F1 on it means nothing."
-LEAKS = ("shared_tasks", "test_records_of_shared_tasks", "near_duplicates")
+MODEL_HEADER = [
+    *("source model", "trajectories", "steps", "accepted", "repaired", "baseline", "in review"),
+    *("anomalous (accepted)", "anomalous (baseline)"),
+]
+LEAKS = (
+    *("shared_tasks", "test_records_of_shared_tasks", "near_duplicates"),
+    *("pool_tasks_in_train", "near_duplicates_of_pool"),
+)
 
 
 def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
@@ -41,7 +48,7 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
             ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
         ),
         models=table(
-            ["source model", "trajectories", "steps", "accepted", "repaired", "in review", "anomalous (accepted)"],
+            MODEL_HEADER,
             [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
         ),
         statistics=statistics,
@@ -103,6 +110,8 @@ def glance(found: Facts) -> str:
         "accepted labels": totals["accepted"],
         "of them anomalous": totals["anomalous_accepted"],
     }
+    if totals["baseline"]:
+        shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
     return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
 
 
@@ -113,7 +122,8 @@ def splits(root: Path, one: Config) -> str:
 
 def labels(said: list[Facts]) -> str:
     """Rows of the label files."""
-    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "needs_review"]
+    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "baseline", "of these anomalous"]
+    header.append("needs_review")
     lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in said]
     return table(header, lines)
 

@@ -8,23 +8,44 @@ from typing import NamedTuple
 
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, typed_file
+from pipeline.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
 from pipeline.release.parquet import shard_pattern
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, TIER_FILES
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
+from pipeline.release.second_pass import both_side_file
 
 DEFAULT = "silver_labels"
+BOTH = "both_high_confidence"
+CUT_WORDS = {
+    "default_cut": "default cut, by hash of the task",
+    "paper_cut": "paper cut, by source model and subset",
+}
 WHOLE = "full"  # the split of what is cut into no sides; not "train": it holds the test side's records too
 IN_A_NAME = re.compile(r"[^\w.-]")  # what a configuration's name must not hold
 TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, record, what it is
-    "accepted_main": (TIER_FILES["high_confidence_accepted"], Master, "accepted records, steps and labels"),
-    "accepted_repaired": (TIER_FILES["accepted_repaired"], Master, "records accepted after a listed repair"),
-    "positives_structured": (POSITIVES_FILE, PositiveStructured, "accepted anomalous records, without steps"),
+    "accepted_main": (TIER_FILES[HIGH], Master, "accepted records, steps and labels"),
+    "accepted_repaired": (TIER_FILES[REPAIRED], Master, "records accepted after a listed repair"),
+    "positives_structured": (
+        POSITIVES_FILES[ACCEPTED],
+        PositiveStructured,
+        "accepted anomalous records, without steps",
+    ),
+    "accepted_baseline": (
+        TIER_FILES[BASELINE_TIER],
+        Master,
+        "records that the rules judge labelled, a baseline: not to be trained on",
+    ),
+    "positives_baseline": (
+        POSITIVES_FILES[BASELINE],
+        PositiveStructured,
+        "what the rules judge calls anomalous, without steps: a baseline",
+    ),
     "review_or_unresolved": (
-        TIER_FILES["review_or_unresolved"],
+        TIER_FILES[REVIEW],
         Master,
         "records that wait for a person: not to be trained on",
     ),
-    "master_table": (MASTER_FILE, Master, "every record of every tier, those that wait for a person too"),
+    "master_table": (MASTER_FILE, Master, "every record of every tier, baseline and in review too"),
 }
 
 
@@ -52,17 +73,23 @@ def all_configs(root: Path) -> Iterator[Config]:
     """Those that a release may have. Only the ones that say so hold rows that need review."""
     for cut, folder in CUTS.items():
         name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
-        about = "default cut, by hash of the task" if cut == "default_cut" else "paper cut, by source model and subset"
-        sides = {side: glob.escape(accepted_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
-        yield Config(name, f"accepted labels, {about}", LabelRow, sides)
-    both = {side: f"silver_{side}_labels.parquet" for side in SIDES}
-    yield Config(f"{DEFAULT}_with_review", "default cut with the rows that need review", LabelRow, both)
+        sides = {side: glob.escape(part_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
+        yield Config(name, f"accepted labels, {CUT_WORDS[cut]}", LabelRow, sides)
+    baseline = {side: part_file(f"silver_{side}_labels.jsonl", BASELINE) for side in SIDES}
+    yield Config(f"{DEFAULT}_baseline", "labels of the rules judge, a baseline; default cut", LabelRow, baseline)
+    whole = {side: f"silver_{side}_labels.parquet" for side in SIDES}
+    about = "every row of the default cut: accepted, baseline and needs_review"
+    yield Config(f"{DEFAULT}_all", about, LabelRow, whole)
+    for cut, folder in CUTS.items():
+        name = BOTH if cut == "default_cut" else f"{BOTH}_{cut}"
+        about = f"accepted labels of which two passes are sure, {CUT_WORDS[cut]}"
+        yield Config(name, about, LabelRow, {side: both_side_file(folder, side) for side in SIDES})
     for name, (file, record, about) in TABLES.items():
         yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
     yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})
     for model in models_of(root):
         sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
-        held = {side: glob.escape(accepted_file(path)) for side, path in sides.items()}
+        held = {side: glob.escape(part_file(path)) for side, path in sides.items()}
         yield Config(f"hold_out_{IN_A_NAME.sub('_', model)}", f"accepted labels, {model} held out", LabelRow, held)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
 from pipeline.release.card.configs import models_of
 from pipeline.release.files import open_lines
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
@@ -43,7 +44,6 @@ def facts(root: Path) -> Facts:
 
 
 SAID = pl.col("provenance")
-TIERS = ("high_confidence_accepted", "accepted_repaired", "review_or_unresolved")
 MADE_BY: dict[str, pl.Expr] = {
     **{name: SAID.struct[name] for name in ("judge", "judge_model")},
     **{f"prompt_{name}": SAID.struct["prompt_versions"].struct[name] for name in STAGES},
@@ -64,27 +64,29 @@ def master(root: Path, models: list[str]) -> pl.DataFrame:
 def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
     """Counts of one source model."""
     said = read(root / ROOT / model / "dataset_summary_all.json")
-    tiers = said.get("quality_tier", {})
+    tiers = said["quality_tier"]
     return {
         "source_model": model,
         "trajectories": said["totals"]["trajectories"],
         "steps": records.filter(pl.col("source_model") == model)["num_steps"].sum(),
         **{tier: tiers.get(tier, 0) for tier in TIERS},
-        "anomalous_accepted": said["totals"]["anomalous_accepted"],
+        **{name: said["totals"][name] for name in ("anomalous_accepted", "anomalous_baseline")},
     }
 
 
 def label_row(root: Path, cut: str, side: str) -> Facts:
     """Counts of one label file."""
     rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
-    accepted = rows.filter(pl.col("label_status") == "accepted")
+    by = {name: rows.filter(pl.col("label_status") == name) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW)}
     return {
         "cut": cut,
         "side": side,
-        "accepted": accepted.height,
-        "anomalous": accepted["is_anomalous"].sum(),
-        "scoreable": accepted["scoreable"].sum(),
-        "needs_review": rows.height - accepted.height,
+        ACCEPTED: by[ACCEPTED].height,
+        "anomalous": by[ACCEPTED]["is_anomalous"].sum(),
+        "scoreable": by[ACCEPTED]["scoreable"].sum(),
+        BASELINE: by[BASELINE].height,
+        "baseline_anomalous": by[BASELINE]["is_anomalous"].sum(),
+        NEEDS_REVIEW: by[NEEDS_REVIEW].height,
     }
 
 

@@ -8,6 +8,7 @@ import polars as pl
 from pipeline.errors import UnreadableInput, WrongUse
 from pipeline.records.oracle import failures_only
 from pipeline.records.release import LabelRow, Master, PoolRow
+from pipeline.records.tiers import BASELINE, IS_BASELINE, main_status, status
 from pipeline.release.card.configs import models_of
 from pipeline.release.card.facts import SUMMARY
 from pipeline.release.files import open_lines, released
@@ -39,7 +40,10 @@ COLUMNS = (
     "quality_tier",
 )
 MADE = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}
-ACCEPTED = pl.col("quality_tier") != "review_or_unresolved"
+BASELINE_ONLY = (
+    " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
+)
+BASELINE_LEFT = " Labels of the rules judge, a baseline, are not counted: {records} records have one."
 ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # as in the gap: a record without a decision is not anomalous
 READ = {  # released files -> what is read of them
     f"{ROOT}/*/master_table_all-*-of-*.parquet": "every record",
@@ -69,8 +73,21 @@ class Corpus:
 
     @property
     def positives(self) -> pl.DataFrame:
-        """Accepted anomalous records."""
-        return self.records.filter(ACCEPTED & ANOMALOUS)
+        """The anomalous records of `status`."""
+        return self.records.filter((status() == self.status) & ANOMALOUS)
+
+    @property
+    def status(self) -> str:
+        """The label_status that tables of labels are about: accepted, or baseline where no record is accepted."""
+        return main_status(self.records.select(status()).to_series())
+
+    @property
+    def status_words(self) -> str:
+        """What a table of labels must say of the records that it counts or leaves out; blank where all is accepted."""
+        left = self.records.filter(IS_BASELINE).height
+        if self.status == BASELINE:
+            return BASELINE_ONLY
+        return BASELINE_LEFT.format(records=left) if left else ""
 
     @property
     def notice(self) -> str | None:

@@ -6,10 +6,11 @@ from typing import get_args
 
 import polars as pl
 
+from pipeline.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED
 from pipeline.records.vocabulary import SliceLabel
 from pipeline.release.settings import Statistics
 from pipeline.release.statistics import pictures
-from pipeline.release.statistics.corpus import ACCEPTED, ANOMALOUS, Corpus
+from pipeline.release.statistics.corpus import ANOMALOUS, Corpus
 from pipeline.release.statistics.labels import interval_words
 from pipeline.release.statistics.tables import PASSING
 from pipeline.reports.measures import proportion
@@ -32,7 +33,8 @@ def gap(corpus: Corpus, rules: Statistics) -> Section:
         title="Outcome-process gap",
         about="Of the trajectories that pass their oracle, those that are anomalous all the same. `anomalous_share` is "
         "of all of them, whatever the tier: a record in review counts with the decision it has, and as not anomalous "
-        f"where it has none. `accepted_share` is of the accepted ones alone. {interval_words(rules)}",
+        "where it has none. `accepted_share` is of the accepted ones alone. Trajectories that the rules judge labelled "
+        f"are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} {interval_words(rules)}",
         columns=GAP_COLUMNS,
         rows=rows,
         facts=facts,
@@ -43,29 +45,50 @@ def gap(corpus: Corpus, rules: Statistics) -> Section:
     )
 
 
+def baseline_words(row: Row) -> str:
+    """What the whole gap says where labels are a baseline; blank where none is."""
+    if not row["baseline"]:
+        return ""
+    if not row["measured"]:
+        return (
+            " Here they are all of them, so this release measures no gap: `baseline_share` says how often the rules "
+            "judge calls a trajectory anomalous, and nothing of how often one is."
+        )
+    return f" Here they are {row['baseline']} of {row['trajectories']}; the gap says nothing of those."
+
+
 BASES = {"passing": "Of all oracle-passing trajectories", HIGH: f"Of those of the slice {HIGH} alone"}
 FACTS = {
     "trajectories": "how many there are",
-    "anomalous": "how many are anomalous",
-    "anomalous_share": "the anomalous of all of them (the gap)",
+    "measured": "how many of them the gap is measured over: all but those that the rules judge labelled",
+    "anomalous": "how many of the measured ones are anomalous",
+    "anomalous_share": "the anomalous of the measured ones (the gap)",
     "low_share": "lower end of the interval of that share",
     "high_share": "upper end",
     "accepted_share": "the anomalous of the accepted ones alone",
+    "baseline": "how many the rules judge labelled",
+    "baseline_share": "of those, the ones it calls anomalous: a baseline, not the gap",
 }
 GAP_COLUMNS = {
     "scope": "all; a slice; a source model; pass_high_risk of a source model; a BFCL subset",
     "name": "which",
     "trajectories": "oracle-passing trajectories",
-    "undecided": "of these, without a decision",
-    "anomalous": "of these, with `is_anomalous` true",
-    "anomalous_share": "`anomalous` of `trajectories`: the gap",
+    "measured": "of these, all but those that the rules judge labelled",
+    "undecided": "of `measured`, without a decision",
+    "anomalous": "of `measured`, with `is_anomalous` true",
+    "anomalous_share": "`anomalous` of `measured`: the gap",
     "low_share": "lower end of its interval",
     "high_share": "upper end",
-    "accepted": "accepted ones of `trajectories`",
+    "accepted": "accepted ones of `measured`",
     "accepted_anomalous": "of these, anomalous",
     "accepted_share": "`accepted_anomalous` of `accepted`: the gap among accepted records",
     "accepted_low_share": "lower end of its interval",
     "accepted_high_share": "upper end",
+    "baseline": "of `trajectories`, those that the rules judge labelled, in whatever tier",
+    "baseline_anomalous": "of these, called anomalous",
+    "baseline_share": "`baseline_anomalous` of `baseline`: how often the rules judge says so, which is not the gap",
+    "baseline_low_share": "lower end of its interval",
+    "baseline_high_share": "upper end",
 }
 
 
@@ -87,15 +110,19 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
 
 def gap_row(scope: str, name: str, records: pl.DataFrame, rules: Statistics) -> Row:
     """Counts, shares and intervals of one scope."""
-    accepted = records.filter(ACCEPTED)
-    anomalous, sure = records.filter(ANOMALOUS).height, accepted.filter(ANOMALOUS).height
-    all_of_them = proportion(anomalous, records.height, rules.confidence, rules.interval)
+    measured, baseline = records.filter(~BY_BASELINE_JUDGE), records.filter(BY_BASELINE_JUDGE)
+    accepted = measured.filter(IS_ACCEPTED)
+    anomalous, sure = measured.filter(ANOMALOUS).height, accepted.filter(ANOMALOUS).height
+    called = baseline.filter(ANOMALOUS).height
+    all_of_them = proportion(anomalous, measured.height, rules.confidence, rules.interval)
+    of_baseline = proportion(called, baseline.height, rules.confidence, rules.interval)
     of_accepted = proportion(sure, accepted.height, rules.confidence, rules.interval)
     return {
         "scope": scope,
         "name": name,
         "trajectories": records.height,
-        "undecided": records["is_anomalous"].null_count(),
+        "measured": measured.height,
+        "undecided": measured["is_anomalous"].null_count(),
         "anomalous": anomalous,
         "anomalous_share": all_of_them.value,
         "low_share": all_of_them.low,
@@ -105,6 +132,11 @@ def gap_row(scope: str, name: str, records: pl.DataFrame, rules: Statistics) -> 
         "accepted_share": of_accepted.value,
         "accepted_low_share": of_accepted.low,
         "accepted_high_share": of_accepted.high,
+        "baseline": baseline.height,
+        "baseline_anomalous": called,
+        "baseline_share": of_baseline.value,
+        "baseline_low_share": of_baseline.low,
+        "baseline_high_share": of_baseline.high,
     }
 
 
@@ -118,7 +150,7 @@ def anomalies(corpus: Corpus, rules: Statistics) -> Section:
     columns = GAP_COLUMNS | {
         "scope": "all; an outcome; a slice",
         "trajectories": "trajectories",
-        "anomalous_share": "`anomalous` of `trajectories`",
+        "anomalous_share": "`anomalous` of `measured`",
         "accepted_share": "`accepted_anomalous` of `accepted`",
     }
     return Section(

@@ -26,7 +26,7 @@ def interval_words(rules: Statistics) -> str:
 
 
 def subtypes(corpus: Corpus, rules: Statistics) -> Section:
-    """Mass of each of the five subtypes among the accepted anomalous records."""
+    """Mass of each of the five subtypes among the anomalous records of one label_status."""
     positives = corpus.positives
     counted = {row["anomaly_type_l2"]: row for row in by_model(positives.lazy(), ["anomaly_type_l2"], "trajectories")}
     names = [*get_args(Subtype), *sorted(name for name in counted if name and name not in get_args(Subtype))]
@@ -39,50 +39,53 @@ def subtypes(corpus: Corpus, rules: Statistics) -> Section:
     return Section(
         name="subtypes",
         title="Subtype mass (T1)",
-        about=f"Accepted anomalous records by subtype, the most frequent first. {interval_words(rules)}",
+        about=f"{corpus.status.capitalize()} anomalous records by subtype, the most frequent first."
+        f"{corpus.status_words} {interval_words(rules)}",
         columns={
             "anomaly_type_l2": "subtype",
-            "trajectories": "accepted anomalous records of this subtype",
-            "share": "`trajectories` of all accepted anomalous records: its mass",
+            "trajectories": f"{corpus.status} anomalous records of this subtype",
+            "share": f"`trajectories` of all {corpus.status} anomalous records: its mass",
             "low_share": "lower end of the interval of `share`",
             "high_share": "upper end",
             "with_review": "anomalous records of this subtype in any tier",
-            "default_cut_test": "accepted rows of it on the test side of the default cut: what a score rests on",
+            "default_cut_test": f"{corpus.status} rows of it, test side of the default cut: what a score rests on",
             "paper_cut_test": "the same of the paper's cut",
             BY_MODEL: "`trajectories` of that source model",
         },
         rows=rows,
         facts={
-            "anomalous_accepted": positives.height,
+            "label_status": corpus.status,
+            "anomalous": positives.height,
             "without_a_subtype": positives["anomaly_type_l2"].null_count(),
             "subtypes_without_a_record": sum(row["trajectories"] == 0 for row in rows),
         },
         definitions={
-            "anomalous_accepted": "Accepted records whose `is_anomalous` is true: the whole of the shares.",
-            "without_a_subtype": "Of them, those without `anomaly_type_l2`.",
-            "subtypes_without_a_record": "Subtypes of the closed set that no accepted record has.",
+            "label_status": "Of the records that are counted: accepted, or baseline where no record is accepted.",
+            "anomalous": "Of them, those whose `is_anomalous` is true: the whole of the shares.",
+            "without_a_subtype": "Of these, those without `anomaly_type_l2`.",
+            "subtypes_without_a_record": "Subtypes of the closed set that none of them has.",
         },
-        plot=partial(pictures.subtypes, rows),
+        plot=partial(pictures.subtypes, rows, corpus.status),
     )
 
 
 def mass(row: Row, corpus: Corpus, whole: int, rules: Statistics) -> Row:
     """Share, interval and support of one subtype."""
     own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
-    accepted = corpus.labels.filter(own & (pl.col("label_status") == "accepted") & (pl.col("side") == "test"))
+    tested = corpus.labels.filter(own & (pl.col("label_status") == corpus.status) & (pl.col("side") == "test"))
     found = proportion(row["trajectories"], whole, rules.confidence, rules.interval)
     return {
         "share": found.value,
         "low_share": found.low,
         "high_share": found.high,
         "with_review": corpus.records.filter(ANOMALOUS & own).height,
-        "default_cut_test": accepted.filter(pl.col("cut") == "default_cut").height,
-        "paper_cut_test": accepted.filter(pl.col("cut") == "paper_cut").height,
+        "default_cut_test": tested.filter(pl.col("cut") == "default_cut").height,
+        "paper_cut_test": tested.filter(pl.col("cut") == "paper_cut").height,
     }
 
 
 def severity(corpus: Corpus) -> Section:
-    """Severity x recoverability of the accepted anomalous records."""
+    """Severity x recoverability of the anomalous records of one label_status."""
     positives = corpus.positives.with_columns(pl.col("severity", "recoverability").fill_null(NOT_GIVEN))
     counted = {(row[0], row[1]): row[2] for row in positives.group_by("severity", "recoverability").len().rows()}
     columns = [*get_args(Recoverability), NOT_GIVEN]
@@ -94,16 +97,17 @@ def severity(corpus: Corpus) -> Section:
     return Section(
         name="severity",
         title="Severity and recoverability (T27)",
-        about="Accepted anomalous records, by how bad the anomaly is and whether it could have been recovered from.",
+        about=f"{corpus.status.capitalize()} anomalous records, by how bad the anomaly is and whether it could have "
+        f"been recovered from.{corpus.status_words}",
         columns={
             "severity": "severity; `not_given` where B2 gave none",
             "recoverable": "of these, recoverable",
             "partially_recoverable": "of these, partially recoverable",
             "unrecoverable": "of these, unrecoverable",
             NOT_GIVEN: "of these, without a recoverability",
-            "trajectories": "accepted anomalous records of this severity",
-            "share": "`trajectories` of all accepted anomalous records",
+            "trajectories": f"{corpus.status} anomalous records of this severity",
+            "share": f"`trajectories` of all {corpus.status} anomalous records",
         },
         rows=rows,
-        plot=partial(pictures.severity, rows, columns),
+        plot=partial(pictures.severity, rows, columns, corpus.status),
     )

@@ -21,13 +21,14 @@ def onsets(corpus: Corpus) -> Section:
     return Section(
         name="onsets",
         title="Onsets",
-        about="Accepted anomalous records. A null onset means that no step was supported as one (T18), not that there "
-        "is none. Steps count from 1; medians and the like are values that occur (nearest rank).",
+        about=f"{corpus.status.capitalize()} anomalous records.{corpus.status_words} A null onset means that no step "
+        "was supported as one (T18), not that there is none. Steps count from 1; medians and the like are values that "
+        "occur (nearest rank).",
         columns={
             "onset": "field of the record",
             "known": "records that have it",
             "unknown": "records in which it is null",
-            "known_share": "`known` of all accepted anomalous records",
+            "known_share": f"`known` of all {corpus.status} anomalous records",
             "first": "smallest step",
             "median": "half of them are at this step or before",
             "ninth_decile": "nine tenths of them are at this step or before",
@@ -70,15 +71,15 @@ def onset_steps(corpus: Corpus, rules: Statistics) -> Section:
     return Section(
         name="onset_steps",
         title="Step of the onset",
-        about=f"`{MAIN}` of the accepted anomalous records that have it: the earliest step at which the anomaly can be "
-        "defended and stopped.",
+        about=f"`{MAIN}` of the {corpus.status} anomalous records that have it: the earliest step at which the anomaly "
+        f"can be defended and stopped.{corpus.status_words}",
         columns={
             "steps": "step number of the onset",
-            "trajectories": "accepted anomalous records whose onset is there",
+            "trajectories": f"{corpus.status} anomalous records whose onset is there",
             "share": "`trajectories` of those whose onset is known",
         },
         rows=rows,
-        plot=partial(pictures.onset_steps, rows),
+        plot=partial(pictures.onset_steps, rows, corpus.status),
     )
 
 
@@ -95,7 +96,7 @@ def onset_parts(corpus: Corpus, rules: Statistics) -> Section:
         "Trajectories of one step are in the first part.",
         columns={
             "part": f"of {rules.onset_parts}: (onset - 1) * {rules.onset_parts} // num_steps, counted from 1",
-            "trajectories": "accepted anomalous records whose onset is there",
+            "trajectories": f"{corpus.status} anomalous records whose onset is there",
             "share": "`trajectories` of those whose onset is known",
         },
         rows=[

@@ -7,6 +7,7 @@ from typing import Any
 
 from pipeline.errors import ContradictoryFigures
 from pipeline.identities import Book, Same, Share, Sum, check
+from pipeline.records.tiers import ACCEPTED, BASELINE, main_status
 from pipeline.release.card.facts import SUMMARY
 from pipeline.release.statistics.gap import HIGH
 from pipeline.release.statistics.tables import PASSING
@@ -15,8 +16,25 @@ from pipeline.reports.section import BY_MODEL, Report
 Rows = list[Mapping[str, Any]]
 Place = tuple[str, dict[str, Any]]  # a quantity -> where it stands -> the number there
 NO_GROUP = ("total",)  # rows that are no group of the summary
+ENDINGS = {  # column of the gap's table -> ending of the summary's name
+    "trajectories": "",
+    "measured": "_measured",
+    "anomalous": "_measured_anomalous",
+    "accepted": "_accepted",
+    "accepted_anomalous": "_accepted_anomalous",
+    "baseline": "_baseline",
+    "baseline_anomalous": "_baseline_anomalous",
+}
 SCOPED = ("gap", "anomalies")  # tables of the same columns
-PARTS = (("anomalous", "trajectories", "anomalous_share"), ("accepted_anomalous", "accepted", "accepted_share"))
+PARTS = (
+    ("anomalous", "measured", "anomalous_share"),
+    ("accepted_anomalous", "accepted", "accepted_share"),
+    ("baseline_anomalous", "baseline", "baseline_share"),
+)
+COUNTED = (
+    *("trajectories", "measured", "undecided", "anomalous", "accepted", "accepted_anomalous"),
+    *("baseline", "baseline_anomalous"),
+)
 TOTALLED = {  # table whose last row is the sum of the others -> what names a row, columns that are summed
     "source_models": ("source_model", ["trajectories", "steps", "calibration"]),
     "calibration_pool": ("slice_label", ["count"]),
@@ -78,7 +96,7 @@ def scopes_of_the_gap(rows: Rows) -> Iterator[Sum]:
     high = next(row for row in rows if row["name"] == HIGH and row["scope"] == "slice")
     wholes = {"slice": rows[0], "source_model": rows[0], "subset": rows[0], f"source_model, {HIGH}": high}
     for scope, whole in wholes.items():
-        for column in ("trajectories", "undecided", "anomalous", "accepted", "accepted_anomalous"):
+        for column in COUNTED:
             parts = {row["name"]: row[column] for row in rows if row["scope"] == scope}
             yield added(f"gap, {column} by {scope}", parts, whole[column])
 
@@ -89,7 +107,7 @@ def places(tables: Mapping[str, Rows], summary: Mapping[str, Any]) -> Iterator[P
     gap = {(row["scope"], row["name"]): row for row in tables["gap"]}
     told = summary["outcome_process_gap"]
     for base, key in {"passing": ("all", "all"), HIGH: ("slice", HIGH)}.items():
-        for ours, ending in {"trajectories": "", "anomalous": "_anomalous", "accepted": "_accepted"}.items():
+        for ours, ending in ENDINGS.items():
             yield f"gap, {base}, {ours}", {SUMMARY: told[base + ending], "gap": gap[key][ours]}
     counted = {"slice_label": ("slices", "trajectories"), "event_type": ("event_categories", "steps")}
     for group, (table, column) in counted.items():
@@ -119,11 +137,15 @@ def wholes(tables: Mapping[str, Rows], said: Mapping[str, Any]) -> Iterator[Plac
     )
     yield (
         "accepted anomalous records",
+        {SUMMARY: said["anomalous_accepted"], "anomalies": everything["accepted_anomalous"]},
+    )
+    status = main_status(name for name in (ACCEPTED, BASELINE) if said[name])
+    yield (
+        f"{status} anomalous records",
         {
-            SUMMARY: said["anomalous_accepted"],
+            SUMMARY: said[f"anomalous_{status}"],
             **{name: sum(row["trajectories"] for row in tables[name]) for name in ("subtypes", "severity")},
             "onsets": sum(tables["onsets"][0][name] for name in ("known", "unknown")),
-            "anomalies": everything["accepted_anomalous"],
         },
     )
     yield (

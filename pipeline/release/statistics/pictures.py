@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pipeline.records.tiers import TIERS
 from pipeline.reports import plots
 from pipeline.reports.counting import share
 from pipeline.reports.section import BY_MODEL, Row
@@ -10,10 +11,14 @@ from pipeline.reports.section import BY_MODEL, Row
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TIER_COLOURS = {
-    "high_confidence_accepted": "#3b6fa0",
-    "accepted_repaired": "#9ecae1",
-    "review_or_unresolved": "#fd8d3c",
+TIER_COLOURS = dict(zip(TIERS, ("#3b6fa0", "#9ecae1", "#bdbdbd", "#fd8d3c"), strict=True))
+PICTURED = {  # whether all labels are a baseline -> column of the whole, column of the share, title
+    False: ("measured", "anomalous_share", "Outcome-process gap"),
+    True: (
+        "baseline",
+        "baseline_share",
+        "What the rules judge calls anomalous: a baseline, not the gap",
+    ),
 }
 SHORT = {"partially_recoverable": "partially"}
 
@@ -33,7 +38,7 @@ def tiers(rows: list[Row], models: Sequence[str]) -> "Figure":
     return figure
 
 
-def subtypes(rows: list[Row]) -> "Figure":
+def subtypes(rows: list[Row], status: str) -> "Figure":
     """Mass of each subtype with its interval."""
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.4 * len(rows))
     names = [row["anomaly_type_l2"] for row in rows]
@@ -44,42 +49,47 @@ def subtypes(rows: list[Row]) -> "Figure":
         )
     axes.margins(x=0.3)
     axes.set_xlim(left=0)
-    axes.set_xlabel("% of the accepted anomalous records, with its interval")
+    axes.set_xlabel(f"% of the {status} anomalous records, with its interval")
     axes.set_title("Subtype mass", loc="left")
     return figure
 
 
-def onset_steps(rows: list[Row]) -> "Figure":
+def onset_steps(rows: list[Row], status: str) -> "Figure":
     """How many onsets lie at which step."""
     figure, (axes,) = plots.new_figure(8, 1.6 + 0.3 * len(rows))
     texts = [f"{row['trajectories']:,} ({plots.percent(row['share'])})" for row in rows]
     names = [row["steps"] for row in rows]
     plots.bars(axes, names, [row["trajectories"] for row in rows], texts, "Step of the earliest recoverable onset")
-    axes.set_xlabel("accepted anomalous records whose onset is known")
+    axes.set_xlabel(f"{status} anomalous records whose onset is known")
     return figure
 
 
-def severity(rows: list[Row], columns: Sequence[str]) -> "Figure":
+def severity(rows: list[Row], columns: Sequence[str], status: str) -> "Figure":
     """Severity downwards, recoverability across."""
     figure, (axes,) = plots.new_figure(7, 3.6)
     whole = sum(row["trajectories"] for row in rows)
     shares = [[share(row[column], whole) for column in columns] for row in rows]
     texts = [[f"{row[column]:,}" for column in columns] for row in rows]
     names = [SHORT.get(column, column) for column in columns]
-    title = "Severity (rows) and recoverability: accepted anomalous records"
+    title = f"Severity (rows) and recoverability: {status} anomalous records"
     plots.heat(axes, [row["severity"] for row in rows], names, shares, texts, title)
     return figure
 
 
 def gap(every: list[Row], most: int) -> "Figure":
-    """The gap of the first `most` scopes with its interval; the number of passing trajectories in brackets."""
+    """The gap of the first `most` scopes with its interval; where all labels are a baseline, what the rules judge calls
+    anomalous. The number of trajectories that it is measured over in brackets."""
     rows = every[:most]
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.3 * len(rows))
-    names = [f"{short(row)} ({row['trajectories']:,})" for row in rows]
-    plots.shares(axes, names, rows, "anomalous_share")
+    if baseline := not every[0]["measured"] and bool(every[0]["baseline"]):
+        ends = {"low_share": "baseline_low_share", "high_share": "baseline_high_share"}
+        rows = [row | {end: row[own] for end, own in ends.items()} for row in rows]
+    whole, share_of, title = PICTURED[baseline]
+    names = [f"{short(row)} ({row[whole]:,})" for row in rows]
+    plots.shares(axes, names, rows, share_of)
     axes.set_xlabel("% anomalous of those that pass (their number in brackets), with its interval")
     more = f" (the first {most} rows of the table)" if len(every) > most else ""
-    axes.set_title(f"Outcome-process gap{more}", loc="left")
+    axes.set_title(f"{title}{more}", loc="left")
     return figure
 
 

@@ -5,8 +5,8 @@ from typing import get_args
 
 import polars as pl
 
+from pipeline.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
 from pipeline.records.vocabulary import SliceLabel
-from pipeline.release.card.facts import TIERS
 from pipeline.release.labels import CUTS, SIDES
 from pipeline.release.settings import Statistics
 from pipeline.release.statistics import pictures
@@ -70,21 +70,23 @@ def model_row(corpus: Corpus, model: str) -> Row:
 def partitions(corpus: Corpus, rules: Statistics) -> Section:
     """T5: corpus, tiers, the accepted rows of the label files, the pool."""
     tiers = corpus.records["quality_tier"]
-    accepted = corpus.labels.filter(pl.col("label_status") == "accepted")
     sizes = {"corpus": corpus.records.height} | {tier: int((tiers == tier).sum()) for tier in TIERS}
-    for cut in CUTS:
-        for side in SIDES:
-            sizes[f"{cut}_{side}"] = accepted.filter(pl.col("cut") == cut, pl.col("side") == side).height
+    for status in (ACCEPTED, BASELINE) if (tiers == BASELINE_TIER).any() else (ACCEPTED,):
+        rows = corpus.labels.filter(pl.col("label_status") == status)
+        for cut in CUTS:
+            for side in SIDES:
+                name = f"{cut}_{side}" if status == ACCEPTED else f"{cut}_{side}_{status}"
+                sizes[name] = rows.filter(pl.col("cut") == cut, pl.col("side") == side).height
     sizes["calibration_pool"] = corpus.pool.height
     if corpus.both_sure is not None:
         sizes["both_high_confidence"] = corpus.both_sure
     return Section(
         name="partitions",
         title="Available partitions (T5)",
-        about="What of the corpus is for what. The three tiers divide the corpus; each cut divides most of the "
-        "accepted records anew, so the other rows overlap with them.",
+        about="What of the corpus is for what. The tiers divide the corpus; each cut divides most of the accepted "
+        "records anew, and most of the baseline ones, so the other rows overlap with them.",
         columns={
-            "partition": "`corpus`, a quality tier, the accepted rows of a label file, or a file of the release",
+            "partition": "`corpus`, a tier, the accepted (or baseline) rows of a label file, or a file of the release",
             "size": "records",
             "share": "`size` of the corpus",
             "default_use": "what it is for",
@@ -120,8 +122,8 @@ def calibration_pool(corpus: Corpus) -> Section:
     return Section(
         name="calibration_pool",
         title="Calibration pool (T6)",
-        about="Records reserved for people: accepted and oracle-passing; `splits.json` has the rule by which they were "
-        "taken. The pool is balanced over slices, or a small share of a small corpus: no rate of the corpus follows "
+        about="Records reserved for people: oracle-passing and not in review; `splits.json` has the rule by which they "
+        "were taken. The pool is balanced over slices, or what a small corpus gives: no rate of the corpus follows "
         "from it.",
         columns=columns,
         rows=[{**row, "share": share(row["count"], whole)} for row in rows],
@@ -148,7 +150,7 @@ def quality_tiers(corpus: Corpus, rules: Statistics) -> Section:
         name="quality_tiers",
         title="Quality tiers (T31)",
         about="Every trajectory is in exactly one tier. A tier says what checks an annotation passed, not that it is "
-        "true.",
+        "true. `baseline_accepted` holds what the rules judge labelled: its best tier, and no accepted one.",
         columns={
             "quality_tier": "tier (T30)",
             "default_use": "what it is for",

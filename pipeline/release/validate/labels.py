@@ -9,12 +9,12 @@ import polars as pl
 
 from pipeline.records.base import Keyed
 from pipeline.records.release import LabelRow, PoolRow
+from pipeline.records.tiers import REVIEW
 from pipeline.release.keys import Key
-from pipeline.release.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, POOL_FILE, SIDES, accepted_file, typed_file
-from pipeline.release.split import label_status
+from pipeline.release.labels import CUTS, HOLD_OUT, LEFT_OUT_FILE, PARTS, POOL_FILE, SIDES, part_file, typed_file
+from pipeline.release.split import decided_status
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import Line, read_lines
-from pipeline.release.validate.record import REVIEW
 from pipeline.release.validate.slim import Slim
 from pipeline.tables import schema
 
@@ -65,7 +65,7 @@ def check_row(name: str, line: Line[LabelRow], records: dict[Key, Slim], cut: st
         if getattr(row, field) != known.basis[field]:
             message = f"{line.key[1]}: {field} is {getattr(row, field)}, the record says {known.basis[field]}"
             findings.add("labels", name, message, line.number)
-    status = label_status(known.basis)
+    status = decided_status(known.basis)
     if row.label_status != status:
         findings.add("labels", name, f"{line.key[1]}: label_status is {row.label_status}, not {status}", line.number)
     scoreable = not known.basis["incomplete"] and known.basis["num_steps"] > 0
@@ -103,13 +103,13 @@ def check_hold_outs(root: Path, records: dict[Key, Slim], findings: Findings) ->
 
 
 def check_pool(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
-    """The calibration pool holds oracle-passing accepted records, with the slice that the record says."""
+    """The calibration pool holds oracle-passing records that are not in review, with the slice that the record says."""
     rows = list(read_lines(root, POOL_FILE, PoolRow, findings, unique=True))
     check_parquet(root, typed_file(POOL_FILE), PoolRow, [one.record for one in rows], findings)
     for line in rows:
         known, row = records.get(line.key), line.record
         if known is None or known.tier == REVIEW or known.basis["oracle_outcome"] != "pass":
-            findings.add("labels", POOL_FILE, f"{line.key[1]} is no accepted record that passes", line.number)
+            findings.add("labels", POOL_FILE, f"{line.key[1]} is in review or does not pass", line.number)
         elif (row.slice_label, row.task_id) != (known.basis["slice_label"], known.basis["task_id"]):
             findings.add("labels", POOL_FILE, f"{line.key[1]}: slice or task is not the record's", line.number)
 
@@ -121,9 +121,11 @@ def check_tasks(folder: str, tasks: dict[str, set[str]], findings: Findings) -> 
 
 
 def check_accepted(root: Path, name: str, rows: list[LabelRow], findings: Findings) -> None:
-    """The accepted rows of a label file stand in a file of their own: what is loaded by default."""
-    accepted = [row for row in rows if row.label_status == "accepted"]
-    check_parquet(root, accepted_file(name), LabelRow, accepted, findings)
+    """The accepted rows of a label file stand in a file of their own, what is loaded by default; so do those of the
+    baseline."""
+    for status in PARTS:
+        own = [row for row in rows if row.label_status == status]
+        check_parquet(root, part_file(name, status), LabelRow, own, findings)
 
 
 def check_parquet(root: Path, name: str, record: type[Keyed], rows: Sequence[Keyed], findings: Findings) -> None:

@@ -9,6 +9,7 @@ from pipeline.fulltax.draft import ONSETS, Draft
 from pipeline.fulltax.grounding import is_grounded
 from pipeline.records.packet import Evidence
 from pipeline.records.release import Master
+from pipeline.records.tiers import BASELINE_JUDGES, BASELINE_TIER, REPAIRED, REVIEW, STATUS_OF
 from pipeline.records.vocabulary import (
     ActionKind,
     AutoFlag,
@@ -26,8 +27,6 @@ from pipeline.records.vocabulary import (
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.taxonomy import Taxonomy
 
-REVIEW = "review_or_unresolved"
-REPAIRED = "accepted_repaired"
 CLOSED: dict[str, Any] = {
     "quality_tier": QualityTier,
     "review_cause": ReviewCause,
@@ -125,6 +124,10 @@ def decision(row: Master) -> Iterator[Problem]:
     review = row.quality_tier == REVIEW
     if review == (row.review_cause is None):
         yield "tier", f"quality_tier {row.quality_tier} stands beside review_cause {row.review_cause}"
+    if row.label_status != STATUS_OF.get(row.quality_tier):
+        yield "tier", f"label_status {row.label_status} stands beside quality_tier {row.quality_tier}"
+    if not review and row.provenance.judge in BASELINE_JUDGES and row.quality_tier != BASELINE_TIER:
+        yield "tier", f"is {row.quality_tier}, and its judge ({row.provenance.judge}) makes a baseline at best"
     if not review and row.is_anomalous is None:
         yield "tier", "is accepted without a decision"
     if row.quality_tier == REPAIRED and not row.repairs:

@@ -6,9 +6,10 @@ from typing import Any
 
 from pipeline.records.release import LabelRow
 from pipeline.records.second_pass import ReferenceLabel
+from pipeline.records.tiers import STATUS_OF
 from pipeline.release.files import released
 from pipeline.release.keys import Key
-from pipeline.release.labels import CUTS
+from pipeline.release.labels import CUTS, SIDES, typed_file
 from pipeline.release.render import ROOT, STAGES, stage_raw_file
 from pipeline.release.second_pass import (
     BOTH_FILE,
@@ -16,10 +17,11 @@ from pipeline.release.second_pass import (
     REFERENCE_FILE,
     SECOND,
     both_high_confidence,
+    both_side_file,
 )
 from pipeline.release.validate.answers import deciding_answers
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.labels import Exclusion, check_row
+from pipeline.release.validate.labels import Exclusion, check_parquet, check_row
 from pipeline.release.validate.lines import read_lines
 from pipeline.release.validate.slim import Slim
 
@@ -56,6 +58,9 @@ def check_references(
         if row.both_high_confidence != sure:
             message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}, the passes give {sure}"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
+        if row.label_status != STATUS_OF.get(row.quality_tier):
+            message = f"{line.key[1]}: label_status {row.label_status} stands beside {row.quality_tier}"
+            findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if row.task_id != known.basis["task_id"]:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id is not the record's", line.number)
         for name, said in decided(answers["b1"].get(line.key)).items():
@@ -83,11 +88,17 @@ def check_both(root: Path, records: dict[Key, Slim], references: dict[Key, Refer
     want = {key for key, row in references.items() if row.both_high_confidence and key in records}
     left_out = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
     want -= {line.key for line in left_out}
-    found: set[Key] = set()
+    found: dict[Key, LabelRow] = {}
     for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
-        found.add(line.key)
+        found[line.key] = line.record
         check_row(BOTH_FILE, line, records, "both", findings)
         if line.key not in want:
             findings.add("second_pass", BOTH_FILE, f"{line.key[1]}: the passes are not both sure of it", line.number)
-    for key in sorted(want - found):
+    check_parquet(root, typed_file(BOTH_FILE), LabelRow, list(found.values()), findings)
+    for folder in CUTS.values():
+        for side in SIDES:
+            lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
+            own = [found[line.key] for line in lines if line.key in found]
+            check_parquet(root, both_side_file(folder, side), LabelRow, own, findings)
+    for key in sorted(want - found.keys()):
         findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")

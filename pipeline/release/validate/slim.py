@@ -6,6 +6,8 @@ from typing import Any
 
 from pipeline.canonical import canonical_json
 from pipeline.records.release import LabelBasis, Master, PositiveStructured
+from pipeline.records.tiers import STATUS_OF
+from pipeline.release.render import POSITIVES_FILES
 from pipeline.release.validate.lines import Line
 
 SAME = sorted(set(LabelBasis.model_fields) & set(Master.model_fields))
@@ -17,7 +19,7 @@ class Slim:
 
     tier: str
     digest: bytes  # of its line
-    positive: bytes | None  # of the line it owes to the positives
+    positive: bytes | None  # of the line it owes to the positives of its label_status
     stages: dict[str, bytes | None]  # stage -> digest of its parsed answer
     basis: dict[str, Any]  # a LabelBasis row, task_digest and partial_trial left to the label files
 
@@ -25,7 +27,7 @@ class Slim:
 def slim(line: Line[Master]) -> Slim:
     """The slim form of a record and its line."""
     row, value = line.record, line.value
-    owes = bool(row.is_anomalous) and row.quality_tier != "review_or_unresolved"
+    owes = bool(row.is_anomalous) and STATUS_OF.get(row.quality_tier) in POSITIVES_FILES
     return Slim(
         tier=row.quality_tier,
         digest=hashlib.sha256(line.raw).digest(),

@@ -4,12 +4,13 @@ import hashlib
 from pathlib import Path
 
 from pipeline.records.release import Master, PositiveStructured
+from pipeline.records.tiers import STATUS_OF
 from pipeline.release.keys import Key
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, STAGES, TIER_FILES, stage_raw_file
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from pipeline.release.validate.answers import deciding_answers
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.lines import raw_lines, read_line, read_lines
-from pipeline.release.validate.record import REVIEW, problems
+from pipeline.release.validate.record import problems
 from pipeline.release.validate.slim import Slim, slim
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.taxonomy import Taxonomy
@@ -20,7 +21,8 @@ def check_model(root: Path, model: str, findings: Findings) -> dict[Key, Slim]:
     folder = f"{ROOT}/{model}"
     records = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
     check_tiers(root, folder, records, findings)
-    check_positives(root, f"{folder}/{POSITIVES_FILE}", records, findings)
+    for status, file in POSITIVES_FILES.items():
+        check_positives(root, f"{folder}/{file}", status, records, findings)
     for stage in STAGES:
         check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
     return records
@@ -78,14 +80,14 @@ def differing(name: str, number: int, raw: bytes, records: dict[Key, Slim], find
     return line.key
 
 
-def check_positives(root: Path, name: str, records: dict[Key, Slim], findings: Findings) -> None:
-    """The accepted anomalous records and no others, each a part of its master record."""
-    want = {key for key, one in records.items() if one.basis["is_anomalous"] and one.tier != REVIEW}
+def check_positives(root: Path, name: str, status: str, records: dict[Key, Slim], findings: Findings) -> None:
+    """The anomalous records of one label_status and no others, each a part of its master record."""
+    want = {key for key, one in records.items() if one.positive is not None and STATUS_OF.get(one.tier) == status}
     found: set[Key] = set()
     for line in read_lines(root, name, PositiveStructured, findings, unique=True):
         found.add(line.key)
         if line.key not in want:
-            findings.add("positives", name, f"{line.key[1]} is no accepted anomalous record", line.number)
+            findings.add("positives", name, f"{line.key[1]} is not an anomalous {status} record", line.number)
         elif hashlib.sha256(line.raw).digest() != records[line.key].positive:
             findings.add("positives", name, f"{line.key[1]} differs from its record in the master table", line.number)
     for key in sorted(want - found):

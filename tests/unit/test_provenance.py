@@ -1,0 +1,30 @@
+"""What datapackage.json says of inputs: what rows say, not where they were found."""
+
+from typing import Any
+
+from pipeline.release.provenance import input_table
+
+ROWS: list[dict[str, Any]] = [
+    {"source_model": "m", "native_session_basename": name, "success": success, "row_id": f"outcomes.jsonl:{number}"}
+    for number, (name, success) in enumerate([("a", True), ("b", False), ("b", False)], start=1)
+]
+
+
+def renamed(rows: list[dict[str, Any]], file: str) -> list[dict[str, Any]]:
+    return [row | {"row_id": f"{file}:{number}"} for number, row in enumerate(rows, start=1)]
+
+
+def test_an_outcome_file_that_is_renamed_or_reordered_says_the_same() -> None:
+    found = input_table("outcomes", [ROWS])
+    assert found == input_table("outcomes", [renamed(ROWS, "other/scores.jsonl")])
+    assert found == input_table("outcomes", [renamed(list(reversed(ROWS)), "outcomes.jsonl")])
+    assert found == input_table("outcomes", [ROWS[:1], renamed(ROWS[1:], "second.jsonl")])
+    assert found.rows == 3
+
+
+def test_a_row_of_several_shards_counts_once_and_another_row_is_another_table() -> None:
+    found = input_table("outcomes", [ROWS])
+    assert found == input_table("outcomes", [ROWS, ROWS[:1]])
+    other = [ROWS[0] | {"success": False}, *ROWS[1:]]
+    assert found.sha256 != input_table("outcomes", [other]).sha256
+    assert found.sha256 != input_table("outcomes", [ROWS[:2]]).sha256
