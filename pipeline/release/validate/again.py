@@ -37,8 +37,11 @@ RULES = "rules"  # name of the embedded judge
 
 @dataclass
 class Again:
-    """A few records of a release, and what the stages make of them. `answers`: annotation pass -> stage -> StageRaw rows
-    as released; `asked_again`: pass -> stage -> what the embedded judge answers, where it can be asked."""
+    """A few records of a release, and what the stages make of them.
+
+    `answers`: annotation pass -> stage -> the released rows of StageRaw; `asked_again`: pass -> stage -> the answers of
+    the embedded judge, where it can be asked.
+    """
 
     records: list[dict[str, Any]]
     index: Mapping[Key, RecordIndexRow]

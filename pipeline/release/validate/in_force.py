@@ -26,6 +26,8 @@ from pipeline.rules.taxonomy import Taxonomy
 R = TypeVar("R", bound=Rules)
 COPIES = (Taxonomy.FILE, PublishRules.FILE)  # rule files that a release holds as they were written, too
 
+BY_A_FLAG = {PublishRules.FILE: ("jsonl",)}  # keys that a setting may decide in the place of the file as it is written
+
 
 @dataclass(frozen=True)
 class InForce:
@@ -129,7 +131,8 @@ def check_copies(found: InForce, findings: Findings) -> None:
         except (OSError, ValueError) as error:
             findings.add("rules", name, f"cannot be read: {error}")
             continue
-        compare(said, found.contents.get(name), name, "rules", findings)
+        decided = {key: found.contents.get(name, {}).get(key) for key in BY_A_FLAG.get(name, ())}
+        compare(said | decided, found.contents.get(name), name, "rules", findings)
     try:
         searched = found.rules(PrivacyRules).model_dump(mode="json")
         said = json.loads((found.root / PRIVACY).read_text(encoding="utf-8"))

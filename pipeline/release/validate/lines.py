@@ -96,8 +96,8 @@ def read_line(name: str, number: int, raw: bytes, record: type[One], findings: F
         if said is None:
             findings.add("schemas_disagree", name, f"{where}: the published JSON Schema accepts it", number)
         return None
-    if (where := too_large(value)) is not None:
-        findings.add("schema", name, f"{where} is a number that no column holds", number)
+    if (place := too_large(value)) is not None:
+        findings.add("schema", name, f"{place} is a number that no column holds", number)
         return None
     if said is not None:
         where = ".".join(map(str, said.absolute_path))

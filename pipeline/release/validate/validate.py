@@ -36,16 +36,17 @@ def validate(root: Path) -> Findings:
     digests = check_checksums(root, findings)
     models, passes = models_of(root), passes_of(root)
     package = read_package(root, findings)
+    made = None if package is None else package.provenance
     privacy = rules_of(root, findings)
-    check_known(root, models, package and package.provenance, privacy, findings)
-    in_force = read_in_force(root, package and package.provenance, findings)
-    check_forms(root, in_force and in_force.contents.get(PublishRules.FILE, {}).get("jsonl"), findings)
+    check_known(root, models, made, privacy, findings)
+    in_force = read_in_force(root, made, findings)
+    check_forms(root, in_force.contents.get(PublishRules.FILE, {}).get("jsonl") if in_force else None, findings)
     index = read_index(root, findings)
     records: dict[Key, Slim] = {}
     derived = Derived(privacy.marker.partition("{")[0])
     for model in models:
         name = f"{ROOT}/{model}/{MASTER_FILE}"
-        deriver = in_force and Deriver(root, model, name, index, in_force, passes, derived, findings)
+        deriver = Deriver(root, model, name, index, in_force, passes, derived, findings) if in_force else None
         records |= check_model(root, model, index, deriver, findings)
         check_parquet_tables(root, model, findings)
     check_index(index, records, derived, findings)
