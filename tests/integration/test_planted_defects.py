@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from child import EXAMPLE, Ran, call, few_shards, small_raw
-from planted import Opened, Row
+from planted import Opened, Row, package_of
 
 from pipeline.canonical import canonical_json
 from pipeline.release.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
@@ -22,6 +22,7 @@ from pipeline.release.provenance import RULES
 from pipeline.release.record_index import INDEX_FILE
 from pipeline.release.validate.validate import validate
 from pipeline.reports import plots
+from pipeline.rules.base import BUILT_IN
 
 pytestmark = pytest.mark.slow
 
@@ -808,3 +809,22 @@ def test_an_odd_release_is_valid(way: str, tmp_path: Path) -> None:
     assert findings.ok, findings.kept
     assert findings.checked["records_made_again"] == findings.checked["records"] > 0
     assert findings.checked["answers_asked_again"] > 0
+
+
+def test_a_release_with_rules_of_ones_own_is_valid(tmp_path: Path) -> None:
+    """One of them asks for a column that is not released: scores are then taken as they are."""
+    own = tmp_path / "rules"
+    own.mkdir()
+    shipped = (BUILT_IN / "risk.toml").read_text()
+    other = shipped.replace("when = \"event_type = 'other'\"", "when = \"event_rule = 'fallback'\"").replace(
+        "17.0", "12.0"
+    )
+    assert other.count("event_rule") == shipped.count("event_rule") + 1
+    (own / "risk.toml").write_text(other)
+    raw, data = small_raw(tmp_path / "raw"), few_shards(tmp_path / "data", 1)
+    ended = call("release", "--data", data, "--raw", raw, "--judge", "rules", env={"OPENCLAWBENCH_RULES": str(own)})
+    assert ended.status == 0, ended.err
+    findings = validate(data / "release")
+    assert findings.ok, findings.kept
+    (said,) = (one for one in package_of(data / "release").provenance.rules if one.file == "risk.toml")
+    assert not said.as_shipped

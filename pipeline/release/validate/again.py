@@ -18,11 +18,15 @@ from pipeline.fulltax.second_pass import SECOND_PASS
 from pipeline.records.base import Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.oracle import Fused
+from pipeline.records.packet import EvidenceStep
 from pipeline.records.release import RecordIndexRow
+from pipeline.records.risk import Onset, Risk, StepRisk
 from pipeline.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
 from pipeline.release.fingerprint import fingerprint
 from pipeline.release.keys import Key, key_of
 from pipeline.release.validate.in_force import InForce
+from pipeline.rules.onset import OnsetRules
+from pipeline.rules.risk import RiskRules
 from pipeline.stage import Stage
 from pipeline.tables import conform, from_records
 
@@ -31,6 +35,7 @@ Rows = Mapping[Key, dict[str, Any]]
 FIRST_PASS = [one for one in FLOW[FLOW.index(slice) : FLOW.index(merge)] if one.scope == "shard"]
 NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
 FINISHES = ("truncated", "empty", "too_long", "content_filter", "refusal")  # failures that an answer ended with
+SCORES: set[type[Record]] = {Risk, StepRisk, Onset}
 PARTIAL = "partial"  # of a trial record that says so
 RULES = "rules"  # name of the embedded judge
 
@@ -79,7 +84,11 @@ class Again:
         self.tables[one.writes[0]] = from_records(rows, one.writes[0]).lazy()
 
     def carry_out(self, one: Stage) -> None:
-        """A stage over the tables made so far."""
+        """A stage over the tables made so far; scores as they are released where its rules ask for more than that."""
+        if set(one.writes) & SCORES and asks_for_more(self.in_force):
+            for record in one.writes:
+                self.tables[record] = from_records(given_scores(self.records, record), record).lazy()
+            return
         made = one(**self.inputs(one))
         for record, table in zip(one.writes, made if isinstance(made, tuple) else (made,), strict=True):
             self.tables[record] = conform(table.collect(), record).lazy()
@@ -146,6 +155,21 @@ def tables_of(records: list[dict[str, Any]], index: Mapping[Key, RecordIndexRow]
         ),
     }
     return {record: from_records(list(some), record).lazy() for record, some in rows.items()}
+
+
+def asks_for_more(in_force: InForce) -> bool:
+    """True where conditions of scores or candidates look at columns of a step's descriptor that are not released."""
+    risk, onset = in_force.rules(RiskRules), in_force.rules(OnsetRules)
+    own = [pl.sql_expr(risk.evidence), pl.sql_expr(risk.side_effect)]
+    conditions = [*own, *(one.condition for one in risk.signals), *(one.condition for one in onset.earliest)]
+    return bool({name for one in conditions for name in one.meta.root_names()} - set(EvidenceStep.model_fields))
+
+
+def given_scores(records: list[dict[str, Any]], record: type[Record]) -> list[dict[str, Any]]:
+    """Rows of Risk, StepRisk or Onset as the records have them."""
+    if record is not StepRisk:
+        return [{"onset_rules": [], **one} for one in records]
+    return [{**one, **step} for one in records for step in one["onset_candidates"]["step_risk_scores"]]
 
 
 def parsed_of(said: Mapping[str, Any]) -> dict[str, Any] | None:

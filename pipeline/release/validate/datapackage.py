@@ -125,7 +125,11 @@ def check_judges(in_force: InForce, passes: list[int], findings: Findings) -> No
         )
     for one in in_force.made.judges:
         if one.judge == RULES and in_force.same_program:
-            judge = in_force.judge()
+            try:
+                judge = in_force.judge()
+            except (BrokenRules, TypeError) as error:
+                findings.add("rules", NAME, f"the embedded judge's rules cannot be used: {error}")
+                continue
             if (judge.digest, judge.model) != (one.digest, one.judge_model):
                 message = f"the embedded judge has the digest {judge.digest[:12]}…, it says {one.digest[:12]}…"
                 findings.add("datapackage", NAME, message)

@@ -4,9 +4,9 @@ import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pipeline.errors import BrokenRules
 from pipeline.fulltax.rules_judge import RulesJudge
@@ -61,7 +61,7 @@ class InForce:
             return rule_book(self.contents)
         if kind.FILE not in self.contents:
             raise BrokenRules(f"{RULES} holds no {kind.FILE}")
-        return kind.checked(self.contents[kind.FILE], self.root / RULES)
+        return checked(kind, json.dumps(self.contents[kind.FILE]))
 
     @cached_property
     def version(self) -> str:
@@ -70,12 +70,24 @@ class InForce:
 
     def judge(self) -> RulesJudge:
         """The embedded judge, with the released rules. Raises BrokenRules."""
-        return RulesJudge(self.rules(JudgeRules), self.rules(Taxonomy))
+        return embedded(*(json.dumps(self.contents.get(kind.FILE)) for kind in (JudgeRules, Taxonomy)))
 
     @cached_property
     def same_program(self) -> bool:
         """True where this very program, to the byte, made the release."""
         return self.made.program_sha256 == program_digest()
+
+
+@lru_cache(maxsize=32)
+def checked(kind: type[Rules], content: str) -> Rules:
+    """Rules of a content, as JSON. Those of one content are made once: their conditions and patterns stay ready."""
+    return kind.checked(json.loads(content), Path(RULES))
+
+
+@lru_cache(maxsize=2)
+def embedded(rules: str, taxonomy: str) -> RulesJudge:
+    """The embedded judge with rules of these contents, as JSON."""
+    return RulesJudge(cast("JudgeRules", checked(JudgeRules, rules)), cast("Taxonomy", checked(Taxonomy, taxonomy)))
 
 
 def read_in_force(root: Path, made: MadeFrom | None, findings: Findings) -> InForce | None:
