@@ -47,6 +47,7 @@ class Opened:
         self.root = root
         self.models = models_of(root)
         self.read: dict[str, list[Row]] = {}  # JSONL files that are at hand
+        self.last: Callable[[], object] | None = None  # done when the statistics are made anew, before digests are
         self.index_digests = True  # false: the index keeps the digests of the records as they were
 
     def rows(self, name: str) -> list[Row]:
@@ -93,7 +94,7 @@ class Opened:
         self.write_labels(changed)
         for name, rows in self.read.items():
             (self.root / name).write_bytes(lines_of(rows))
-        reseal(self.root)
+        reseal(self.root, self.last)
 
     def write_records(self) -> dict[Key, Row]:
         """Tiers, positives and Parquet of the master tables; returns the records."""
@@ -146,13 +147,15 @@ class Opened:
                 from_records(accepted, kind).write_parquet(self.root / accepted_file(name))
 
 
-def reseal(root: Path) -> None:
+def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
     """Summaries, statistics, data package, card, Croissant and checksums, of the files as they are now."""
     try:
         write_summaries(root)
         write_statistics(root)
     except (*BROKEN, OpenClawBenchError):
         pass  # of what is broken none can be made
+    if last is not None:
+        last()
     digests = digests_of(root)
     package = json.loads((root / PACKAGE).read_text())
     listed = resources(root, {path: digest for path, digest in digests.items() if path not in AFTER})
