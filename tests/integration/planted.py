@@ -98,7 +98,7 @@ class Opened:
 
     def write_records(self) -> dict[Key, Row]:
         """Tiers, positives and Parquet of the master tables; returns the records."""
-        found = {}
+        found: dict[Key, Row] = {}
         for model in self.models:
             if master_of(model) not in self.read:
                 continue

@@ -100,8 +100,10 @@ def other_subtype(row: Row) -> None:
     row.update(anomaly_type_l1="uncertainty_commitment_failures", anomaly_type_l2="write_under_unresolved_ambiguity")
 
 
-def add(row: Row, more: float) -> None:
-    row["risk_breakdown"][0]["contribution"] += more
+def add(row: Row) -> None:
+    """More risk, in the sum and in a summand alike."""
+    row["risk_breakdown"][0]["contribution"] += 4.0
+    row["risk_score_raw"] = round(row["risk_score_raw"] + 4.0, 6)
 
 
 def retyped(row: Row) -> None:
@@ -437,7 +439,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         "risk_score is 1",
     ),
     "a raw score with its breakdown": (
-        record(scored, lambda r: (add(r, 4.0), r.update(risk_score_raw=round(r["risk_score_raw"] + 4.0, 6)))),
+        record(scored, add),
         "derived",
         "risk_score_raw is",
     ),
@@ -803,7 +805,7 @@ def test_an_odd_release_is_valid(way: str, tmp_path: Path) -> None:
     raw = small_raw(tmp_path / "raw")
     change(raw)
     data = few_shards(tmp_path / folder, 1)
-    oracle = ["--oracle", EXAMPLE / "oracle"] if outcomes else []
+    oracle: list[str | Path] = ["--oracle", EXAMPLE / "oracle"] if outcomes else []
     ended = call("release", "--data", data, "--raw", raw, *oracle, "--judge", "rules")
     assert ended.status == 0, ended.err
     findings = validate(data / "release")
