@@ -26,6 +26,10 @@ def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.La
 
 
 def turns(user_turns: pl.LazyFrame) -> pl.LazyFrame:
-    """User turns as the judge reads them: own words, or the text as written where no person speaks."""
-    text = pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))
-    return of_each_trajectory(user_turns, user_turns=pl.struct("user_turn", "kinds", text=text))
+    """User turns as the judge reads them."""
+    return of_each_trajectory(user_turns, user_turns=pl.struct("user_turn", "kinds", text=spoken()))
+
+
+def spoken() -> pl.Expr:
+    """The text of a user turn as it is read and released: own words, or as written where no person speaks."""
+    return pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))

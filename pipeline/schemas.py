@@ -15,7 +15,7 @@ from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
 from pipeline.records.oracle import EventDescriptor, OracleRecord
 from pipeline.records.packet import Evidence, Packet
-from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
+from pipeline.records.release import LabelRow, Master, PositiveStructured, RecordIndexRow, StageRaw
 from pipeline.records.review import EventReview, EventSampleRow
 from pipeline.records.risk import Onset, Risk
 from pipeline.records.second_pass import ReferenceLabel
@@ -39,6 +39,7 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "oracle_record": OracleRecord,
     "packet": Packet,
     "positive_structured": PositiveStructured,
+    "record_index_row": RecordIndexRow,
     "reference_label": ReferenceLabel,
     "risk": Risk,
     "run_manifest_row": RunManifestRow,

@@ -259,7 +259,11 @@ class DataFolder:
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
         files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
         self.fetch(files)
-        return pl.scan_parquet(files, include_file_paths=paths) if files else pl.LazyFrame(schema=schema(record))
+        return (
+            pl.scan_parquet(files, glob=False, include_file_paths=paths)
+            if files
+            else pl.LazyFrame(schema=schema(record))
+        )
 
     def rows(self, record: type[Record], parts: dict[int | str, str]) -> int:
         """How many rows these parts have."""

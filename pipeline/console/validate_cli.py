@@ -15,7 +15,7 @@ Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release f
 
 
 def validate(release: Folder, json_out: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Check a release against itself: schemas, keys, tiers, splits, quotes, spans, numbers, checksums."""
+    """Check a release against itself: all that follows from its texts, answers and rules is made again and compared."""
     from pipeline.release.validate.validate import validate as every_check
 
     findings = every_check(release)
@@ -40,6 +40,8 @@ def print_findings(findings: Findings) -> None:
         return
     rows = [[one.check, one.file, one.line, one.message] for one in findings.kept]
     console.print(table(None, ["check", "file", "line", "what is wrong"], rows))
+    for check, said in findings.what_to_do().items():
+        console.print(f"{check}: {said}")
     every = sum(findings.counts.values())
     more = every - len(findings.kept)
     console.print(f"\n{number_of(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")

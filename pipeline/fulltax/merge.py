@@ -57,14 +57,15 @@ def merge(
 
 
 def basis(merged: pl.LazyFrame) -> pl.LazyFrame:
-    """Columns of LabelBasis. task_digest stands for the task: its id, or the user turns where there is none."""
+    """Columns of LabelBasis, made of a merged record's and `completeness`. task_digest stands for the task: its id, or
+    the user turns where there is none."""
     turns = pl.col("user_turns").list.eval(pl.element().struct.field("text")).list.join("\n")
     prompts = pl.col("provenance").struct.field("prompt_versions").struct
     return merged.with_columns(
         task_digest=pl.coalesce(pl.lit("task:") + pl.col("task_id"), pl.lit("turns:") + turns, pl.lit("none")),
         repair_rules=pl.col("repairs").list.eval(pl.element().struct.field("rule_id")),
         **{f"asked_{name}": prompts.field(name).is_not_null() for name in ("a", "b1", "b2", "c")},
-        route_label=pl.col("stage_a").struct.field("route_label"),
+        route_label=pl.col("stages").struct.field("a").struct.field("route_label"),
         partial_trial=(pl.col("completeness") == "partial").fill_null(False),
         incomplete=pl.col("compacted") | pl.col("truncated"),
         judge=pl.col("provenance").struct.field("judge"),

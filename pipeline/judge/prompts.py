@@ -66,13 +66,14 @@ def newest_version(folder: Path) -> str:
     return f"v{max(numbers)}"
 
 
-def read_prompt(stage: str, version: str | None = None) -> Prompt:
-    """A stage's prompt: the version asked for, else the pinned one, else the newest.
+def read_prompt(stage: str, version: str | None = None, prompts: Path | None = None) -> Prompt:
+    """A stage's prompt: the version asked for, else the pinned one, else the newest. `prompts`: the folder of all
+    prompts, where it is another one than that in force.
 
     Raises BrokenRules with the file and what is wrong with it: unreadable, no front matter, a front matter that is not
     TOML or names another stage or version than the file's place, or no text.
     """
-    folder = prompts_folder() / stage
+    folder = (prompts or prompts_folder()) / stage
     wanted = version or pinned_version(stage) or newest_version(folder)
     path = folder / f"{wanted}.md"
     try:
@@ -130,9 +131,9 @@ class StagePrompt(Rules):
         return self.digest
 
     @classmethod
-    def load(cls, version: str | None = None) -> Self:
+    def load(cls, version: str | None = None, prompts: Path | None = None) -> Self:
         """Read the prompt: `version`, else the pinned one, else the newest. Raises BrokenRules as read_prompt does."""
-        prompt = read_prompt(cls.STAGE, version)
+        prompt = read_prompt(cls.STAGE, version, prompts)
         loaded = cls(version=prompt.version, stage=prompt.stage, schema_id=prompt.schema_id, text=prompt.text)
         loaded._digest = prompt.sha256
         return loaded

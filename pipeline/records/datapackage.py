@@ -1,6 +1,10 @@
 """datapackage.json of a release: its files, and everything they were made from (a Frictionless Data Package)."""
 
+from typing import Literal
+
 from pipeline.records.base import Record
+
+Disposition = Literal["trajectory", "copy", "quarantined", "sidecar"]  # what became of an input
 
 
 class License(Record):
@@ -28,6 +32,9 @@ class InputFile(Record):
     member: str | None  # of a file that holds several sessions
     sha256: str | None  # null where it could not be read
     context_sha256: str | None  # of what lies beside it and was read with it; null where nothing does
+    disposition: str | None  # trajectory | copy | quarantined | sidecar; null before that is known
+    reason: str | None  # why it is a copy, quarantined or no session
+    trajectory_id: str | None  # of the record that it became, or is a copy of
 
 
 class InputTable(Record):

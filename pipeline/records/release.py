@@ -198,6 +198,16 @@ class Fingerprint(Keyed):
     minhash: list[int]
 
 
+class RecordIndexRow(Keyed):
+    """A line of record_index.jsonl: the digest of a record's line, and what the corpus was cut by beside the record."""
+
+    record_sha256: str  # of its line in the master table, without the newline
+    partial_trial: bool  # a trial record that says it is partial: it stands in no label file
+    redacted: bool  # something was taken out of its texts: what was made of the whole texts cannot be made again
+    text_sha256: str | None  # of what is compared to find duplicates; null where the record holds no text
+    minhash: list[int] | None  # of the whole texts where they were redacted; null where the released ones give it
+
+
 class SplitCertificate(Record):
     """What stands in splits.json on one cut: counts, reasons, leakage."""
 

@@ -11,9 +11,11 @@ import polars as pl
 
 from pipeline.records.vocabulary import LabelStatus, QualityTier
 
-HIGH, REPAIRED, BASELINE_TIER, REVIEW = TIERS = get_args(QualityTier)
-ACCEPTED, NEEDS_REVIEW, BASELINE = STATUSES = get_args(LabelStatus)
-STATUS_OF = {HIGH: ACCEPTED, REPAIRED: ACCEPTED, BASELINE_TIER: BASELINE, REVIEW: NEEDS_REVIEW}
+TIERS: tuple[str, ...] = get_args(QualityTier)
+STATUSES: tuple[str, ...] = get_args(LabelStatus)
+HIGH, REPAIRED, BASELINE_TIER, REVIEW = TIERS
+ACCEPTED, NEEDS_REVIEW, BASELINE = STATUSES
+STATUS_OF: dict[str, str] = {HIGH: ACCEPTED, REPAIRED: ACCEPTED, BASELINE_TIER: BASELINE, REVIEW: NEEDS_REVIEW}
 BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of those that understand nothing
 
 # The same as expressions over `quality_tier` and `judge`.

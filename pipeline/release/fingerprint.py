@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from pipeline.canonical import sha256_text
+from pipeline.nested import spoken
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.release import Fingerprints
 from pipeline.records.session import Steps, UserTurns
@@ -31,10 +32,10 @@ UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words t
 def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerprints:
     """One row a trajectory with text: digest of its texts, and their MinHash.
 
-    Compared are the user turns and all texts of the steps, in lower case, digits evened out (ids, times and ports
-    differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
+    Compared are the user turns and all texts of the steps, as they are released, in lower case, digits evened out (ids,
+    times and ports differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
     """
-    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text="raw_text")
+    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=spoken())
     done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
     texts = (
         pl.concat([said, done], how="vertical_relaxed")

@@ -57,6 +57,9 @@ LICENSES = [
     License(name="Apache-2.0", title="task ids of the Berkeley Function Calling Leaderboard"),
 ]
 PLACES = ("row_id",)  # columns of input rows that say where a row was found
+RULES = "rules.json"  # of a release: the content of every rule file in force
+OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
+OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
 ODD = re.compile(r"[^a-z0-9._/-]+")
 
 
@@ -93,9 +96,24 @@ def input_files(intake: Intake) -> list[InputFile]:
             member=entry.member,
             sha256=entry.sha256,
             context_sha256=entry.context and sha256_text(entry.context),
+            disposition=None,
+            reason=None,
+            trajectory_id=None,
         )
         for entry in entries
     ]
+
+
+def with_outcomes(made: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
+    """The same, each input with what became of it. `outcomes`: rows of FileOutcome. KeyError where one has none."""
+    found: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
+    for row in outcomes:
+        found.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
+    inputs = []
+    for one in made.inputs:
+        row = found[one.source_model, one.path, one.member, one.sha256].pop(0)
+        inputs.append(one.model_copy(update={name: row[name] for name in OUTCOME}))
+    return made.model_copy(update={"inputs": inputs})
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
@@ -108,10 +126,24 @@ def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable
 
 def rule_files() -> list[RuleFile]:
     """Every rule file from which labels or the release follow, as it is in force."""
-    found = [rule_file(path.name, BUILT_IN) for path in BUILT_IN.glob("*.toml")]
-    own: list[type[Rules]] = [PublishRules, PrivacyRules]
-    found += [rule_file(kind.FILE, kind.FOLDER) for kind in own]
-    return sorted((one for one in found if one.file not in NO_LABEL), key=lambda one: one.file)
+    return [rule_file(name, folder) for name, folder in sorted(rule_folders().items())]
+
+
+def rule_folders() -> dict[str, Path]:
+    """File name -> folder in which it comes with the program, of those rule files."""
+    found = {path.name: BUILT_IN for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
+    return found | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
+
+
+def rule_contents() -> dict[str, Any]:
+    """File name -> content of those rule files, as they are in force, settings in their place."""
+    return {name: read_rules(name, folder) for name, folder in sorted(rule_folders().items())}
+
+
+def rule_book(contents: Mapping[str, Any]) -> RuleBook:
+    """The rule book whose version records name, of the contents of the rule files."""
+    own = {kind.FILE for kind in OWN_RULES}
+    return RuleBook.of({name: content for name, content in contents.items() if name not in own})
 
 
 def rule_file(name: str, folder: Path) -> RuleFile:

@@ -14,11 +14,20 @@ from pipeline.chain import Keys
 from pipeline.collector import collector_off
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.datapackage import MadeFrom
-from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
+from pipeline.records.release import (
+    Fingerprint,
+    LabelAssignment,
+    LabelBasis,
+    ReleaseLine,
+    SplitCertificate,
+    SummaryCount,
+)
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
+from pipeline.records.session import FileOutcome
 from pipeline.records.tiers import BASELINE_JUDGES
 from pipeline.release.card.described import TEXTS, described
 from pipeline.release.files import compress_all
+from pipeline.release.keys import Key
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE, notice_of
 from pipeline.release.parquet import ParquetTables
@@ -26,8 +35,9 @@ from pipeline.release.privacy.policy import REPORT, RULES_FILE, left_in, refuse_
 from pipeline.release.privacy.publishing import Row, Scanned
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.provenance import NAME as PACKAGE
-from pipeline.release.provenance import data_package, made_from
-from pipeline.release.render import LINE_FILES, ROOT
+from pipeline.release.provenance import RULES, data_package, made_from, rule_contents, with_outcomes
+from pipeline.release.record_index import write_index
+from pipeline.release.render import LINE_FILES, MASTER_FILE, ROOT
 from pipeline.release.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from pipeline.release.settings import PublishRules
 from pipeline.release.statistics.context import paper_words
@@ -41,6 +51,7 @@ from pipeline.stage import code_digest
 from pipeline.store import DataFolder, read_json, write_json
 
 SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
+INDEXED = (LabelBasis, Fingerprint, FileOutcome)  # that the record index and the list of inputs are made of
 
 
 @collector_off()
@@ -56,16 +67,19 @@ def publish(run: Run, commands: list[str]) -> bool:
     scanned = look(data, keys, privacy, made)
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     building = Building(data)
-    models = write_lines(data, keys, building, rules, scanned)
+    models, digests_of_records = write_lines(data, keys, building, rules, scanned)
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
     certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
     write_labels(assignments, certificates, building)
+    basis, fingerprints = (data.scan(table, keys[table]) for table in (LabelBasis, Fingerprint))
+    write_index(digests_of_records, scanned.redacted, basis, fingerprints, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
     if has_second(run):
         judges |= write_second_pass(data.scan(ReferenceLabel, keys[ReferenceLabel]).collect(), assignments, building)
     write_guides(building, judges)
     building.write(RULES_FILE, as_json(privacy.model_dump(mode="json")))
+    building.write(RULES, as_json(rule_contents()))
     building.close()
     counted = statistics_of(building.root, rules)
     refuse_contradictions(building.root, counted)
@@ -74,7 +88,8 @@ def publish(run: Run, commands: list[str]) -> bool:
     compress_all(building.root, rules.jsonl)
     building.close()
     digests = {path: found for found, path in building.checksums()}
-    package = as_json(data_package(building.root, digests, made, rules).model_dump())
+    outcomes = data.scan(FileOutcome, keys[FileOutcome]).collect().iter_rows(named=True)
+    package = as_json(data_package(building.root, digests, with_outcomes(made, outcomes), rules).model_dump())
     building.write(PACKAGE, package)
     digests[PACKAGE] = hashlib.sha256(package).hexdigest()
     for name, content in described(building.root, digests, scanned.scan.table(), rules).items():
@@ -91,7 +106,7 @@ def publish(run: Run, commands: list[str]) -> bool:
 def release_key(run: Run, made: MadeFrom) -> str:
     """What the release that belongs to a run's keys is known by: everything that decides its bytes."""
     second = SECOND_TABLES if has_second(run) else ()
-    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *second)
+    tables = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, *INDEXED, *second)
     rules, privacy = PublishRules.load(), PrivacyRules.load()
     versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *notice_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
@@ -125,12 +140,14 @@ def shards_of_lines(data: DataFolder, keys: dict[type[Any], Keys]) -> list[Path]
 
 def write_lines(
     data: DataFolder, keys: dict[type[Any], Keys], building: Building, rules: PublishRules, scanned: Scanned
-) -> list[str]:
-    """The per-model files, every one of T37 even where it is empty, and Parquet beside them; returns the models."""
+) -> tuple[list[str], dict[Key, str]]:
+    """The per-model files, every one of T37 even where it is empty, and Parquet beside them; returns the models, and
+    the digest of each record's line."""
     owed = [*LINE_FILES, *(RAW_FILES if ReleaseLinePass2 in keys else ())]
     models: set[str] = set()
+    records: dict[Key, str] = {}
     typed = ParquetTables(building, rules.parquet)
-    for model, _, names, line in scanned.lines(heapq.merge(*map(sorted_rows, shards_of_lines(data, keys)))):
+    for model, trajectory, names, line in scanned.lines(heapq.merge(*map(sorted_rows, shards_of_lines(data, keys)))):
         if model not in models:
             models.add(model)
             typed.start(f"{ROOT}/{model}")
@@ -138,9 +155,11 @@ def write_lines(
                 building.write(f"{ROOT}/{model}/{name}", b"")
         for name in names:
             building.append(f"{ROOT}/{model}/{name}", line)
+        if MASTER_FILE in names:
+            records[model, trajectory] = hashlib.sha256(line).hexdigest()
         typed.append(names, line)
     typed.close()
-    return sorted(models)
+    return sorted(models), records
 
 
 def sorted_rows(path: Path) -> Iterator[Row]:

@@ -1,5 +1,6 @@
 """Where two passes differ: confusion matrices, tiers, and every disagreement by id."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def subtype_confusion(rows: list[Row]) -> Section:
     )
 
 
-def confusion(rows: list[Row], field: str, names: list[str]) -> list[Row]:
+def confusion(rows: list[Row], field: str, names: Sequence[str]) -> list[Row]:
     """A row for each value of a field in the first pass, with the counts of each value in the second."""
     return [{"first_pass": one} | {f"second: {two}": count(rows, field, one, two) for two in names} for one in names]
 

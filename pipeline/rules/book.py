@@ -1,6 +1,6 @@
 """The rule book: one digest over every rule file, for provenance."""
 
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
 
@@ -15,9 +15,14 @@ class RuleBook(Rules):
     @classmethod
     def load(cls) -> Self:
         """Digest every rule file as it is in force. Raises BrokenRules."""
-        found = canonical_digest(
+        return cls.of(
             {path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
         )
+
+    @classmethod
+    def of(cls, contents: dict[str, Any]) -> Self:
+        """The book of rule files with these contents, by their names."""
+        found = canonical_digest(contents)
         book = cls(version=found[:12])
         book._digest = found
         return book

@@ -83,7 +83,7 @@ class PackedSteps:
         for name, values in self.later.items():
             known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
             told.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
-        return [pl.scan_parquet(part).with_columns(told) for part in self.parts]
+        return [pl.scan_parquet(part, glob=False).with_columns(told) for part in self.parts]
 
 
 def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:

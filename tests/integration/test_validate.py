@@ -263,7 +263,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
         package(lambda said: said["provenance"]["prompts"][0].update(sha256="0" * 64)),
         "datapackage",
     ),
-    "a package without its inputs": (package(lambda said: said["provenance"]["inputs"].clear()), "datapackage"),
+    "a package without its inputs": (package(lambda said: said["provenance"]["inputs"].clear()), "inputs"),
     "a package with a field too many": (package(lambda said: said.update(host="ada")), "datapackage"),
     "no word on what text was searched for": (lambda root: (root / "privacy.json").unlink(), "text_rules"),
     "a key in a text": (
@@ -332,7 +332,7 @@ def test_a_changed_byte_is_noticed_by_the_checksums(copy: Path) -> None:
 def test_files_that_are_not_listed_and_lists_that_are_wrong_are_named(copy: Path) -> None:
     (copy / "notes.txt").write_text("mine")
     append(copy / "CHECKSUMS.sha256", b"not a line\n")
-    assert set(validate(copy).counts) == {"file_not_listed", "checksum_list"}
+    assert set(validate(copy).counts) == {"file_not_listed", "file_unknown", "checksum_list"}
 
 
 def test_a_table_names_file_line_and_what_is_wrong(copy: Path) -> None:

@@ -42,7 +42,7 @@ class Scanned:
         first = pl.col("files").list.first()
         place = pl.concat_str(pl.lit(f"{ROOT}/"), "source_model", pl.lit("/"), first)
         for part in parts:
-            lines = pl.scan_parquet(part).filter(first.is_in(SCANNED))
+            lines = pl.scan_parquet(part, glob=False).filter(first.is_in(SCANNED))
             frame = lines.select("line", file=place, number=pl.lit(None, pl.Int64)).collect()
             scan_frame(frame, self.detector, self.scan)
         self.redacted = self.scan.keys(self.rules.groups("redact"))

@@ -16,7 +16,10 @@ from pipeline.release.settings import PublishRules
 from pipeline.release.validate.compare import compare_file, shown
 from pipeline.release.validate.findings import Findings
 
-BROKEN = (OSError, ValueError, LookupError, TypeError, BrokenRules, pl.exceptions.PolarsError)
+BROKEN = (
+    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, BrokenRules),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
 
 
 def check_described(root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], findings: Findings) -> None:

@@ -2,24 +2,46 @@
 
 import json
 from collections.abc import Iterator
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from pipeline.release.validate.findings import Findings
 
 SHOWN = 80  # characters of a value in a finding
+LARGEST = 2**63  # the first whole number that no column holds
 
 
 def compare_file(
     root: Path, name: str, check: str, want: Any, findings: Findings, unreadable: str, counted: str = ""
 ) -> None:
     """Compare a JSON file with what it should be. `unreadable`: the check that names it where it cannot be read."""
+    said = read_json(root, name, unreadable, findings)
+    if said is not None:
+        compare(said, want, name, check, findings, counted)
+
+
+def read_json(root: Path, name: str, check: str, findings: Findings) -> Any:
+    """What a JSON file holds; null with a finding where it cannot be read, or holds a number that no column holds."""
     try:
         said = json.loads((root / name).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        findings.add(unreadable, name, f"cannot be read: {error}")
-        return
-    compare(said, want, name, check, findings, counted)
+        place = too_large(said)
+    except (OSError, ValueError, RecursionError) as error:
+        findings.add(check, name, f"cannot be read: {error}")
+        return None
+    if place is not None:
+        findings.add(check, name, f"{place} is a number that no column holds")
+        return None
+    return said
+
+
+def too_large(value: Any) -> str | None:
+    """Where a whole number of plain data stands that 64 bits do not hold, or a number that is not finite; null where
+    there is none."""
+    for place, one in leaves(value):
+        if (isinstance(one, int) and not -LARGEST <= one < LARGEST) or (isinstance(one, float) and not isfinite(one)):
+            return place
+    return None
 
 
 def compare(said: Any, want: Any, name: str, check: str, findings: Findings, counted: str = "") -> None:

@@ -5,6 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 KEPT = 20  # findings of one check that are kept whole; the others are counted
+WHAT_TO_DO = {  # of checks whose finding names two values: which of them to believe
+    "derived": "The stages, over the released texts and answers, give another value. Release again.",
+    "splits": "The stage split, over the released records, cuts otherwise. Release again; edit no label file by hand.",
+    "record_index": "A record's line is not the one that was released. Fetch the file again, or release again.",
+    "rules": "Rules, digests and copies of them must be those in force. Release again; edit none of them in a release.",
+    "inputs": "Records and inputs must be each other's. Release again from the whole raw folder.",
+    "text_key": "A key is in the open: revoke it, take it out of the source, and release again.",
+}
 
 
 @dataclass(frozen=True)
@@ -45,4 +53,9 @@ class Findings:
             "counts": dict(self.counts),
             "reported": self.reported,
             "findings": [vars(one) for one in self.kept],
+            "what_to_do": self.what_to_do(),
         }
+
+    def what_to_do(self) -> dict[str, str]:
+        """What to do about the checks that found something, where it is not plain from the finding."""
+        return {check: said for check, said in WHAT_TO_DO.items() if self.counts[check]}

@@ -135,7 +135,7 @@ def check_parquet(root: Path, name: str, record: type[Keyed], rows: Sequence[Key
         findings.add("file_missing", name, "a release owes this file")
         return
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         findings.add("parquet", name, f"cannot be read: {str(error).splitlines()[0]}")
         return

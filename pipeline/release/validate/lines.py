@@ -14,6 +14,7 @@ from pipeline.canonical import canonical_json
 from pipeline.records.base import Keyed
 from pipeline.release.files import open_lines, released
 from pipeline.release.keys import Key
+from pipeline.release.validate.compare import too_large
 from pipeline.release.validate.findings import Findings
 from pipeline.schemas import json_schema
 
@@ -94,6 +95,9 @@ def read_line(name: str, number: int, raw: bytes, record: type[One], findings: F
         findings.add("schema", name, f"{where or 'the line'}: {first['msg']}", number)
         if said is None:
             findings.add("schemas_disagree", name, f"{where}: the published JSON Schema accepts it", number)
+        return None
+    if (place := too_large(value)) is not None:
+        findings.add("schema", name, f"{place} is a number that no column holds", number)
         return None
     if said is not None:
         where = ".".join(map(str, said.absolute_path))

@@ -82,6 +82,12 @@ def steps(row: Master) -> Iterator[Problem]:
     said = {name: count for name, count in row.event_type_counts.model_dump().items() if count}
     if said != dict(counts):
         yield "steps", f"event_type_counts say {said}, the steps {dict(counts)}"
+    kinds = Counter(step.action_kind for step in row.steps)
+    seen = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": len(row.user_turns)}
+    for name, count in seen.items():
+        if getattr(row.trace_summary, name) != count:
+            said = getattr(row.trace_summary, name)
+            yield "steps", f"trace_summary.{name} is {said}, {count} of them stand in the record"
     effects = sum(step.side_effect for step in row.steps)
     if row.risk_signals.num_side_effect_steps != effects:
         yield "steps", f"num_side_effect_steps is {row.risk_signals.num_side_effect_steps}, {effects} steps have one"

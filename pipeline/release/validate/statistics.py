@@ -17,7 +17,7 @@ from pipeline.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture
 from pipeline.release.statistics.files import text as as_text
 from pipeline.release.statistics.own import own_book
 from pipeline.release.validate.card import BROKEN, check_text, settings
-from pipeline.release.validate.compare import compare
+from pipeline.release.validate.compare import compare, read_json, too_large
 from pipeline.release.validate.findings import Findings
 from pipeline.reports import plots
 from pipeline.reports.section import Report, Section
@@ -46,15 +46,12 @@ def check_statistics(root: Path, findings: Findings) -> None:
 
 def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
     """statistics.json, or null with a finding. The JSON Schema and the record must say the same of it."""
-    try:
-        raw = (root / DATA).read_text(encoding="utf-8")
-        said: dict[str, Any] = json.loads(raw)
-    except (OSError, ValueError) as error:
-        findings.add("statistics", DATA, f"cannot be read: {error}")
+    said: dict[str, Any] | None = read_json(root, DATA, "statistics", findings)
+    if said is None:
         return None
     refused = next(Draft202012Validator(json_schema(StatisticsFile)).iter_errors(said), None)
     try:
-        StatisticsFile.model_validate_json(raw)
+        StatisticsFile.model_validate_json((root / DATA).read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
         findings.add("schema", DATA, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
@@ -69,9 +66,11 @@ def check_identities(root: Path, said: dict[str, Any], findings: Findings) -> No
     """What its tables and the summary say of one another."""
     try:
         summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
+        if too_large(summary) is not None:
+            return  # named by the check of the summaries
         book = own_book(said["sections"], summary)
         contradictions = check(book)
-    except (OSError, ValueError, LookupError, TypeError, StopIteration) as error:
+    except (*BROKEN, AttributeError, StopIteration) as error:
         findings.add("identities", DATA, f"cannot be compared with {SUMMARY}: {type(error).__name__}: {error}")
         return
     findings.checked["identities"] += sum(len(list(group)) for group in (book.sums, book.shares, book.same))

@@ -1,25 +1,36 @@
 """The files of one source model (T37): the tiers divide the master table, the others repeat it letter for letter."""
 
 import hashlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pipeline.records.release import Master, PositiveStructured
+from pipeline.records.release import Master, PositiveStructured, RecordIndexRow
 from pipeline.records.tiers import STATUS_OF
 from pipeline.release.keys import Key
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from pipeline.release.validate.answers import deciding_answers
+from pipeline.release.validate.derive import AT_ONCE, Deriver, basis_of
 from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import raw_lines, read_line, read_lines
+from pipeline.release.validate.lines import Line, raw_lines, read_line, read_lines
 from pipeline.release.validate.record import problems
 from pipeline.release.validate.slim import Slim, slim
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.taxonomy import Taxonomy
 
 
-def check_model(root: Path, model: str, findings: Findings) -> dict[Key, Slim]:
+def check_model(
+    root: Path, model: str, index: Mapping[Key, RecordIndexRow], deriver: Deriver | None, findings: Findings
+) -> dict[Key, Slim]:
     """Check the files of one model; what later checks need of each of its records."""
     folder = f"{ROOT}/{model}"
-    records = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
+    records: dict[Key, Slim] = {}
+    some: list[Line[Master]] = []
+    for line in check_master(root, f"{folder}/{MASTER_FILE}", model, findings):
+        some.append(line)
+        if len(some) == AT_ONCE:
+            take(some, records, index, deriver)
+            some = []
+    take(some, records, index, deriver)
     check_tiers(root, folder, records, findings)
     for status, file in POSITIVES_FILES.items():
         check_positives(root, f"{folder}/{file}", status, records, findings)
@@ -28,10 +39,19 @@ def check_model(root: Path, model: str, findings: Findings) -> dict[Key, Slim]:
     return records
 
 
-def check_master(root: Path, name: str, model: str, findings: Findings) -> dict[Key, Slim]:
+def take(
+    lines: list[Line[Master]], records: dict[Key, Slim], index: Mapping[Key, RecordIndexRow], deriver: Deriver | None
+) -> None:
+    """Keep what is needed of some records, and compare them with what the stages make of them."""
+    for line, basis in zip(lines, basis_of(lines, index), strict=True):
+        records[line.key] = slim(line, basis)
+    if deriver is not None:
+        deriver.check(lines)
+
+
+def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line[Master]]:
     """Every line of the master table."""
     taxonomy, rules = Taxonomy.load(), CheckRules.load()
-    records: dict[Key, Slim] = {}
     former: Key | None = None
     for line in read_lines(root, name, Master, findings, unique=True):
         findings.checked["records"] += 1
@@ -43,8 +63,7 @@ def check_master(root: Path, name: str, model: str, findings: Findings) -> dict[
         former = line.key
         for check, message in problems(line.record, taxonomy, rules):
             findings.add(check, name, f"{line.key[1]}: {message}", line.number)
-        records[line.key] = slim(line)
-    return records
+        yield line
 
 
 def check_tiers(root: Path, folder: str, records: dict[Key, Slim], findings: Findings) -> None:

@@ -3,37 +3,68 @@
 from pathlib import Path
 
 from pipeline.release.card.configs import models_of
+from pipeline.release.files import released
 from pipeline.release.folder import refuse_other_folder
 from pipeline.release.keys import Key
+from pipeline.release.render import MASTER_FILE, ROOT
+from pipeline.release.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
+from pipeline.release.settings import PublishRules
 from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
-from pipeline.release.validate.datapackage import check_data_package
+from pipeline.release.validate.cuts import check_cuts
+from pipeline.release.validate.datapackage import check_data_package, read_package
+from pipeline.release.validate.derive import Derived, Deriver
 from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.folder import check_forms, check_known, check_links
+from pipeline.release.validate.in_force import read_in_force
 from pipeline.release.validate.labels import check_labels
 from pipeline.release.validate.numbers import check_numbers
 from pipeline.release.validate.parquet import check_parquet_tables
+from pipeline.release.validate.record_index import check_index, read_index
 from pipeline.release.validate.second_pass import check_second_pass
 from pipeline.release.validate.slim import Slim
 from pipeline.release.validate.statistics import check_statistics
 from pipeline.release.validate.tables import check_model
-from pipeline.release.validate.text import check_released_text
+from pipeline.release.validate.text import check_released_text, rules_of
 
 
 def validate(root: Path) -> Findings:
     """Everything that is wrong with the release in `root`. WrongUse where it is no release folder at all."""
     refuse_other_folder(root)
     findings = Findings()
+    check_links(root, findings)
     digests = check_checksums(root, findings)
-    models = models_of(root)
+    models, passes = models_of(root), passes_of(root)
+    package = read_package(root, findings)
+    made = None if package is None else package.provenance
+    privacy = rules_of(root, findings)
+    check_known(root, models, made, privacy, findings)
+    in_force = read_in_force(root, made, findings)
+    check_forms(root, in_force.contents.get(PublishRules.FILE, {}).get("jsonl") if in_force else None, findings)
+    index = read_index(root, findings)
     records: dict[Key, Slim] = {}
+    derived = Derived(privacy.marker.partition("{")[0])
     for model in models:
-        records |= check_model(root, model, findings)
+        name = f"{ROOT}/{model}/{MASTER_FILE}"
+        deriver = Deriver(root, model, name, index, in_force, passes, derived, findings) if in_force else None
+        records |= check_model(root, model, index, deriver, findings)
         check_parquet_tables(root, model, findings)
+    check_index(index, records, derived, findings)
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
+    if in_force is not None:
+        check_cuts(root, records, index, derived, in_force, findings)
     check_numbers(root, models, records, findings)
     check_statistics(root, findings)
-    check_data_package(root, digests, records, findings)
-    text = check_released_text(root, models, findings)
+    if package is not None:
+        check_data_package(root, package, digests, records, in_force, passes, findings)
+    text = check_released_text(root, models, privacy, findings)
     check_described(root, digests, text.table(), findings)
     return findings
+
+
+def passes_of(root: Path) -> list[int]:
+    """The annotation passes of which the release in `root` has files."""
+    raw = [f"{ROOT}/{model}/{name}" for model in models_of(root) for name in RAW_FILES]
+    second = any(released(root / name) for name in (REFERENCE_FILE, BOTH_FILE, *raw))
+    return [1, 2] if second else [1]

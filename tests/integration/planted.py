@@ -1,0 +1,218 @@
+"""A release opened for planting a defect, and closed again as whoever plants one would: every copy of a record, every
+file that is computed from the records, and every digest is made anew, so that only the defect itself can be noticed."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+from sealing import seal
+
+from pipeline.canonical import canonical_json
+from pipeline.errors import OpenClawBenchError
+from pipeline.records.datapackage import DataPackage
+from pipeline.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
+from pipeline.release.card.configs import models_of
+from pipeline.release.card.described import described
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, as_json, typed_file
+from pipeline.release.parquet import TABLES, arrow_schema, shard_name, table_of
+from pipeline.release.privacy.rules import PrivacyRules
+from pipeline.release.provenance import NAME as PACKAGE
+from pipeline.release.provenance import resources
+from pipeline.release.publish import summary
+from pipeline.release.record_index import INDEX_FILE
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, TIER_FILES, stage_raw_file
+from pipeline.release.split import label_status
+from pipeline.release.statistics.files import statistics_files, statistics_of
+from pipeline.release.summarize import summarize
+from pipeline.release.validate.card import BROKEN, settings
+from pipeline.release.validate.datapackage import AFTER
+from pipeline.release.validate.derive import basis_of
+from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.lines import read_lines
+from pipeline.release.validate.text import check_released_text
+from pipeline.tables import from_records
+
+Row = dict[str, Any]
+Key = tuple[str, str]
+
+
+class Opened:
+    """The release in `root`. Change rows and files, then close it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.models = models_of(root)
+        self.read: dict[str, list[Row]] = {}  # JSONL files that are at hand
+        self.last: Callable[[], object] | None = None  # done when the statistics are made anew, before digests are
+        self.index_digests = True  # false: the index keeps the digests of the records as they were
+
+    def rows(self, name: str) -> list[Row]:
+        """The rows of a JSONL file, to be changed."""
+        if name not in self.read:
+            lines = (self.root / name).read_bytes().split(b"\n")
+            self.read[name] = [json.loads(line) for line in lines if line]
+        return self.read[name]
+
+    def json(self, name: str, change: Callable[[Any], object]) -> None:
+        """Change a JSON file."""
+        said = json.loads((self.root / name).read_text())
+        change(said)
+        (self.root / name).write_bytes(as_json(said))
+
+    def text(self, name: str, before: str, after: str) -> None:
+        """Change the text of a file."""
+        text = (self.root / name).read_text()
+        assert before in text
+        (self.root / name).write_text(text.replace(before, after))
+
+    @property
+    def records(self) -> list[Row]:
+        """Every record of the master tables."""
+        return [row for model in self.models for row in self.rows(master_of(model))]
+
+    def record(self, which: Callable[[Row], Any]) -> Row:
+        """The first record of which this holds."""
+        return next(row for row in self.records if which(row))
+
+    def answers(self, record: Row, stage: str) -> Row:
+        """The raw answer of a stage about a record."""
+        rows = self.rows(f"{ROOT}/{record['source_model']}/{stage_raw_file(stage)}")
+        return next(row for row in rows if row["trajectory_id"] == record["trajectory_id"])
+
+    def label_files(self) -> list[str]:
+        """Every label file of every cut."""
+        folders = [*CUTS.values(), *(f"{HOLD_OUT}/{model}/" for model in self.models)]
+        return [f"{folder}silver_{side}_labels.jsonl" for folder in folders for side in SIDES]
+
+    def close(self) -> None:
+        """Write everything that follows from the rows, and seal the release."""
+        changed = self.write_records()
+        self.write_labels(changed)
+        for name, rows in self.read.items():
+            (self.root / name).write_bytes(lines_of(rows))
+        reseal(self.root, self.last)
+
+    def write_records(self) -> dict[Key, Row]:
+        """Tiers, positives and Parquet of the master tables; returns the records."""
+        found: dict[Key, Row] = {}
+        for model in self.models:
+            if master_of(model) not in self.read:
+                continue
+            rows = self.rows(master_of(model))
+            found |= {key_of(row): row for row in rows}
+            self.put(f"{ROOT}/{model}/{MASTER_FILE}", rows)
+            for tier, file in TIER_FILES.items():
+                self.put(f"{ROOT}/{model}/{file}", [row for row in rows if row["quality_tier"] == tier])
+            positive = [r for r in rows if r["is_anomalous"] and r["quality_tier"] != "review_or_unresolved"]
+            fields = PositiveStructured.model_fields
+            self.put(f"{ROOT}/{model}/{POSITIVES_FILE}", [{name: row[name] for name in fields} for row in positive])
+        if found and self.index_digests:
+            for row in self.rows(INDEX_FILE):
+                if key_of(row) in found:
+                    line = canonical_json(found[key_of(row)]).encode()
+                    row["record_sha256"] = hashlib.sha256(line).hexdigest()
+        return found
+
+    def put(self, name: str, rows: list[Row]) -> None:
+        """Write a JSONL file of records and its Parquet."""
+        (self.root / name).write_bytes(lines_of(rows))
+        folder, file = (self.root / name).parent, Path(name).name
+        columns = arrow_schema(TABLES[file])
+        lines = [canonical_json(row).encode() for row in rows]
+        try:
+            table = table_of(lines, columns) if lines else columns.empty_table()
+        except (ValueError, OSError):
+            return  # a row that no column holds
+        pq.write_table(table, folder / shard_name(file, 0, 1), compression="zstd")
+
+    def write_labels(self, records: dict[Key, Row]) -> None:
+        """Label rows say what their records say, and Parquet beside them the same."""
+        for name in [*self.label_files(), POOL_FILE]:
+            if not records and name not in self.read:
+                continue
+            rows = self.rows(name)
+            for row in rows:
+                if (record := records.get(key_of(row))) and name != POOL_FILE:
+                    copied = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier")
+                    row.update({field: record[field] for field in copied}, label_status=label_status(record))
+            kind = PoolRow if name == POOL_FILE else LabelRow
+            if name == POOL_FILE or not name.startswith(HOLD_OUT):
+                from_records(rows, kind).write_parquet(self.root / typed_file(name))
+            if name != POOL_FILE:
+                accepted = [row for row in rows if row["label_status"] == "accepted"]
+                from_records(accepted, kind).write_parquet(self.root / accepted_file(name))
+
+
+def reseal(root: Path, last: Callable[[], object] | None = None) -> None:
+    """Summaries, statistics, data package, card, Croissant and checksums, of the files as they are now."""
+    try:
+        write_summaries(root)
+        write_statistics(root)
+    except (*BROKEN, OpenClawBenchError):
+        pass  # of what is broken none can be made
+    if last is not None:
+        last()
+    digests = digests_of(root)
+    package = json.loads((root / PACKAGE).read_text())
+    listed = resources(root, {path: digest for path, digest in digests.items() if path not in AFTER})
+    package["resources"] = [one.model_dump() for one in listed]
+    (root / PACKAGE).write_bytes(as_json(package))
+    try:
+        privacy = PrivacyRules.checked(json.loads((root / "privacy.json").read_text()), root / "privacy.json")
+        text = check_released_text(root, models_of(root), privacy, Findings()).table()
+        for name, content in described(root, digests_of(root), text, settings(root)).items():
+            (root / name).write_bytes(content)
+    except (*BROKEN, OpenClawBenchError):
+        pass
+    seal(root)
+
+
+def write_summaries(root: Path) -> None:
+    """dataset_summary.json of the corpus and of each model."""
+    index = {line.key: line.record for line in read_lines(root, INDEX_FILE, RecordIndexRow, Findings(), unique=True)}
+    basis: list[Row] = []
+    for model in models_of(root):
+        basis += basis_of(list(read_lines(root, master_of(model), Master, Findings(), unique=True)), index)
+    counts: pl.DataFrame = summarize(from_records(basis, LabelBasis).lazy()).collect()
+    for model in models_of(root):
+        own = summary(counts.filter(pl.col("source_model") == model)) | {"source_model": model}
+        (root / ROOT / model / "dataset_summary_all.json").write_bytes(as_json(own))
+    whole = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
+    corpus = summary(whole) | {"source_models": models_of(root)}
+    (root / "dataset_summary.json").write_bytes(as_json(corpus))
+
+
+def write_statistics(root: Path) -> None:
+    """statistics.json, its text and its pictures."""
+    rules = settings(root)
+    for name, content in statistics_files(statistics_of(root, rules), rules).items():
+        (root / name).write_bytes(content)
+
+
+def digests_of(root: Path) -> dict[str, str]:
+    """Path -> digest of every file that a data package or a card may list."""
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file() and path.name not in ("CHECKSUMS.sha256", "README.md", "croissant.json")
+    }
+
+
+def master_of(model: str) -> str:
+    return f"{ROOT}/{model}/{MASTER_FILE}"
+
+
+def key_of(row: Row) -> Key:
+    return row["source_model"], row["trajectory_id"]
+
+
+def lines_of(rows: list[Row]) -> bytes:
+    return b"".join(canonical_json(row).encode() + b"\n" for row in rows)
+
+
+def package_of(root: Path) -> DataPackage:
+    return DataPackage.model_validate_json((root / PACKAGE).read_bytes())
