@@ -1,15 +1,17 @@
 """Loader of sent.toml: what a packet says only where it is not as usual."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
 from pipeline.records.base import Record
 from pipeline.records.packet import EvidenceStep, Packet, PacketUserTurn
+from pipeline.records.vocabulary import ActionKind, EventType, ToolStatus, UserTurnKind
 from pipeline.rules.base import Rules
-from pipeline.rules.closed import Unfit
+from pipeline.rules.closed import Unfit, each_of
 
 KEY = ("trajectory_id", "steps", "user_turns")  # what a packet is sent for
+CLOSED = {"action_kind": ActionKind, "event_type": EventType, "tool_status": ToolStatus, "kinds": UserTurnKind}
 
 
 class Usual(Record):
@@ -25,6 +27,7 @@ class Usual(Record):
         if (self.has is None) == (self.lacks is None):
             raise ValueError("has either `with` or `without`")
         known({self.has or self.lacks or "", *self.values}, EvidenceStep)
+        of_closed_sets(self.values)
         return self
 
     def of(self, step: dict[str, Any]) -> dict[str, Any]:
@@ -65,6 +68,7 @@ class SentRules(Rules):
     def of_a_turn(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Fields of a user turn."""
         known(set(values), PacketUserTurn)
+        of_closed_sets(values)
         return values
 
 
@@ -72,3 +76,10 @@ def known(names: set[str], record: type[Record]) -> None:
     """ValueError for a name that is no field of the record."""
     if unknown := sorted(names - set(record.model_fields)):
         raise Unfit(f"{', '.join(unknown)}: no field of {record.__name__}", *unknown)
+
+
+def of_closed_sets(values: dict[str, Any]) -> None:
+    """Unfit for a value outside its field's closed set."""
+    for name, kind in CLOSED.items():
+        held = values.get(name)
+        each_of(held if isinstance(held, list) else [held] if held is not None else [], get_args(kind))

@@ -9,7 +9,7 @@ It answers as the rules judge would, from the packet between the fences of the p
                  extra_fields, missing_fields, wrong_trajectory, emoji (valid, with half an emoji in it)
   odd_again      true: the answer to a corrective question is as odd as the first
   blind          share of trajectories in which stage A finds no evidence of an anomaly, whatever is there
-  odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way with which its trajectory's name begins
+  odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way that its user names: Kind not_json.
   busy_above     with more calls than these in flight, a call is refused with 429
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from unsent import whole, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -37,7 +38,7 @@ from pipeline.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
 ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage
-NAMED = re.compile(r'"trajectory_id":"([a-z_]+)-')
+NAMED = re.compile(r" Kind ([a-z_]+)\.")
 AGAIN = "\n\nYour answer to the task above could not be used"
 STAGE = re.compile(r"FullTax stage (A|B1|B2|C)\b")
 
@@ -204,8 +205,8 @@ class Endpoint:
         if again and self.script.get("odd_again"):
             odd = next(iter(self.script["odd"]))
         if stage := self.script.get("odd_stage"):
-            found = NAMED.search(messages[1]["content"])
-            odd = found[1] if found and f"FullTax stage {stage}:" in messages[0]["content"] else None
+            found, asked = NAMED.search(messages[1]["content"]), stage_of(messages)
+            odd = found[1] if found and asked and asked[1] == stage else None
         message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
         if odd == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
@@ -244,16 +245,23 @@ class Endpoint:
 
     def answer(self, messages: list[dict[str, str]]) -> str:
         """What the rules judge says of the packet between the fences."""
-        found = STAGE.search(messages[0]["content"])
+        found = stage_of(messages)
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(messages[1]["content"])}
         if found is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
-        evidence = Evidence.model_validate({name: blocks["PACKET"][name] for name in Evidence.model_fields})
-        said = self.judge.answer(found[1].lower(), evidence, blocks.get("PREVIOUS") or {})
+        packet = whole(blocks["PACKET"])
+        evidence = Evidence.model_validate({name: packet[name] for name in Evidence.model_fields})
+        previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
+        said = self.judge.answer(found[1].lower(), evidence, previous)
         place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32
         if found[1] == "A" and place < self.script.get("blind", 0.0):
             said = said.model_copy(update={"route_label": "no_anomaly_evidence", "routing_confidence": "high"})
         return said.model_dump_json()
+
+
+def stage_of(messages: list[dict[str, str]]) -> re.Match[str] | None:
+    """The stage that is asked, by what stands outside the blocks."""
+    return STAGE.search(BLOCK.sub("", "\n".join(one["content"] for one in messages)))
 
 
 def problem(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:
