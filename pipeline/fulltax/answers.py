@@ -47,7 +47,7 @@ def read_reply(
     `sent_id`, under which a language model was sent the trajectory, is one about the trajectory."""
     if finish != COMPLETE:
         return Reading(failure=finish, detail=FINISHES.get(finish, finish))
-    return read_answer(text, model, trajectory_id, rules, b1, sent_id)
+    return read_answer(text, model, trajectory_id, rules, b1, sent_id=sent_id)
 
 
 def read_answer(

@@ -72,7 +72,7 @@ def cited(
     rule: Coupling, draft: Draft, evidence: Evidence, inside: list[EvidenceStep], rules: CheckRules
 ) -> EvidenceStep | None:
     """The first step whose citation shows what no descriptor does: the call that writes, or the feedback with the
-    error; the last risky step where the user speaks of an error before it."""
+    error; the last risky step where a notice before it says how a background call ended."""
     steps = {step.step_id: step for step in looked_at(rule, inside)}
     last = last_risky(inside)
     found = []
@@ -80,11 +80,16 @@ def cited(
         if quote.field not in rule.cited or not is_grounded(evidence, quote):
             continue
         if quote.field == "user_turn":
-            if last.user_turn is not None and quote.step_id <= last.user_turn:
+            if last.user_turn is not None and quote.step_id <= last.user_turn and ends_a_call(quote.step_id, evidence):
                 found.append(last)
         elif (step := steps.get(quote.step_id)) and (quote.field != "action_text" or rules.may_write(step)):
             found.append(step)
     return min(found, key=lambda step: step.step_id, default=None)
+
+
+def ends_a_call(user_turn: int, evidence: Evidence) -> bool:
+    """True for a user turn whose notice says how a background call ended, other than well."""
+    return any(one.resolved_by_user_turn == user_turn and one.resolved_status != "ok" for one in evidence.steps)
 
 
 def cue_outside(draft: Draft, evidence: Evidence, rules: CheckRules) -> int | None:

@@ -60,7 +60,7 @@ def decision(
     b1 = (json.loads(asked["previous"]) if asked["previous"] else {}).get("b1")
     sent_id = opaque_id(asked["source_model"], asked["trajectory_id"])
     reading: Reading[Any] = read_reply(
-        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1, sent_id
+        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1, sent_id=sent_id
     )
     kept = ["judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text", "former"]
     return {

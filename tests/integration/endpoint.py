@@ -14,6 +14,8 @@ It answers as the rules judge would, from the packet between the fences of the p
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
   headers        more headers of each answer
+  chars_per_token, reasoning_tokens  how prompts and answers are counted, in place of 4 characters a token of the
+                 prompt and 100 tokens an answer; the second is stage (a, b1, b2, c) -> tokens on top of each answer's
 Which call a share hits follows from the call itself and how often it came: the same in every run. Request ids are
 derived from the request. GET /log says what came, POST /script sets the script and forgets the log.
 """
@@ -210,7 +212,11 @@ class Endpoint:
         message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
         if odd == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
-        prompt = sum(len(one["content"]) for one in messages) // 4
+        chars = self.script.get("chars_per_token", 4)
+        prompt = int(sum(len(one["content"]) for one in messages) // chars)
+        answer = 100
+        if reasoning := self.script.get("reasoning_tokens"):
+            answer = int(len(message["content"] or "") // chars) + reasoning[stage_of(messages)[1].lower()]
         return {
             "id": f"chatcmpl-{digest[:20]}",
             "object": "chat.completion",
@@ -219,8 +225,8 @@ class Endpoint:
             "choices": [{"index": 0, "message": message, "finish_reason": "length" if odd == "truncated" else "stop"}],
             "usage": {
                 "prompt_tokens": prompt,
-                "completion_tokens": 100,
-                "total_tokens": prompt + 100,
+                "completion_tokens": answer,
+                "total_tokens": prompt + answer,
                 "prompt_tokens_details": {"cached_tokens": prompt // 2},
             },
         }
