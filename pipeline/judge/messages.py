@@ -50,15 +50,14 @@ def chat_request(
 
 
 def messages_of(question: Question) -> list[Message]:
-    """The shared instructions, which are the same for every question of every stage, so that prompt caches of providers
-    hit; then the untrusted material between its fences, which is the same for every stage of a trajectory; then the
-    earlier answers, between fences of their own; last the stage's own instructions. A prompt that shares nothing stands
-    whole in the first place."""
+    """The shared instructions, which are the same for every question, then the stage's own, which are the same for
+    every question of a stage, so that prompt caches of providers hit; then the untrusted material between its fences;
+    then the earlier answers, between fences of their own."""
     blocks = [delimited(sent_packet(question.material, question.sent_id or question.trajectory_id))]
     if question.previous is not None:
         blocks.append(delimited(sent_previous(question.previous), "PREVIOUS"))
-    first, last = (question.shared, [question.prompt]) if question.shared else (question.prompt, [])
-    return [{"role": "system", "content": first}, {"role": "user", "content": "\n\n".join([*blocks, *last])}]
+    instructions = f"{question.shared}\n{question.prompt}" if question.shared else question.prompt
+    return [{"role": "system", "content": instructions}, {"role": "user", "content": "\n\n".join(blocks)}]
 
 
 def corrective(messages: list[Message], text: str | None, complaint: str, prompt: str) -> list[Message]:

@@ -62,10 +62,9 @@ class Way:
         return body
 
     def messages(self, request: ChatRequest, plain: str) -> list[Message]:
-        """The messages, with the schema at their end where the endpoint cannot be given it otherwise: what stands
-        before is shared with other questions."""
+        """The messages, with the schema below the instructions where the endpoint cannot be given it otherwise."""
         if self.structured_output == "json_schema":
             return request.messages
-        *before, last = request.messages
-        content = f"{last['content'].rstrip()}\n\n{plain.rstrip()}\n\n{request.schema}"
-        return [*before, {"role": last["role"], "content": content}]
+        system, *others = request.messages
+        content = f"{system['content'].rstrip()}\n\n{plain.rstrip()}\n\n{request.schema}"
+        return [{"role": "system", "content": content}, *others]

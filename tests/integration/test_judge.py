@@ -93,7 +93,7 @@ def test_a_changed_prompt_asks_only_what_it_touches(
     endpoint.script()
     ended = call(*arguments(endpoint, data, raw), env=rules(tmp_path) | {"OPENCLAWBENCH_PROMPTS": str(prompts)})
     assert ended.status == 0, ended.err
-    asked = [body["messages"][1]["content"] for body in endpoint.log()["bodies"]]
+    asked = [body["messages"][0]["content"] for body in endpoint.log()["bodies"]]
     assert len(asked) == len(table(data, "request_b2")) > 0
     assert all("FullTax stage B2:" in one and one.endswith("One more line.\n") for one in asked)
 

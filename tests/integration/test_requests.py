@@ -50,8 +50,9 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
         expected = {"model", "messages", "response_format", "temperature", "seed", "max_completion_tokens"}
         assert body.keys() == expected
         system, user = body["messages"]
-        assert system == {"role": "system", "content": prompt.shared}  # a beginning that all questions share
-        assert user["role"] == "user" and user["content"].endswith(f"\n\n{prompt.text}")
+        assert system == {"role": "system", "content": f"{prompt.shared}\n{prompt.text}"}  # what questions share first
+        assert user["role"] == "user"
+        assert BLOCK.sub("", user["content"]).strip() == ""
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(user["content"])}
         assert list(blocks) == ["PACKET", "PREVIOUS"][: 1 + bool(EARLIER[stage])]
         packet = blocks["PACKET"]
@@ -77,15 +78,17 @@ def test_the_prompt_says_what_the_blocks_hold(stage: str) -> None:
     assert named == CONTEXT - {"subset"}
 
 
-def test_all_stages_of_a_trajectory_begin_alike(sent: dict[str, list[dict[str, Any]]]) -> None:
-    """What a provider's prompt cache keeps: the shared text for all, the packet for those of a trajectory."""
-    begun: dict[str, set[str]] = {}
+def test_what_a_prompt_cache_keeps_comes_first(sent: dict[str, list[dict[str, Any]]]) -> None:
+    """The shared text for all, the stage's own for those of a stage, the packet for those of a trajectory."""
+    shared = PromptA.load().shared
+    systems = {stage: {body["messages"][0]["content"] for body in bodies} for stage, bodies in sent.items()}
+    assert all(len(texts) == 1 and next(iter(texts)).startswith(shared) for texts in systems.values())
+    packets: dict[str, set[str]] = {}
     for body in (one for bodies in sent.values() for one in bodies):
-        system, user = (one["content"] for one in body["messages"])
-        packet = BLOCK.search(user)
-        assert packet and packet.start() == 0
-        begun.setdefault(json.loads(packet[3])["trajectory_id"], set()).add(f"{system}\0{packet[0]}")
-    assert len(begun) == 3 and all(len(one) == 1 for one in begun.values())
+        packet = BLOCK.match(body["messages"][1]["content"])
+        assert packet
+        packets.setdefault(json.loads(packet[3])["trajectory_id"], set()).add(packet[0])
+    assert len(packets) == 3 and all(len(one) == 1 for one in packets.values())
 
 
 def test_no_name_of_a_session_or_model_and_no_digest_of_a_schema_is_sent(sent: dict[str, list[dict[str, Any]]]) -> None:

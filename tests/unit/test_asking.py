@@ -75,7 +75,7 @@ def test_instructions_come_first_then_the_material_then_earlier_answers() -> Non
     assert "BEGIN FORMER" in corrective([system, user], "{", "no JSON", "Once more.")[1]["content"]
 
 
-def test_what_is_shared_comes_first_and_what_a_stage_says_last() -> None:
+def test_what_is_shared_comes_first_then_what_a_stage_says_then_the_material() -> None:
     questions = [
         Question(
             stage, '{"trajectory_id":"t"}', previous, "s", "v", f"Stage {stage}.", "t", shared="All.", sent_id="t-1"
@@ -83,10 +83,9 @@ def test_what_is_shared_comes_first_and_what_a_stage_says_last() -> None:
         for stage, previous in (("a", None), ("b1", '{"a":{"trajectory_id":"t","evidence_steps":[]}}'))
     ]
     first, second = ([one["content"] for one in messages_of(question)] for question in questions)
-    assert first[0] == second[0] == "All."
-    packet = first[1].removesuffix("\n\nStage a.")
-    assert second[1].startswith(packet) and "PREVIOUS" in second[1] and second[1].endswith("\n\nStage b1.")
-    assert '"trajectory_id":"t-1"' in packet and '"t"' not in packet + second[1]
+    assert (first[0], second[0]) == ("All.\nStage a.", "All.\nStage b1.")
+    assert second[1].startswith(first[1]) and "PREVIOUS" in second[1]
+    assert '"trajectory_id":"t-1"' in first[1] and '"t"' not in second[1]
 
 
 def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
@@ -100,8 +99,8 @@ def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
     text = objects.without("structured_output")
     assert text is not None and text.without("structured_output") is None
     plain = text.body(request, "Schema:")
-    assert "response_format" not in plain and plain["messages"][1]["content"].endswith(f"Schema:\n\n{SCHEMA}")
-    assert plain["messages"][0] == body["messages"][0], "what all questions share stays as it is"
+    assert "response_format" not in plain and plain["messages"][0]["content"].endswith(f"Schema:\n\n{SCHEMA}")
+    assert plain["messages"][1] == body["messages"][1]
     for refused, name in (("temperature", "temperature"), ("seed", "seed")):
         other = way.without(refused)
         assert other is not None and name not in other.body(request, "") and other.without(refused) is None
