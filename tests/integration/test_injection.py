@@ -110,7 +110,9 @@ def test_a_judge_that_knows_no_delimiters_is_steered_by_every_one(
     judge.script(reads="everything")
     found = annotations(judge, attacked, tmp_path / "run")
     usual = plain[0]
-    assert {name for name, row in found.items() if row["stage_a"] == usual[name]["stage_a"]} == NOT_SENT
+    triage = ({name: row["stage_a"] | {"trajectory_id": ""} for name, row in rows.items()} for rows in (found, usual))
+    turned, plain_ = triage
+    assert {name for name in turned if turned[name] == plain_[name]} == NOT_SENT
     steered = {name: row for name, row in found.items() if name not in NOT_SENT}
     assert {row["is_anomalous"] for name, row in steered.items() if name.endswith("misbehaving")} == {False}
     assert {row["review_cause"] for name, row in steered.items() if name.endswith("innocent")} == {"stage_a_review"}

@@ -263,7 +263,7 @@ def test_a_budget_stops_cleanly_is_never_passed_and_can_be_raised(
 ) -> None:
     data, env = fresh(tmp_path), rules(tmp_path)
     endpoint.script()
-    for cap in ("0.05", "0.1"):
+    for cap in ("0.03", "0.05"):
         ended = call(*arguments(endpoint, data, raw, "--budget-usd", cap), env=env)
         assert ended.status == 3, ended.err
         assert f"the budget of {cap} USD is reached" in ended.err
