@@ -91,8 +91,8 @@ def read_answer(
 
 
 def faults_of(error: ValidationError, own: frozenset[str]) -> str:
-    """Where the answer differs from its schema, a place a line, none twice. A name that is none of the schema's is not repeated:
-    the answer may have it from the untrusted material, and this text stands outside the fences."""
+    """Where the answer differs from its schema, a place a line, none twice. A name that is none of the schema's is not
+    repeated: the answer may have it from the untrusted material, and this text stands outside the fences."""
     faults = (f"{place(one['loc'], own)}: {one['msg']}" for one in error.errors())
     return "\n".join(dict.fromkeys(" ".join(one.split()) for one in faults))[:LONGEST_DETAIL]
 
