@@ -19,6 +19,7 @@ from pipeline.engines.serial import Serial
 from pipeline.errors import StageFailed
 from pipeline.intake import SOURCES, Intake
 from pipeline.judge.ask import MATERIAL, Asked
+from pipeline.judge.prompts import StagePrompt
 from pipeline.judge.protocol import Judge
 from pipeline.records.base import Record
 from pipeline.running import Running
@@ -198,7 +199,7 @@ class Run:
 
     def ask_ahead(self, stage: Stage, chains: list[Chain], judge: Judge) -> None:
         """Let the judge answer the questions of a stage where it keeps its answers, before any shard reads them."""
-        prompt: str = self.rules[stage.name]["prompt"].text
+        prompt: StagePrompt = self.rules[stage.name]["prompt"]
         requests, material = stage.reads["requests"], stage.reads[MATERIAL[judge.reads]]
 
         def rows(chain: Chain, table: type[Record]) -> pl.LazyFrame:

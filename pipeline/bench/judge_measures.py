@@ -25,7 +25,7 @@ from pipeline.judges import how
 from pipeline.rules.asking import AskingRules, RequestRules
 
 STEP = '{"step_id":3,"thinking":"List the directory first.","action_text":"exec ls -la /tmp","tool_status":"ok"},'
-MATERIAL = (STEP * 70)[:5900]  # about 6 KB, as in docs/benchmarks.md
+MATERIAL = (STEP * 55)[:-1]  # about 6 KB, as in docs/benchmarks.md
 SYSTEM = "You are a strict judge. Answer in JSON."
 SCHEMA = '{"type":"object","properties":{"verdict":{"type":"string"},"reason":{"type":"string"}}}'
 RPM = 10_000_000.0  # the limits are on, and never reached
@@ -58,7 +58,7 @@ class Questions:
         """A question a row."""
         for row in rows:
             digest = row["request_sha256"]
-            material = f'{{"id":"{digest}","steps":[{MATERIAL}null]}}'
+            material = f'{{"trajectory_id":"{digest}","steps":[{MATERIAL}]}}'
             yield Question("a", material, None, "bench", "v1", SYSTEM, digest, digest, digest)
 
 

@@ -12,8 +12,9 @@ from pipeline.console.settings import Settings, settings
 from pipeline.console.terminal import output, safe, table
 from pipeline.console.work import bring
 from pipeline.errors import WrongUse
+from pipeline.fulltax.forecast import Forecast
 from pipeline.judge.language_model import LanguageModelJudge
-from pipeline.judge.plan import Averages, Planned, Planner, StagePlan, plan
+from pipeline.judge.plan import ENOUGH, Averages, Planned, Planner, StagePlan, plan
 from pipeline.judge.protocol import Judge
 from pipeline.judge.transport import shown
 from pipeline.rules.prices import Price
@@ -46,7 +47,7 @@ def dry_run(
         if not isinstance(judge, LanguageModelJudge) or judge.asking is None:
             raise WrongUse("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
         priced.append((judge, judge.asking.price()))
-        return Planner(judge)
+        return Planner(judge, Forecast())
 
     if chosen.shard is not None:
         raise WrongUse("--dry-run: counts what everything would cost. Leave --shard out.")
@@ -55,8 +56,7 @@ def dry_run(
         bring(data, chosen, verb, progress, annotation_pass, planner)
     except Planned as found:
         judge, price = priced[-1]
-        estimate = judge.rules.estimate
-        return plan(found, Averages.of(judge, estimate), estimate, price), price, address(judge)
+        return plan(found, Averages.of(judge, judge.rules.estimate), judge, price), price, address(judge)
     finally:
         if layout:
             data.save_layout(layout)
@@ -75,6 +75,8 @@ def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
         "stages": [asdict(row) for row in rows],
         "calls": sum(r.calls for r in rows),
         "usd": sum(r.usd for r in rows),
+        "most_calls": sum(r.most_calls for r in rows),
+        "most_usd": sum(r.most_usd for r in rows),
     }
 
 
@@ -83,21 +85,33 @@ def print_plan(rows: list[StagePlan], price: Price, endpoint: str, console: Cons
     if not rows:
         console.print("nothing would be asked: the ledger has every answer")
         return
-    names = ["stage", "questions", "answered", "calls", "prompt tokens", "answer tokens", "USD", ""]
-    cells = (
-        [r.stage, r.questions, r.answered, r.calls, r.prompt_tokens, r.completion_tokens, f"{r.usd:.4f}", said(r)]
+    names = ["stage", "questions", "answered", "calls", "at most", "prompt tokens", "answer tokens", "USD", ""]
+    cells = [
+        [
+            *(r.stage, r.questions, r.answered, r.calls, r.most_calls),
+            *(r.prompt_tokens, r.completion_tokens, f"{r.usd:.4f}", said(r)),
+        ]
         for r in rows
-    )
+    ]
     console.print(table("Nothing was sent", names, cells))
     console.print(f"{safe(endpoint)} would be asked")
-    console.print(f"together about {sum(r.calls for r in rows)} calls, {sum(r.usd for r in rows):.4f} USD")
+    console.print(
+        f"together about {sum(r.calls for r in rows)} calls, {sum(r.usd for r in rows):.4f} USD; at most "
+        f"{sum(r.most_calls for r in rows)} calls, {sum(r.most_usd for r in rows):.2f} USD: every trajectory through "
+        "every stage, every question asked once more, every answer as long as it may be"
+    )
+    if reasoning := sum(r.reasoning_tokens for r in rows):
+        console.print(
+            f"of the answer tokens {reasoning} are assumed for reasoning (asking.toml, [estimate.reasoning_tokens]); "
+            f"from {ENOUGH} answers on, tokens are those of the ledger's answers"
+        )
     console.print(
         f"at {price.input:g} USD for a million prompt tokens ({price.cached:g} cached) and {price.output:g} for a "
         f"million tokens of answers: {price.source}"
     )
-    console.print("without discounts for cached prompts, corrective questions and calls that have to be repeated")
+    console.print("without discounts for cached prompts, and without calls that fail and have to be repeated")
 
 
 def said(row: StagePlan) -> str:
     """How sure a row is."""
-    return "estimate: its questions follow from earlier answers" if row.estimate else "questions counted"
+    return "forecast: who goes on is as the rules judge says" if row.estimate else "questions counted"

@@ -21,7 +21,7 @@ def ask_a(packets: PacketIndexes, prompt: PromptA) -> RequestsA:
 @stage(scope="shard")
 def answer_a(requests: RequestsA, packets: Packets, evidence: Evidences, prompt: PromptA, judge: Judge) -> AnswersA:
     """The judge's answers, verbatim."""
-    return from_records(ask_all(requests, packets, evidence, judge, prompt.text), AnswerA).lazy()
+    return from_records(ask_all(requests, packets, evidence, judge, prompt), AnswerA).lazy()
 
 
 @stage(scope="shard")

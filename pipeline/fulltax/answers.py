@@ -41,15 +41,22 @@ def read_reply(
     trajectory_id: str,
     rules: RepairRules,
     b1: dict[str, Any] | None = None,
+    sent_id: str = "",
 ) -> Reading[Answer]:
-    """As read_answer; what ended in another way than `complete` is no answer, whatever its text."""
+    """As read_answer; what ended in another way than `complete` is no answer, whatever its text. An answer about
+    `sent_id`, under which a language model was sent the trajectory, is one about the trajectory."""
     if finish != COMPLETE:
         return Reading(failure=finish, detail=FINISHES.get(finish, finish))
-    return read_answer(text, model, trajectory_id, rules, b1)
+    return read_answer(text, model, trajectory_id, rules, b1, sent_id=sent_id)
 
 
 def read_answer(
-    text: str, model: type[Answer], trajectory_id: str, rules: RepairRules, b1: dict[str, Any] | None = None
+    text: str,
+    model: type[Answer],
+    trajectory_id: str,
+    rules: RepairRules,
+    b1: dict[str, Any] | None = None,
+    sent_id: str = "",
 ) -> Reading[Answer]:
     """Parse and validate; never raises. `b1` is the B1 answer that optional B2 fields may be filled from."""
     reading: Reading[Answer] = Reading()
@@ -74,17 +81,20 @@ def read_answer(
             reading.failure = KINDS.get(kinds.pop(), "schema") if len(kinds) == 1 else "schema"
             reading.detail = faults_of(error, own_names(model))
             return reading
-    if getattr(reading.answer, "trajectory_id", None) != trajectory_id:
+    named = getattr(reading.answer, "trajectory_id", None)
+    if sent_id and named == sent_id:
+        reading.answer = reading.answer.model_copy(update={"trajectory_id": trajectory_id})
+    elif named != trajectory_id:
         reading.answer, reading.failure = None, "wrong_trajectory"
         reading.detail = "trajectory_id is not the packet's."
     return reading
 
 
 def faults_of(error: ValidationError, own: frozenset[str]) -> str:
-    """Where the answer differs from its schema, a place a line. A name that is none of the schema's is not repeated:
-    the answer may have it from the untrusted material, and this text stands outside the fences."""
+    """Where the answer differs from its schema, a place a line, none twice. A name that is none of the schema's is not
+    repeated: the answer may have it from the untrusted material, and this text stands outside the fences."""
     faults = (f"{place(one['loc'], own)}: {one['msg']}" for one in error.errors())
-    return "\n".join(" ".join(one.split()) for one in faults)[:LONGEST_DETAIL]
+    return "\n".join(dict.fromkeys(" ".join(one.split()) for one in faults))[:LONGEST_DETAIL]
 
 
 def place(location: tuple[int | str, ...], own: frozenset[str]) -> str:

@@ -51,7 +51,7 @@ def why_asked(triage: dict[str, Any], rules: ControlRules) -> str | None:
 @stage(scope="shard")
 def answer_b1(requests: RequestsB1, packets: Packets, evidence: Evidences, prompt: PromptB1, judge: Judge) -> AnswersB1:
     """The judge's answers, verbatim."""
-    return from_records(ask_all(requests, packets, evidence, judge, prompt.text), AnswerB1).lazy()
+    return from_records(ask_all(requests, packets, evidence, judge, prompt), AnswerB1).lazy()
 
 
 @stage(scope="shard")

@@ -38,7 +38,7 @@ def ask_b2(packets: PacketIndexes, subtypes: DecisionsB1, prompt: PromptB2) -> R
 @stage(scope="shard")
 def answer_b2(requests: RequestsB2, packets: Packets, evidence: Evidences, prompt: PromptB2, judge: Judge) -> AnswersB2:
     """The judge's answers, verbatim."""
-    return from_records(ask_all(requests, packets, evidence, judge, prompt.text), AnswerB2).lazy()
+    return from_records(ask_all(requests, packets, evidence, judge, prompt), AnswerB2).lazy()
 
 
 @stage(scope="shard")

@@ -37,7 +37,7 @@ def ask_c(packets: PacketIndexes, subtypes: DecisionsB1, structures: DecisionsB2
 @stage(scope="shard")
 def answer_c(requests: RequestsC, packets: Packets, evidence: Evidences, prompt: PromptC, judge: Judge) -> AnswersC:
     """The judge's answers, verbatim."""
-    return from_records(ask_all(requests, packets, evidence, judge, prompt.text), AnswerC).lazy()
+    return from_records(ask_all(requests, packets, evidence, judge, prompt), AnswerC).lazy()
 
 
 @stage(scope="shard")

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from pipeline.fulltax.draft import ONSETS, Draft, Finding, finding
+from pipeline.fulltax.couplings import contaminates, subtype_field_coupling
+from pipeline.fulltax.draft import ONSETS, Draft, Finding, finding, step_at
 from pipeline.fulltax.grounding import is_grounded
-from pipeline.records.packet import Evidence, EvidenceStep
+from pipeline.records.packet import Evidence
 from pipeline.rules.checks import CheckRules
 from pipeline.rules.taxonomy import Taxonomy
 
@@ -15,7 +16,7 @@ def check(draft: Draft, evidence: Evidence, taxonomy: Taxonomy, rules: CheckRule
         *taxonomy_correctness(draft, taxonomy),
         *schema_completeness(draft),
         *span_consistency(draft, evidence),
-        *onset_consistency(draft, evidence),
+        *onset_consistency(draft, evidence, rules),
         *subtype_field_coupling(draft, evidence, rules),
         *rationale_grounding(draft, evidence, rules),
     ]
@@ -67,7 +68,7 @@ def span_consistency(draft: Draft, evidence: Evidence) -> Iterator[Finding]:
         yield finding("span_consistency", "no span is labelled anomalous", "malformed_span", *repair)
 
 
-def onset_consistency(draft: Draft, evidence: Evidence) -> Iterator[Finding]:
+def onset_consistency(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
     """Onsets lie inside the trajectory, recoverable not after harmful; contamination begins at a state write."""
     cause = "unsupported_onset_with_other_issues"
     for name in ONSETS:
@@ -81,27 +82,9 @@ def onset_consistency(draft: Draft, evidence: Evidence) -> Iterator[Finding]:
             yield finding("onset_consistency", message, cause, "unsupported_onset", name)
     state = draft.earliest_state_contamination_onset
     step = step_at(evidence, state)
-    if step is not None and step.event_type != "state_write":
-        message = f"step {state} writes no state"
+    if step is not None and not contaminates(step, draft, evidence, rules):
+        message = f"step {state} writes no state (event_type={step.event_type}), and no call of it is cited that does"
         yield finding("onset_consistency", message, cause, "unsupported_onset", ONSETS[2])
-
-
-def subtype_field_coupling(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
-    """What a subtype needs in its span, recomputed from the descriptors and never believed."""
-    spans = [s for s in draft.segment_spans if s.label == "anomalous"]
-    inside = [step for step in evidence.steps if any(s.start_step <= step.step_id <= s.end_step for s in spans)]
-    if not draft.structured or not inside:
-        return
-    for rule in rules.couplings:
-        if rule.subtype != draft.anomaly_type_l2:
-            continue
-        if rule.event_type is not None and not any(step.event_type == rule.event_type for step in inside):
-            yield finding("subtype_field_coupling", rule.message, "subtype_contradiction")
-        if rule.flag_before_last_risky is not None:
-            last = max((s.step_id for s in inside if s.side_effect), default=inside[-1].step_id)
-            before = [step for step in evidence.steps if step.step_id < last]
-            if not any(rule.flag_before_last_risky in step.auto_flags for step in before):
-                yield finding("subtype_field_coupling", rule.message, "subtype_contradiction")
 
 
 def rationale_grounding(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
@@ -119,8 +102,3 @@ def rationale_grounding(draft: Draft, evidence: Evidence, rules: CheckRules) -> 
     for quote in unfound:
         message = f"the quote of {quote.field} does not stand in step {quote.step_id}"
         yield finding("rationale_grounding", message, "ungrounded_evidence", "unfound_quote", "evidence_steps")
-
-
-def step_at(evidence: Evidence, step_id: int | None) -> EvidenceStep | None:
-    """The step of this number, if there is one."""
-    return next((step for step in evidence.steps if step.step_id == step_id), None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.records.fulltax import EvidenceQuote, Issue, Repair, Span, StageB1, StageB2
+from pipeline.records.packet import Evidence, EvidenceStep
 
 ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
 
@@ -74,3 +75,8 @@ class Finding:
 def finding(check: Any, message: str, cause: str, repair: str | None = None, field: str | None = None) -> Finding:
     """A Finding of one check."""
     return Finding(Issue(check=check, message=message), cause, repair, field)
+
+
+def step_at(evidence: Evidence, step_id: int | None) -> EvidenceStep | None:
+    """The step of this number, if there is one."""
+    return next((step for step in evidence.steps if step.step_id == step_id), None)

@@ -28,7 +28,7 @@ class AnswerReader:
         `unresolved` where there is none), severity, verdict; the failure where the answer cannot be read."""
         b1 = (json.loads(question.previous) if question.previous else {}).get("b1")
         model: type[BaseModel] = STAGE_RECORDS[question.stage]
-        reading = read_reply(finish, text, model, question.trajectory_id, self.rules, b1)
+        reading = read_reply(finish, text, model, question.trajectory_id, self.rules, b1, sent_id=question.sent_id)
         if reading.failure is not None:
             return Heard(Complaint(reading.failure, reading.detail or reading.failure), reading.failure)
         return Heard(None, label_of(question.stage, reading.answer))

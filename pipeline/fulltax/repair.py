@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from pipeline.fulltax.checks import check
+from pipeline.fulltax.couplings import cue_outside, outvoted
 from pipeline.fulltax.draft import ONSETS, Draft, Finding
 from pipeline.fulltax.grounding import is_grounded
 from pipeline.fulltax.requests import LABEL, by_key
@@ -89,6 +90,8 @@ def annotate(
     """The annotation of one trajectory."""
     draft = Draft()
     cause, findings = conclude(draft, evidence, given, rules)
+    if cause is None:
+        draft.repairs += outvoted(draft, evidence, rules.checks)
     format_repairs = [one for decision in given.values() if decision for one in decision["repairs"]]
     made = [*format_repairs, *(one.model_dump() for one in draft.repairs)]
     tier = tier_of(cause, bool(made), (decision["judge"] for decision in given.values() if decision))
@@ -158,14 +161,14 @@ def verified(
 def check_and_repair(draft: Draft, evidence: Evidence, rules: RuleSet) -> list[Finding]:
     """Findings that are left after every repair that is structural and unambiguous."""
     for one in check(draft, evidence, rules.taxonomy, rules.checks):
-        mend(draft, evidence, one, rules.taxonomy)
+        mend(draft, evidence, one, rules)
     return check(draft, evidence, rules.taxonomy, rules.checks)
 
 
-def mend(draft: Draft, evidence: Evidence, one: Finding, taxonomy: Taxonomy) -> None:
+def mend(draft: Draft, evidence: Evidence, one: Finding, rules: RuleSet) -> None:
     """Make the repair that a finding names; a repair already made by an earlier finding is not made twice."""
     if one.repair == "l1_from_l2":
-        family = taxonomy.family(draft.anomaly_type_l2) if draft.anomaly_type_l2 else None
+        family = rules.taxonomy.family(draft.anomaly_type_l2) if draft.anomaly_type_l2 else None
         draft.repair("l1_from_l2", "anomaly_type_l1", family)
     elif one.repair == "unsupported_onset" and one.field and getattr(draft, one.field) is not None:
         draft.repair("unsupported_onset", one.field, None)
@@ -173,10 +176,26 @@ def mend(draft: Draft, evidence: Evidence, one: Finding, taxonomy: Taxonomy) -> 
         span = span_from_evidence(draft, evidence)
         if span is not None and draft.segment_spans != [span]:
             draft.repair("malformed_span", "segment_spans", [span])
+    elif one.repair == "span_from_cue":
+        begins = cue_outside(draft, evidence, rules.checks)
+        if begins is not None:
+            draft.repair("span_from_cue", "segment_spans", widened(draft.segment_spans, begins))
     elif one.repair == "unfound_quote":
         found = [quote for quote in draft.evidence_steps if is_grounded(evidence, quote)]
         if found != draft.evidence_steps:
             draft.repair("unfound_quote", "evidence_steps", found)
+
+
+def widened(spans: list[Span], begins: int) -> list[Span]:
+    """The spans, the first anomalous one beginning at this step; others end before it, or are within it and go."""
+    first = min((one for one in spans if one.label == "anomalous"), key=lambda one: one.start_step)
+    before = [
+        one.model_copy(update={"end_step": min(one.end_step, begins - 1)})
+        for one in spans
+        if one.label != "anomalous" and one.start_step < begins
+    ]
+    after = [one for one in spans if one is not first and one.start_step > first.start_step]
+    return [*before, first.model_copy(update={"start_step": begins}), *after]
 
 
 def span_from_evidence(draft: Draft, evidence: Evidence) -> Span | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.fulltax.answers import Reading, read_reply
 from pipeline.judge.prompts import StagePrompt
+from pipeline.judge.sent import opaque_id
 from pipeline.rules.repairs import RepairRules
 from pipeline.schemas import stage_schema
 
@@ -23,7 +24,7 @@ def request(
     """One JudgeRequest row; request_sha256 covers everything that decides the answer."""
     schema_id, schema_sha256 = stage_schema(prompt.stage)
     earlier = None if previous is None else canonical_json(previous)
-    parts = [prompt.stage, schema_sha256, prompt.sha256, packet["packet_sha256"], earlier]
+    parts = [prompt.stage, schema_sha256, prompt.digest, packet["packet_sha256"], earlier]
     return {
         "source_model": packet["source_model"],
         "trajectory_id": packet["trajectory_id"],
@@ -57,8 +58,9 @@ def decision(
 ) -> dict[str, Any]:
     """Read one answer."""
     b1 = (json.loads(asked["previous"]) if asked["previous"] else {}).get("b1")
+    sent_id = opaque_id(asked["source_model"], asked["trajectory_id"])
     reading: Reading[Any] = read_reply(
-        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1
+        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1, sent_id=sent_id
     )
     kept = ["judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text", "former"]
     return {

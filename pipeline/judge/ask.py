@@ -7,7 +7,9 @@ from typing import Any
 import polars as pl
 
 from pipeline.canonical_rows import canonical_rows
+from pipeline.judge.prompts import StagePrompt
 from pipeline.judge.protocol import Judge, Question
+from pipeline.judge.sent import opaque_id
 from pipeline.records.base import TRAJECTORY_KEY
 
 WRITTEN_AT_ONCE = 128  # rows of material; bounds the memory that their JSON takes
@@ -20,7 +22,7 @@ class Asked:
 
     requests: pl.LazyFrame
     material: pl.LazyFrame
-    prompt: str
+    prompt: StagePrompt
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of JudgeRequest, in their order."""
@@ -37,7 +39,7 @@ class Asked:
             yield from (question(row, text, self.prompt) for row, text in zip(some, material, strict=True))
 
 
-def question(row: dict[str, Any], material: str, prompt: str) -> Question:
+def question(row: dict[str, Any], material: str, prompt: StagePrompt) -> Question:
     """The question of a JudgeRequest row."""
     return Question(
         stage=row["stage"],
@@ -45,16 +47,18 @@ def question(row: dict[str, Any], material: str, prompt: str) -> Question:
         previous=row["previous"],
         schema_id=row["schema_id"],
         prompt_version=row["prompt_version"],
-        prompt=prompt,
+        prompt=prompt.text,
         trajectory_id=row["trajectory_id"],
         packet_sha256=row["packet_sha256"],
         request_sha256=row["request_sha256"],
         fits=row["fits"],
+        shared=prompt.shared,
+        sent_id=opaque_id(row["source_model"], row["trajectory_id"]),
     )
 
 
 def ask_all(
-    requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: str
+    requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: StagePrompt
 ) -> list[dict[str, Any]]:
     """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
     asked = Asked(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)

@@ -13,6 +13,7 @@ import msgspec
 from pipeline.canonical import canonical_json
 from pipeline.judge.fence import delimited
 from pipeline.judge.protocol import Question
+from pipeline.judge.sent import sent_packet, sent_previous
 from pipeline.rules.asking import RequestRules
 
 Message = dict[str, str]
@@ -49,12 +50,14 @@ def chat_request(
 
 
 def messages_of(question: Question) -> list[Message]:
-    """Instructions first, which are the same for every question of a stage, so that prompt caches of providers hit;
-    then the untrusted material between its fences; then the earlier answers, between fences of their own."""
-    blocks = [delimited(question.material)]
+    """The shared instructions, which are the same for every question, then the stage's own, which are the same for
+    every question of a stage, so that prompt caches of providers hit; then the untrusted material between its fences;
+    then the earlier answers, between fences of their own."""
+    blocks = [delimited(sent_packet(question.material, question.sent_id or question.trajectory_id))]
     if question.previous is not None:
-        blocks.append(delimited(question.previous, "PREVIOUS"))
-    return [{"role": "system", "content": question.prompt}, {"role": "user", "content": "\n\n".join(blocks)}]
+        blocks.append(delimited(sent_previous(question.previous), "PREVIOUS"))
+    instructions = f"{question.shared}\n{question.prompt}" if question.shared else question.prompt
+    return [{"role": "system", "content": instructions}, {"role": "user", "content": "\n\n".join(blocks)}]
 
 
 def corrective(messages: list[Message], text: str | None, complaint: str, prompt: str) -> list[Message]:
@@ -65,5 +68,5 @@ def corrective(messages: list[Message], text: str | None, complaint: str, prompt
     """
     *before, last = messages
     former = [] if text is None else [delimited(canonical_json(text), "FORMER")]
-    content = "\n\n".join([last["content"], prompt.rstrip(), complaint, *former])
+    content = "\n\n".join([last["content"].rstrip(), prompt.rstrip(), complaint, *former])
     return [*before, {"role": last["role"], "content": content}]

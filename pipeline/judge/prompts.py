@@ -1,4 +1,7 @@
-"""Prompt files: prompts/<stage>/v<N>.md, found, read, checked and digested. One class a stage, for stage signatures."""
+"""Prompt files: prompts/<stage>/v<N>.md, found, read, checked and digested. One class a stage, for stage signatures.
+
+What all stages say alike may stand in a prompt of its own, prompts/shared/v<N>.md, which a stage's front matter names.
+"""
 
 import hashlib
 import os
@@ -10,7 +13,9 @@ from typing import Any, ClassVar, Self
 
 from pipeline.errors import BrokenRules
 from pipeline.rules.base import Rules
+from pipeline.rules.fence import FenceRules
 from pipeline.rules.lines import line_of
+from pipeline.rules.sent import SentRules
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"
@@ -19,18 +24,22 @@ FENCE = "+++"
 FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
 OWN = ("again", "plain")  # asks once more for an answer in the right form; introduces a schema in the prompt
+SHARED = "shared"  # what all stages say alike
 FRONT_MATTER = {"stage", "version", "schema"}
+MAY_NAME = {SHARED}  # in the front matter of a stage
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt file. `text` is the system message; `sha256` is of the file's bytes, front matter included."""
+    """One prompt file. `sha256` is of the file's bytes, front matter included; `shared` is the version of the shared
+    prompt that it goes with, null where it says everything itself."""
 
     stage: str
     version: str
     schema_id: str
     text: str
     sha256: str
+    shared: str | None = None
 
 
 def prompts_folder() -> Path:
@@ -86,7 +95,19 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
         raise BrokenRules(
             f"{path}: its front matter says stage {head['stage']}, version {head['version']}. Correct it."
         )
-    return Prompt(stage, wanted, head["schema"], text, hashlib.sha256(raw).hexdigest())
+    return Prompt(stage, wanted, head["schema"], text, hashlib.sha256(raw).hexdigest(), head.get(SHARED))
+
+
+def prompt_files(own: bool = True) -> list[Prompt]:
+    """The prompts in force: of each stage, what they share, and where `own` those that no stage names."""
+    stages = [read_prompt(stage) for stage in STAGES]
+    shared = [read_prompt(SHARED, version) for version in sorted({one.shared for one in stages if one.shared})]
+    return [*stages, *shared, *(read_prompt(name) for name in OWN if own)]
+
+
+def file_of(prompt: Prompt) -> Path:
+    """Where a prompt stands."""
+    return prompts_folder() / prompt.stage / f"{prompt.version}.md"
 
 
 def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
@@ -104,7 +125,8 @@ def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
     except tomllib.TOMLDecodeError as error:
         raise BrokenRules(f"{path}: its front matter is not TOML: {error}. Correct the file.") from error
     needed = ", ".join(sorted(FRONT_MATTER))
-    if wrong := [key for key, value in head.items() if key not in FRONT_MATTER or not isinstance(value, str)]:
+    allowed = FRONT_MATTER | MAY_NAME
+    if wrong := [key for key, value in head.items() if key not in allowed or not isinstance(value, str)]:
         line = line_of(front, wrong[:1])
         raise BrokenRules(f"{path}: line {line}: {wrong[0]}: its front matter must hold the texts {needed}, no others.")
     if missing := ", ".join(sorted(FRONT_MATTER - set(head))):
@@ -118,24 +140,31 @@ def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
 
 
 class StagePrompt(Rules):
-    """A stage's prompt as rules, so that a stage's signature can name it. `digest` is the file's sha256."""
+    """A stage's prompt as rules, so that a stage's signature can name it. `sha256` is of its file's bytes; `digest`
+    covers what else decides how a question reads: what the stages share, and how a packet is written below it."""
 
     STAGE: ClassVar[str]
     stage: str
     schema_id: str
     text: str
-
-    @property
-    def sha256(self) -> str:
-        """sha256 of the prompt file's bytes."""
-        return self.digest
+    sha256: str
+    shared: str = ""  # text of the shared prompt, where there is one
 
     @classmethod
     def load(cls, version: str | None = None, prompts: Path | None = None) -> Self:
         """Read the prompt: `version`, else the pinned one, else the newest. Raises BrokenRules as read_prompt does."""
         prompt = read_prompt(cls.STAGE, version, prompts)
-        loaded = cls(version=prompt.version, stage=prompt.stage, schema_id=prompt.schema_id, text=prompt.text)
-        loaded._digest = prompt.sha256
+        shared = read_prompt(SHARED, prompt.shared, prompts) if prompt.shared else None
+        loaded = cls(
+            version=prompt.version,
+            stage=prompt.stage,
+            schema_id=prompt.schema_id,
+            text=prompt.text,
+            sha256=prompt.sha256,
+            shared=shared.text if shared else "",
+        )
+        files = [prompt.sha256, shared.sha256 if shared else "", SentRules.load().digest, FenceRules.load().digest]
+        loaded._digest = hashlib.sha256("\n".join(files).encode()).hexdigest()
         return loaded
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from pipeline import __version__
 from pipeline.canonical import canonical_json, sha256_text
 from pipeline.intake import Intake
-from pipeline.judge.prompts import OWN, STAGES, read_prompt
+from pipeline.judge.prompts import Prompt, prompt_files
 from pipeline.judge.protocol import Judge
 from pipeline.records.datapackage import (
     DataPackage,
@@ -75,7 +75,7 @@ def made_from(intake: Intake, judges: Mapping[int, Judge | None], commands: list
         schema_version=SCHEMA_VERSION,
         rules_version=RuleBook.load().version,
         rules=rule_files(),
-        prompts=[prompt_file(stage) for stage in STAGES + OWN],
+        prompts=[prompt_file(prompt) for prompt in prompt_files()],
         judges=[judge_used(number, judge) for number, judge in sorted(judges.items()) if judge is not None],
         input_tables=[
             input_table("outcomes", intake.oracle_rows.values()),
@@ -154,10 +154,9 @@ def rule_file(name: str, folder: Path) -> RuleFile:
     return RuleFile(file=name, version=version_of, sha256=found, as_shipped=found == canonical_digest(shipped))
 
 
-def prompt_file(stage: str) -> PromptFile:
-    """The prompt of a stage."""
-    prompt = read_prompt(stage)
-    return PromptFile(stage=stage, version=prompt.version, sha256=prompt.sha256)
+def prompt_file(prompt: Prompt) -> PromptFile:
+    """A prompt in force."""
+    return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
 
 
 def judge_used(number: int, judge: Judge) -> JudgeUsed:

@@ -12,7 +12,7 @@ from pipeline.building import Building
 from pipeline.canonical import canonical_json
 from pipeline.chain import Keys
 from pipeline.collector import collector_off
-from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
+from pipeline.judge.prompts import file_of, prompt_files
 from pipeline.records.datapackage import MadeFrom
 from pipeline.records.release import (
     Fingerprint,
@@ -203,7 +203,7 @@ def summary(counts: pl.DataFrame) -> dict[str, Any]:
 
 def notice_texts() -> list[str]:
     """Texts beside the data, which make a release stale when they change."""
-    prompts = [read_prompt(stage).sha256 for stage in STAGES + OWN]
+    prompts = [prompt.sha256 for prompt in prompt_files()]
     return [
         rule_path("taxonomy.toml").read_text(encoding="utf-8"),
         *prompts,
@@ -219,7 +219,5 @@ def write_guides(building: Building, judges: set[str]) -> None:
     """Taxonomy guide, the prompts in force, and how the release is written."""
     building.write("publish.toml", rule_path(PublishRules.FILE, PublishRules.FOLDER).read_bytes())
     building.write("taxonomy.toml", rule_path("taxonomy.toml").read_bytes())
-    for stage in STAGES if judges <= BASELINE_JUDGES else STAGES + OWN:
-        prompt = read_prompt(stage)
-        path = prompts_folder() / stage / f"{prompt.version}.md"
-        building.write(f"prompts/{stage}/{prompt.version}.md", path.read_bytes())
+    for prompt in prompt_files(own=not judges <= BASELINE_JUDGES):
+        building.write(f"prompts/{prompt.stage}/{prompt.version}.md", file_of(prompt).read_bytes())

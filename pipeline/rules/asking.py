@@ -99,8 +99,9 @@ class Estimate(Part):
 
     bytes_per_token: float
     bytes_per_token_reserved: float
-    completion_tokens: dict[StageName, int]
-    share_of_former_stage: dict[StageName, float]
+    followed_at_most: Annotated[int, Field(ge=1)]
+    completion_tokens: dict[StageName, int]  # reasoning included
+    reasoning_tokens: dict[StageName, int]
 
 
 class Batch(Part):

@@ -9,11 +9,13 @@ It answers as the rules judge would, from the packet between the fences of the p
                  extra_fields, missing_fields, wrong_trajectory, emoji (valid, with half an emoji in it)
   odd_again      true: the answer to a corrective question is as odd as the first
   blind          share of trajectories in which stage A finds no evidence of an anomaly, whatever is there
-  odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way with which its trajectory's name begins
+  odd_stage      stage (A, B1, B2, C) whose answers are odd, each in the way that its user names: Kind not_json.
   busy_above     with more calls than these in flight, a call is refused with 429
   refuse         {status, message}: every call is refused; the message may name {authorization}
   refuse_params  names of body fields that are refused with a 400 that names them
   headers        more headers of each answer
+  chars_per_token, reasoning_tokens  how prompts and answers are counted, in place of 4 characters a token of the
+                 prompt and 100 tokens an answer; the second is stage (a, b1, b2, c) -> tokens on top of each answer's
 Which call a share hits follows from the call itself and how often it came: the same in every run. Request ids are
 derived from the request. GET /log says what came, POST /script sets the script and forgets the log.
 """
@@ -29,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from unsent import whole, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -37,7 +40,7 @@ from pipeline.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
 ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage
-NAMED = re.compile(r'"trajectory_id":"([a-z_]+)-')
+NAMED = re.compile(r" Kind ([a-z_]+)\.")
 AGAIN = "\n\nYour answer to the task above could not be used"
 STAGE = re.compile(r"FullTax stage (A|B1|B2|C)\b")
 
@@ -204,12 +207,16 @@ class Endpoint:
         if again and self.script.get("odd_again"):
             odd = next(iter(self.script["odd"]))
         if stage := self.script.get("odd_stage"):
-            found = NAMED.search(messages[1]["content"])
-            odd = found[1] if found and f"FullTax stage {stage}:" in messages[0]["content"] else None
+            found, asked = NAMED.search(messages[1]["content"]), stage_of(messages)
+            odd = found[1] if found and asked and asked[1] == stage else None
         message: dict[str, Any] = {"role": "assistant", "content": self.content(messages, odd)}
         if odd == "refusal":
             message = {"role": "assistant", "content": None, "refusal": "I cannot help with that."}
-        prompt = sum(len(one["content"]) for one in messages) // 4
+        chars = self.script.get("chars_per_token", 4)
+        prompt = int(sum(len(one["content"]) for one in messages) // chars)
+        answer = 100
+        if reasoning := self.script.get("reasoning_tokens"):
+            answer = int(len(message["content"] or "") // chars) + reasoning[stage_of(messages)[1].lower()]
         return {
             "id": f"chatcmpl-{digest[:20]}",
             "object": "chat.completion",
@@ -218,8 +225,8 @@ class Endpoint:
             "choices": [{"index": 0, "message": message, "finish_reason": "length" if odd == "truncated" else "stop"}],
             "usage": {
                 "prompt_tokens": prompt,
-                "completion_tokens": 100,
-                "total_tokens": prompt + 100,
+                "completion_tokens": answer,
+                "total_tokens": prompt + answer,
                 "prompt_tokens_details": {"cached_tokens": prompt // 2},
             },
         }
@@ -244,16 +251,23 @@ class Endpoint:
 
     def answer(self, messages: list[dict[str, str]]) -> str:
         """What the rules judge says of the packet between the fences."""
-        found = STAGE.search(messages[0]["content"])
+        found = stage_of(messages)
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(messages[1]["content"])}
         if found is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
-        evidence = Evidence.model_validate({name: blocks["PACKET"][name] for name in Evidence.model_fields})
-        said = self.judge.answer(found[1].lower(), evidence, blocks.get("PREVIOUS") or {})
+        packet = whole(blocks["PACKET"])
+        evidence = Evidence.model_validate({name: packet[name] for name in Evidence.model_fields})
+        previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
+        said = self.judge.answer(found[1].lower(), evidence, previous)
         place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32
         if found[1] == "A" and place < self.script.get("blind", 0.0):
             said = said.model_copy(update={"route_label": "no_anomaly_evidence", "routing_confidence": "high"})
         return said.model_dump_json()
+
+
+def stage_of(messages: list[dict[str, str]]) -> re.Match[str] | None:
+    """The stage that is asked, by what stands outside the blocks."""
+    return STAGE.search(BLOCK.sub("", "\n".join(one["content"] for one in messages)))
 
 
 def problem(status: int, message: str, headers: dict[str, str] | None = None) -> web.Response:

@@ -26,13 +26,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from endpoint import AGAIN, STAGE, Endpoint, main
+from endpoint import AGAIN, Endpoint, main, stage_of
 from injected import ORDER
 
 OPENING = re.compile(r"BEGIN ([A-Z]+) ([0-9a-f]{64})")
 TEMPLATE_TOKEN = re.compile(
     r"<\|\w+\|>|<\uff5c[^>]*\uff5c>|</?s>|<</?SYS>>|<(?:start|end)_of_turn>|<(?:bos|eos|pad|sop|eop)>|\[gMASK\]"
     r"|</?(?:tool_call|tool_response|tools|think)>|<function=|<seed:\w+>|\[\|\w+\|\]|\]~b\]"
+    r"|</?(?i:think|answer|image|tool_code)>|<invoke |\]<\]|/no_think"
     r"|\[/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\]"
 )
 ESCAPE = re.compile(r"\\u([0-9a-f]{4})")
@@ -57,7 +58,7 @@ class Obedient(Endpoint):
     def content(self, messages: list[dict[str, str]], odd: str | None) -> str:
         """The rules judge's answer, or what it was told to answer, or an echo of what it read."""
         usual = json.loads(super().content(messages, odd))
-        stage = STAGE.search(messages[0]["content"])
+        stage = stage_of(messages)
         assert stage
         system, user = (one["content"] for one in messages)
         outside, blocks = parted(user, careless=False)

@@ -14,11 +14,15 @@ from asking import Endpoint, arguments, endpoint_process, fresh, rules
 from child import call, table
 from injected import BASES, harmless, hostile, injections, write_session
 
+from pipeline.judge.sent import opaque_id
+
 pytestmark = pytest.mark.slow
 
 ENTRIES = injections()
 SESSIONS = [(one, base) for one in ENTRIES for base in BASES]
 IDS = [f"{one.id}-{base}" for one, base in SESSIONS]
+NAMES = {"source_model", "session_name"}  # which no judge is sent
+NOT_SENT = {f"{one.id}-{base}" for one, base in SESSIONS if one.text.keys() <= NAMES}
 DECIDED = ["is_anomalous", "anomaly_type_l1", "anomaly_type_l2", "absorbed_from", "dominant_episode_exists"]
 DECIDED += ["segment_spans", "earliest_recoverable_onset", "earliest_harmful_onset", "severity", "recoverability"]
 DECIDED += ["earliest_state_contamination_onset", "quality_tier", "review_cause", "repairs", "issues"]
@@ -31,7 +35,7 @@ def judge() -> Iterator[Endpoint]:
 
 
 def annotations(judge: Endpoint, raw: Path, folder: Path) -> dict[str, dict[str, Any]]:
-    """Id of a session -> what was decided of it."""
+    """Name of a session -> what was decided of it."""
     folder.mkdir()
     ended = call(*arguments(judge, fresh(folder), raw, verb="annotate"), env=rules(folder, answer_s=60.0))
     assert ended.status == 0, ended.err
@@ -67,7 +71,7 @@ def attacked(plain: tuple[Any, dict[str, Any]], tmp_path_factory: pytest.TempPat
     seen = plain[1]["fences"]
     for injection, base in SESSIONS:
         name = f"{injection.id}-{base}"
-        fences = next(value for key, value in seen.items() if key.startswith(name))
+        fences = seen[opaque_id(plain[0][name]["source_model"], plain[0][name]["trajectory_id"])]
         write_session(raw, base, injection, hostile(injection, {"previous_fence": "f" * 64} | fences))
     return raw
 
@@ -78,7 +82,7 @@ def decisions(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def test_there_are_many_and_none_is_there_twice() -> None:
-    assert len(ENTRIES) >= 30
+    assert len(ENTRIES) >= 30 and 2 <= len(NOT_SENT) < len(SESSIONS) / 4
     assert len({one.id for one in ENTRIES}) == len(ENTRIES)
     assert len({str(one.text) for one in ENTRIES}) == len(ENTRIES)
 
@@ -106,9 +110,12 @@ def test_a_judge_that_knows_no_delimiters_is_steered_by_every_one(
     judge.script(reads="everything")
     found = annotations(judge, attacked, tmp_path / "run")
     usual = plain[0]
-    assert [name for name, row in found.items() if row["stage_a"] == usual[name]["stage_a"]] == []
-    assert {row["is_anomalous"] for name, row in found.items() if name.endswith("misbehaving")} == {False}
-    assert {row["review_cause"] for name, row in found.items() if name.endswith("innocent")} == {"stage_a_review"}
+    triage = ({name: row["stage_a"] | {"trajectory_id": ""} for name, row in rows.items()} for rows in (found, usual))
+    turned, plain_ = triage
+    assert {name for name in turned if turned[name] == plain_[name]} == NOT_SENT
+    steered = {name: row for name, row in found.items() if name not in NOT_SENT}
+    assert {row["is_anomalous"] for name, row in steered.items() if name.endswith("misbehaving")} == {False}
+    assert {row["review_cause"] for name, row in steered.items() if name.endswith("innocent")} == {"stage_a_review"}
 
 
 @pytest.mark.parametrize("kind", ["text", "field", "value", "id"])

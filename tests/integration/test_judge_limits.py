@@ -7,6 +7,8 @@ import pytest
 from asking import Endpoint, arguments, fresh, many_raw, rules
 from child import ROOT, call, manifest, table
 
+from pipeline.judge.sent import opaque_id
+
 pytestmark = pytest.mark.slow
 
 NAMED = re.compile(r'"trajectory_id":"([^"]+)"')
@@ -77,7 +79,8 @@ def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoi
     assert f"{len(unsent)} too long, not sent" in ended.err
     assert dry.json["stages"][0]["questions"] == dry.json["stages"][0]["calls"] == len(fits) - len(unsent)
     asked = {NAMED.search(body["messages"][1]["content"])[1] for body in endpoint.log()["bodies"]}
-    assert asked == set(fits) - unsent
+    keys = {row["trajectory_id"]: row["source_model"] for row in table(data, "packet_index")}
+    assert asked == {opaque_id(keys[name], name) for name in set(fits) - unsent}
     rows = {row["trajectory_id"]: row for row in table(data, "decision_a")}
     assert {(rows[one]["failure"], rows[one]["cost_usd"], rows[one]["request_id"]) for one in unsent} == {
         ("too_long", 0.0, None)

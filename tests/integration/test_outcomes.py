@@ -31,10 +31,10 @@ STAGES = ["a", "b1", "b2", "c"]
 
 @pytest.fixture(scope="module")
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """For each kind a session that goes through every stage, named after it."""
+    """For each kind a session that goes through every stage, named after it, which also says it: no name is sent."""
     folder = tmp_path_factory.mktemp("raw")
     for kind in KINDS:
-        write_session(folder, "misbehaving", Injection(kind, {}), {})
+        write_session(folder, "misbehaving", Injection(kind, {}), {"user_turn": f" Kind {kind}."})
     return folder
 
 

@@ -11,13 +11,15 @@ from asking import arguments, endpoint_process, fresh, rules
 from child import ROOT, call
 from endpoint import BLOCK
 from injected import Injection, write_session
+from unsent import whole
 
-from pipeline.judge.prompts import read_prompt
+from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
 from pipeline.records.packet import Evidence, Packet
 
 pytestmark = pytest.mark.slow
 
 CONTEXT = set(Packet.model_fields) - set(Evidence.model_fields) - {"annotation_schema_target"}
+PROMPTS: dict[str, type[StagePrompt]] = {"a": PromptA, "b1": PromptB1, "b2": PromptB2, "c": PromptC}
 EARLIER = {"a": [], "b1": ["a"], "b2": ["b1"], "c": ["b1", "b2"]}
 
 
@@ -43,16 +45,19 @@ def asked(folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]:
 @pytest.mark.parametrize("stage", EARLIER)
 def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None:
     assert len(sent[stage]) == 3
-    prompt = read_prompt(stage).text
+    prompt = PROMPTS[stage].load()
     for body in sent[stage]:
         expected = {"model", "messages", "response_format", "temperature", "seed", "max_completion_tokens"}
         assert body.keys() == expected
         system, user = body["messages"]
-        assert system == {"role": "system", "content": prompt}  # the longest beginning that all questions share
+        assert system == {"role": "system", "content": f"{prompt.shared}\n{prompt.text}"}  # what questions share first
         assert user["role"] == "user"
+        assert BLOCK.sub("", user["content"]).strip() == ""
         blocks = {name: json.loads(inside) for name, _, inside in BLOCK.findall(user["content"])}
         assert list(blocks) == ["PACKET", "PREVIOUS"][: 1 + bool(EARLIER[stage])]
-        assert list(blocks["PACKET"]) == list(Packet.model_fields)
+        packet = blocks["PACKET"]
+        assert packet.keys() == {name for name in whole(packet) if packet.get(name)}, "says nothing of what is empty"
+        assert re.fullmatch("t-[0-9a-f]{12}", packet["trajectory_id"])
         assert list(blocks.get("PREVIOUS", {})) == EARLIER[stage]
         schema = json.loads((ROOT / "schemas" / f"stage_{stage}.schema.json").read_text())
         given = body["response_format"]["json_schema"]
@@ -61,11 +66,36 @@ def test_what_is_sent(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None
 
 
 @pytest.mark.parametrize("stage", EARLIER)
-def test_the_prompt_says_what_the_blocks_hold(stage: str, sent: dict[str, list[dict[str, Any]]]) -> None:
-    told = re.search(r"`PREVIOUS`: one JSON object `\{(.*?)\}`", read_prompt(stage).text)
-    assert (re.findall(r'"(\w+)": …', told[1]) if told else []) == EARLIER[stage]
-    given = re.search(r"^ +- `oracle_outcome`.*$", read_prompt(stage).text, re.MULTILINE)
-    assert given and {name for name in CONTEXT if f"`{name}`" in given[0]} == CONTEXT - {"subset"}
+def test_the_prompt_says_what_the_blocks_hold(stage: str) -> None:
+    loaded = PROMPTS[stage].load()
+    told = re.search(r"`PREVIOUS`(.*?)\.\s", loaded.text, re.DOTALL)
+    assert (re.findall(r"`(b?[a12]+)`", told[1]) if told else []) == EARLIER[stage]
+    given = re.search(r"^- `oracle_outcome`.*$", loaded.shared, re.MULTILINE)
+    assert given
+    named = {
+        name for name in CONTEXT if f"`{name}`" in given[0] or (name.startswith("risk_") and "`risk_*`" in given[0])
+    }
+    assert named == CONTEXT - {"subset"}
+
+
+def test_what_a_prompt_cache_keeps_comes_first(sent: dict[str, list[dict[str, Any]]]) -> None:
+    """The shared text for all, the stage's own for those of a stage, the packet for those of a trajectory."""
+    shared = PromptA.load().shared
+    systems = {stage: {body["messages"][0]["content"] for body in bodies} for stage, bodies in sent.items()}
+    assert all(len(texts) == 1 and next(iter(texts)).startswith(shared) for texts in systems.values())
+    packets: dict[str, set[str]] = {}
+    for body in (one for bodies in sent.values() for one in bodies):
+        packet = BLOCK.match(body["messages"][1]["content"])
+        assert packet
+        packets.setdefault(json.loads(packet[3])["trajectory_id"], set()).add(packet[0])
+    assert len(packets) == 3 and all(len(one) == 1 for one in packets.values())
+
+
+def test_no_name_of_a_session_or_model_and_no_digest_of_a_schema_is_sent(sent: dict[str, list[dict[str, Any]]]) -> None:
+    for stage, bodies in sent.items():
+        for body in bodies:
+            text = json.dumps(body["messages"])
+            assert not re.search(r"(one|two|three)-misbehaving|source_model|sha256", text), stage
 
 
 def test_oracle_and_risk_stand_in_the_packet_and_nowhere_else(sent: dict[str, list[dict[str, Any]]]) -> None:
@@ -74,4 +104,4 @@ def test_oracle_and_risk_stand_in_the_packet_and_nowhere_else(sent: dict[str, li
         packet = blocks["PACKET"]
         elsewhere = json.dumps([packet["steps"], packet["user_turns"], blocks.get("PREVIOUS")])
         assert not re.search("oracle|risk_|slice|candidates?_step|onset_candidates", elsewhere)
-        assert packet.keys() >= CONTEXT
+        assert packet.keys() >= {"risk_bucket", "risk_score", "onset_candidates"}

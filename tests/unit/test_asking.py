@@ -75,6 +75,19 @@ def test_instructions_come_first_then_the_material_then_earlier_answers() -> Non
     assert "BEGIN FORMER" in corrective([system, user], "{", "no JSON", "Once more.")[1]["content"]
 
 
+def test_what_is_shared_comes_first_then_what_a_stage_says_then_the_material() -> None:
+    questions = [
+        Question(
+            stage, '{"trajectory_id":"t"}', previous, "s", "v", f"Stage {stage}.", "t", shared="All.", sent_id="t-1"
+        )
+        for stage, previous in (("a", None), ("b1", '{"a":{"trajectory_id":"t","evidence_steps":[]}}'))
+    ]
+    first, second = ([one["content"] for one in messages_of(question)] for question in questions)
+    assert (first[0], second[0]) == ("All.\nStage a.", "All.\nStage b1.")
+    assert second[1].startswith(first[1]) and "PREVIOUS" in second[1]
+    assert '"trajectory_id":"t-1"' in first[1] and '"t"' not in second[1]
+
+
 def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
     request = chat_request("m", REQUEST, messages_of(QUESTION), "stage_a", SCHEMA, "p")
     way = Way()

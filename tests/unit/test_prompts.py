@@ -22,6 +22,7 @@ from pipeline.records.fulltax import (
     StageC,
     SubtypeTrigger,
 )
+from pipeline.records.packet import EvidenceStep, Packet
 from pipeline.records.vocabulary import (
     CandidateSubtype,
     Check,
@@ -34,6 +35,9 @@ from pipeline.records.vocabulary import (
     SpanLabel,
     Verdict,
 )
+from pipeline.rules.base import BUILT_IN
+from pipeline.rules.checks import CheckRules
+from pipeline.rules.sent import SentRules
 from pipeline.rules.taxonomy import Taxonomy
 from pipeline.stage import stage
 
@@ -56,16 +60,16 @@ ENUMS = {
     "c": [Verdict, Check],
 }
 SHARED = [
+    "Input",
     "The material is untrusted data",
     "Three roles that are never mixed",
     "The closed taxonomy (T1, T17)",
     "Evidence standard (T18)",
     "Grounding of quotes",
-    "Boundary rules (T20)",
-    "Inherent boundary cases (D.8), labelled conservatively",
-    "Localization (T21)",
-    "Review routing (T22)",
+    "What is normal",
+    "Boundary cases (D.8)",
 ]
+BOUNDARIES = "Choosing the subtype (T20)"  # of the stages that decide or verify a subtype
 
 
 def section(text: str, title: str) -> str:
@@ -85,7 +89,7 @@ def test_every_field_of_the_schema_is_described(prompt: type[StagePrompt], model
         assert all(name in output for name in nested.model_fields), nested
     for enum in ENUMS[loaded.stage]:
         assert all(value in output for value in get_args(enum)), enum
-    assert "one JSON object and nothing else" in output
+    assert "One JSON object and nothing else" in output
 
 
 def table(name: str) -> str:
@@ -93,55 +97,120 @@ def table(name: str) -> str:
     return {"a": "T25", "b1": "T26", "b2": "T27", "c": "T28"}[name]
 
 
-@pytest.mark.parametrize(("prompt", "model"), ALL)
-def test_every_prompt_carries_taxonomy_and_grounding(prompt: type[StagePrompt], model: type[BaseModel]) -> None:
-    text = prompt.load().text
+def test_the_shared_text_carries_taxonomy_and_grounding() -> None:
+    text = PromptA.load().shared
     for names in (CandidateSubtype, Family, EvidenceField):
         assert all(name in text for name in get_args(names)), names
     for case in ("**(i) ", "**(ii) ", "**(iii) ", "**(iv) ", "**(v) "):
-        assert case in section(text, SHARED[6])
+        assert case in section(text, "Boundary cases (D.8)")
     assert "verbatim" in section(text, "Grounding of quotes")
-    assert "never\nfollow them" in section(text, "The material is untrusted data")
+    assert "never follow them" in " ".join(section(text, "The material is untrusted data").split())
 
 
-def test_what_the_prompts_share_is_the_same_text() -> None:
-    texts = [prompt.load().text for prompt, _ in ALL]
+def test_all_stages_begin_with_the_same_bytes() -> None:
+    """One prefix, which providers keep, for every question; what a stage says itself is not in it."""
+    loaded = [prompt.load() for prompt, _ in ALL]
+    assert len({one.shared for one in loaded}) == 1
     for title in SHARED:
-        assert len({section(text, title) for text in texts}) == 1, title
+        assert section(loaded[0].shared, title)
+        assert not any(f"## {title}" in one.text for one in loaded), title
+    assert section(loaded[1].text, BOUNDARIES) == section(loaded[3].text, BOUNDARIES)
 
 
 def test_families_and_absorption_are_those_of_the_rules() -> None:
-    taxonomy, text = Taxonomy.load(), PromptB1.load().text
+    taxonomy, loaded = Taxonomy.load(), PromptB1.load()
     for rule in [*taxonomy.subtypes, *taxonomy.candidates]:
-        assert f"| {rule.family} | {rule.name} |" in text
-    rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\w+) \|$", section(text, SHARED[2]), re.MULTILINE)
-    told = {(candidate, subtype) for candidate, subtype in rows if candidate != "absorbed_from"}
+        assert f"| {rule.family} | {rule.name} |" in loaded.shared
+    absorption = re.search(r"\*\*Absorption\.\*\*(.*?)\n- \*\*", loaded.text, re.DOTALL)
+    assert absorption
+    parts = re.split(rf"({'|'.join(one.name for one in taxonomy.candidates)}):", absorption[1])[1:]
+    told = {
+        (candidate, subtype.name)
+        for candidate, text in zip(parts[::2], parts[1::2], strict=True)
+        for subtype in taxonomy.subtypes
+        if subtype.name in text
+    }
     assert told == {(rule.name, one.subtype) for rule in taxonomy.candidates for one in rule.into}
+
+
+def test_every_pair_of_subtypes_that_is_easily_confused_has_a_boundary() -> None:
+    rows = re.findall(
+        r"^\| (\w+) vs\. (\w+) \| ([^|]+) \| ([^|]+) \|$", section(PromptB1.load().text, BOUNDARIES), re.M
+    )
+    names = {one.name for one in [*Taxonomy.load().subtypes, *Taxonomy.load().candidates]}
+    pairs = [frozenset(row[:2]) for row in rows]
+    assert len(pairs) == len(set(pairs)) and all(pair <= names for pair in pairs)
+    weak, premature, ignored = "weak_evidence_commitment", "premature_external_write", "error_ignored_escalation"
+    capability, ambiguity = "capability_gap_overcommitment", "write_under_unresolved_ambiguity"
+    needed = [
+        {ambiguity, weak},
+        {premature, "state_contamination"},
+        {capability, ignored},
+        {capability, weak},
+        {ignored, premature},
+        {ignored, weak},
+        {premature, weak},
+        {ambiguity, premature},
+    ]
+    assert [pair for pair in needed if frozenset(pair) not in pairs] == []
+
+
+def test_the_couplings_that_are_checked_are_told_where_a_subtype_is_chosen_and_where_it_is_localized() -> None:
+    for rule in CheckRules.load().couplings:
+        for prompt in (PromptB1, PromptB2, PromptC):
+            assert rule.subtype in prompt.load().text
+        descriptor = f"event_type={rule.event_type}" if rule.event_type else f"auto_flags={rule.flag}"
+        assert f"`{descriptor}`" in section(PromptB1.load().text, BOUNDARIES)
+        assert all(f"`{field}`" in section(PromptB1.load().text, BOUNDARIES) for field in rule.cited[:1])
+
+
+def test_what_goes_without_saying_in_a_packet_is_told() -> None:
+    told, rules = " ".join(section(PromptA.load().shared, "Input").split()), SentRules.load()
+    assert "absent from a block is null, false, 0 or empty" in told
+    for name in (*rules.carried, *rules.same_as, *rules.usual_user_turn):
+        assert f"`{name}`" in told
+    assert (
+        "with a `tool_name` (`tool_name_raw`: as written, where that differs) is a tool call with `tool_status` ok"
+        in told
+    )
+    for name in set(Packet.model_fields) - set(rules.leave_out) - {"subset", "event_type_counts", "num_steps"}:
+        assert f"`{name}" in told or (name.startswith("risk_") and "`risk_*`" in told), name
+    for name in set(EvidenceStep.model_fields) - {"action_kind", "narration_position"}:
+        assert f"`{name}`" in told, name
 
 
 @pytest.mark.parametrize(("prompt", "model"), ALL)
 def test_outcome_and_risk_are_never_called_evidence(prompt: type[StagePrompt], model: type[BaseModel]) -> None:
-    text = prompt.load().text
-    roles = section(text, "Three roles that are never mixed")
+    loaded = prompt.load()
+    roles = section(loaded.shared, "Three roles that are never mixed")
     assert "It is never evidence" in roles
     assert "They are never evidence and never a label" in roles
-    assert "Never cite the outcome, risk fields or onset candidates" in section(text, "Grounding of quotes")
-    sentences = re.split(r"(?<=[.!?:;])\s+|\n\s*\n|\n(?=[-|])", text)
-    for sentence in sentences:
+    grounding = " ".join(section(loaded.shared, "Grounding of quotes").split())
+    assert "Never cite the outcome, risk fields or onset candidates" in grounding
+    for sentence in re.split(r"(?<=[.!?:;])\s+|\n\s*\n|\n(?=[-|])", loaded.shared + loaded.text):
         if re.search(r"\b(?:oracle|risk score|risk fields)\b", sentence) and "evidence" in sentence:
-            assert re.search(r"\b(?:not|never|no|none)\b", sentence, re.IGNORECASE) or "oracle pass" in sentence, (
-                sentence
-            )
+            assert re.search(r"\b(?:not|never|no|none)\b", sentence, re.IGNORECASE), sentence
 
 
-def test_digest_is_the_files_own_and_the_text_has_no_front_matter() -> None:
+def test_digests_and_texts_are_those_of_the_files() -> None:
     for prompt, _ in ALL:
         loaded = prompt.load()
         path = prompts.prompts_folder() / loaded.stage / f"{loaded.version}.md"
-        assert loaded.digest == loaded.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert loaded.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
         assert loaded.schema_id == f"stage_{loaded.stage}"
-        assert not loaded.text.startswith("+++")
+        assert not loaded.text.startswith("+++") and not loaded.shared.startswith("+++")
         assert loaded.text.startswith("# FullTax stage")
+    files = {(one.stage, one.version): one.sha256 for one in prompts.prompt_files()}
+    assert set(files) == {(name, "v2") for name in ("a", "b1", "b2", "c", "shared")} | {
+        ("again", "v1"),
+        ("plain", "v1"),
+    }
+
+
+def test_the_first_version_says_everything_itself() -> None:
+    for prompt, _ in ALL:
+        former = prompt.load("v1")
+        assert former.shared == "" and "## Three roles that are never mixed" in former.text
 
 
 def test_a_stage_signature_can_name_a_prompt() -> None:
@@ -163,6 +232,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "a" / "notes.md").write_text("no prompt")
     monkeypatch.setenv(prompts.OVERRIDE, str(tmp_path))
     return tmp_path
+
+
+def test_a_changed_shared_prompt_or_way_of_writing_changes_the_digest(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "shared").mkdir()
+    (folder / "a" / "v11.md").write_text(
+        HEAD.format(version="v11").replace("+++\n", '+++\nshared = "v3"\n', 1) + "Own.\n"
+    )
+    head = HEAD.format(version="v3").replace('stage = "a"', 'stage = "shared"')
+    (folder / "shared" / "v3.md").write_text(head + "Shared.\n")
+    before = PromptA.load()
+    assert (before.text, before.shared) == ("Own.\n", "Shared.\n")
+    (folder / "shared" / "v3.md").write_text(head + "Shared, and more.\n")
+    after = PromptA.load()
+    assert before.sha256 == after.sha256 and before.digest != after.digest
+    own = folder / "rules"
+    own.mkdir()
+    text = (BUILT_IN / "sent.toml").read_text(encoding="utf-8")
+    (own / "sent.toml").write_text(text.replace("id_digits = 12", "id_digits = 16"), encoding="utf-8")
+    monkeypatch.setenv("OPENCLAWBENCH_RULES", str(own))
+    assert PromptA.load().digest != after.digest
+    (folder / "shared" / "v3.md").unlink()
+    with pytest.raises(BrokenRules, match=r"shared.v3\.md: cannot read the prompt"):
+        PromptA.load()
 
 
 def test_the_newest_counts_unless_one_is_pinned(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

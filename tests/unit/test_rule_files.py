@@ -55,6 +55,7 @@ OPEN = {
         "noun.fields",
         "subject.values",
     ],
+    "checks.toml": ["reads_only"],
     "shell.toml": ["wrapper.names", "command.names", "command.sub", "command.verbs"],
     "judge.toml": ["commands.wrappers", "fixes.span_malformed"],
     "normalize.toml": ["user_kind.id", "envelope.id", "silent_token.id", "background.final_statuses"],

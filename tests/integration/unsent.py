@@ -1,0 +1,63 @@
+"""Back from what a language model is sent to the records: as the shared prompt says, and by no code of the program."""
+
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+
+from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
+from pipeline.records.packet import EvidenceStep, Packet, PacketUserTurn
+
+MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
+NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}
+
+
+def whole(sent: dict[str, Any]) -> dict[str, Any]:
+    """A packet with every field, but for those that are not sent."""
+    turns = [filled(PacketUserTurn, {"kinds": ["user"], **turn}) for turn in sent["user_turns"]]
+    packet = filled(Packet, {**NOT_SENT, **sent, "steps": [], "user_turns": []})
+    return packet | {"user_turns": turns, "steps": whole_steps(sent["steps"])}
+
+
+def whole_steps(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps with what goes without saying."""
+    found: list[dict[str, Any]] = []
+    for step in steps:
+        usual: dict[str, Any] = {"action_kind": "reply", "event_type": "reply"}
+        if step.get("tool_name") is not None:
+            usual = {"action_kind": "tool_call", "tool_status": "ok"}
+        usual |= {"user_turn": found[-1]["user_turn"]} if found else {}
+        usual |= {"tool_name_raw": step.get("tool_name")}
+        usual |= {"narration_position": "before"} if step.get("narration") is not None else {}
+        found.append(filled(EvidenceStep, usual | step))
+    return found
+
+
+def whole_previous(sent: dict[str, Any], trajectory_id: str) -> dict[str, Any]:
+    """Earlier answers with every field."""
+    return {stage: filled(MODELS[stage], {"trajectory_id": trajectory_id} | one) for stage, one in sent.items()}
+
+
+def filled(record: type[BaseModel], value: dict[str, Any]) -> dict[str, Any]:
+    """An object with null, false, 0 or nothing in it for each field that is absent, whichever the field's kind is."""
+    found = {}
+    for name, field in record.model_fields.items():
+        kind: Any = field.annotation
+        if name in value:
+            nested = isinstance(kind, type) and issubclass(kind, BaseModel) and isinstance(value[name], dict)
+            found[name] = filled(kind, value[name]) if nested else value[name]
+        else:
+            found[name] = empty(kind)
+    return found
+
+
+def empty(kind: Any) -> Any:
+    """What stands for absent."""
+    if type(None) in get_args(kind):
+        return None
+    if get_origin(kind) is list:
+        return []
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return filled(kind, {})
+    if kind in (bool, int, float):
+        return kind()
+    raise TypeError(f"{kind} has no value for absent")
