@@ -19,6 +19,7 @@ from typing import Any
 from pipeline.engines.processes import THREADS
 from pipeline.engines.protocol import Lost, Result, Task, unheard
 from pipeline.errors import MissingExtra, WrongUse
+from pipeline.resources import how_to_install
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one
 KNOCK_S = 10.0  # how long an address may take to answer
@@ -145,7 +146,5 @@ def imported(alone: bool) -> Any:
     try:
         import ray  # hundreds of megabytes: only for who asks for it
     except ImportError as error:
-        raise MissingExtra(
-            "--engine ray: Ray is not installed. Install the extra: pip install '.[ray]' in the checkout."
-        ) from error
+        raise MissingExtra(f"--engine ray: Ray is not installed. {how_to_install('ray')}.") from error
     return ray

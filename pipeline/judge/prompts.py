@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pipeline.errors import BrokenRules
+from pipeline.resources import resource
 from pipeline.rules.base import Rules
 from pipeline.rules.lines import line_of
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"
-PACKAGE = Path(__file__).parents[1]
 FENCE = "+++"
 FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
@@ -34,12 +34,9 @@ class Prompt:
 
 
 def prompts_folder() -> Path:
-    """The folder named by OPENCLAWBENCH_PROMPTS, else `prompts` in the installed package, else the checkout's."""
+    """The folder named by OPENCLAWBENCH_PROMPTS, else the one that comes with the program."""
     override = os.environ.get(OVERRIDE)
-    if override:
-        return Path(override)
-    inside = PACKAGE / "prompts"
-    return inside if inside.is_dir() else PACKAGE.parent / "prompts"
+    return Path(override) if override else resource("prompts")
 
 
 def pinned_version(stage: str) -> str | None:

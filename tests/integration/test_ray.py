@@ -182,7 +182,7 @@ def test_without_the_extra_the_sentence_names_it(tmp_path: Path) -> None:
     env = {"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
     code = "from pipeline.engines.ray_core import RayCore; list(RayCore(1).run(abs, [1]))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert "pip install '.[ray]'" in done.stderr
+    assert "Install the extra `ray`: run `make setup`" in done.stderr
 
 
 def test_nothing_to_do_starts_nothing() -> None:
