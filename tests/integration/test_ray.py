@@ -1,5 +1,6 @@
 """The engine `ray` on one cluster: the bytes of one process, a worker that is killed, a shard that fails, Ctrl-C."""
 
+import hashlib
 import os
 import secrets
 import signal
@@ -170,6 +171,21 @@ def test_a_cluster_of_this_machine_alone_begins_and_ends_with_the_run(serial: Pa
     ended = call("run", "--data", data, "--raw", small.raw, "--oracle", EXAMPLE / "oracle", "--engine", "ray")
     assert ended.status == 0, ended.err
     same(data, serial)
+
+
+def test_workers_import_nothing_from_the_folder_that_a_person_works_in(tmp_path: Path) -> None:
+    folder, program = tmp_path / "here", tmp_path / "program.py"
+    folder.mkdir()
+    for name in ("struct", "polars", "pipeline"):
+        (folder / f"{name}.py").write_text(f"open('imported-{name}', 'w').close()\nraise SystemExit(1)\n")
+    program.write_text(
+        "from pipeline.canonical import sha256_text\n"
+        "from pipeline.engines.ray_core import RayCore\n"
+        "if __name__ == '__main__': print([*RayCore(1).run(sha256_text, ['a'])])"
+    )
+    ended = subprocess.run([sys.executable, "-P", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert hashlib.sha256(b"a").hexdigest() in ended.stdout, ended.stderr
+    assert [path.name for path in folder.glob("imported-*")] == []
 
 
 def test_without_an_answer_at_the_address_the_sentence_says_so(small: Ran, tmp_path: Path) -> None:
