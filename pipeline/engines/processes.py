@@ -76,7 +76,10 @@ def submitted(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
     """A task handed out. BrokenProcessPool where a worker has died."""
     try:
         return executor.submit(carry_out, task)
-    except OSError:  # a process was just being started while the pool closed over another's death: ask it again
+    except (
+        OSError,
+        ValueError,
+    ):  # a process was being started while the pool closed over another's death: ask it again
         return executor.submit(carry_out, task)
 
 

@@ -4,7 +4,6 @@ import multiprocessing
 import multiprocessing.resource_tracker
 import multiprocessing.spawn
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -101,17 +100,20 @@ def test_the_process_that_cleans_up_imports_nothing_from_there_either(tmp_path: 
 
 
 @pytest.fixture
-def interpreter_that_ends_at_once() -> Iterator[None]:
+def interpreter_that_cannot_start(tmp_path: Path) -> Iterator[None]:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nsleep 0.3\nexit 7\n")  # about as long as an interpreter takes to find out
+    program.chmod(0o755)
     multiprocessing.resource_tracker.ensure_running()
     former = multiprocessing.spawn.get_executable()
-    multiprocessing.spawn.set_executable(shutil.which("false"))
+    multiprocessing.spawn.set_executable(str(program))
     yield
     multiprocessing.spawn.set_executable(former)
 
 
-@pytest.mark.usefixtures("interpreter_that_ends_at_once")
+@pytest.mark.usefixtures("interpreter_that_cannot_start")
 def test_a_worker_that_cannot_begin_is_told_as_what_it_is() -> None:
-    with pytest.raises(WorkersFailed, match=r"no worker could be started: its interpreter ended with status 1"):
+    with pytest.raises(WorkersFailed, match=r"no worker could be started: its interpreter ended with status 7"):
         list(Processes(2).run(square, TASKS))
     assert multiprocessing.active_children() == []
 
