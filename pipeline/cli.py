@@ -331,7 +331,11 @@ def doctor(
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
     pipeline.run.DEBUG = debug
     if raw_dir is None:
-        doctor_.print_settings(settings(DataFolder(data)), output())
+        in_force = doctor_.in_force(settings(DataFolder(data)))
+        if json_out:
+            print(json.dumps(in_force, indent=1, ensure_ascii=False, default=str))
+        else:
+            doctor_.print_settings(in_force, output())
         return
     rows = doctor_.examine(raw_dir)
     if json_out:

@@ -79,7 +79,7 @@ def submitted(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
     except (
         OSError,
         ValueError,
-    ):  # a process was being started while the pool closed over another's death: ask it again
+    ):  # the pool closed over another one's death meanwhile: ask it again
         return executor.submit(carry_out, task)
 
 

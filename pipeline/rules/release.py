@@ -7,13 +7,14 @@ from pydantic import Field
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import SliceLabel
 from pipeline.rules.base import Rules
+from pipeline.rules.numbers import Count, Share
 
 
 class Calibration(Record):
     """Size of the calibration pool."""
 
-    per_slice: int
-    share: float
+    per_slice: Count
+    share: Share
     slices: list[SliceLabel]
 
 
@@ -30,6 +31,6 @@ class ReleaseRules(Rules):
     """How the corpus is cut."""
 
     FILE: ClassVar[str] = "release.toml"
-    test_share: float
+    test_share: Share
     calibration: Calibration
     duplicates: Duplicates
