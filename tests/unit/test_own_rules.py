@@ -34,18 +34,14 @@ def test_a_folder_that_is_not_there_is_named_with_the_one_that_was_meant(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(OVERRIDE, str(own.with_name("my-rule")))
-    with pytest.raises(
-        BrokenRules, match=r"OPENCLAWBENCH_RULES: .*my-rule: No such.*Did you mean \".*/my-rules\""
-    ):
+    with pytest.raises(BrokenRules, match=r"OPENCLAWBENCH_RULES: .*my-rule: No such.*Did you mean \".*/my-rules\""):
         rule_path("risk.toml")
 
 
 @pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
 def test_a_misspelt_file_is_named(name: str, own: Path) -> None:
     (own / name).write_text('version = "1"\n')
-    with pytest.raises(
-        BrokenRules, match=rf"{name}: there is no rule file .*; (did you mean|rule files are)"
-    ):
+    with pytest.raises(BrokenRules, match=rf"{name}: there is no rule file .*; (did you mean|rule files are)"):
         ReleaseRules.load()
 
 
