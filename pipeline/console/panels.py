@@ -1,6 +1,7 @@
 """Commands in `--help` by what they are for, in the order in which they are needed."""
 
-import click
+from typing import Any
+
 from typer.core import TyperGroup
 
 WHOLE = 1000  # characters of a command's first sentence: all of them
@@ -19,12 +20,12 @@ PANELS = {
 class InPanels(TyperGroup):
     """A group whose help lists commands in panels; one that no panel names comes last."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:
         """Names of all commands, in order."""
         named = [name for names in PANELS.values() for name in names if name in self.commands]
         return [*named, *(name for name in self.commands if name not in named)]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The panels."""
         listed = {name for names in PANELS.values() for name in names}
         others = tuple(name for name in self.list_commands(ctx) if name not in listed)
