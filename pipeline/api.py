@@ -49,7 +49,7 @@ class Ran:
     why: list[str]  # why the command line would end with status 1; empty where it would not
     warnings: list[str] = field(default_factory=list)
     cautions: list[str] = field(default_factory=list)  # what the splits lack
-    splits: list[dict[str, Any]] = field(default_factory=list)  # cut, side, records, accepted, anomalous
+    splits: list[dict[str, Any]] = field(default_factory=list)  # cut, side, records, decided, anomalous
 
 
 def run(
@@ -142,13 +142,24 @@ class Release:
         files = [path for model in self.source_models for path in shards_of(self.path, f"{ROOT}/{model}/{MASTER_FILE}")]
         return pl.concat([pl.scan_parquet(path, glob=False) for path in files])
 
-    def labels(self, side: Side, cut: str = "default") -> pl.DataFrame:
-        """The accepted label rows of a side. `cut`: default, paper, or the source model that is held out."""
-        folder = CUTS.get(cut, f"hold_out/{cut}/")
-        path = self.path / f"{folder}silver_{side}_labels_accepted.parquet"
+    def labels(self, side: Side, cut: str = "default", *, review: bool = False) -> pl.DataFrame:
+        """Label rows of a side; `review`: with those that need review. Their column `label_status` says accepted,
+        baseline (the rules judge's) or needs_review. `cut`: default, paper, or the source model that is held out."""
+        if cut in CUTS:
+            rows = self.label_file(CUTS[cut], side)
+        elif cut in self.source_models and side in ("train", "test"):
+            whole = pl.concat([self.label_file(CUTS["paper"], one) for one in ("train", "test")])
+            held_out = pl.col("source_model") == cut
+            rows = whole.filter(held_out if side == "test" else ~held_out).sort("source_model", "trajectory_id")
+        else:
+            raise WrongUse(f"cut={cut!r}: use one of {', '.join([*CUTS, *self.source_models])}.")
+        return rows if review else rows.filter(pl.col("label_status") != "needs_review")
+
+    def label_file(self, folder: str, side: str) -> pl.DataFrame:
+        """All label rows of a side of the default or the paper cut."""
+        path = self.path / f"{folder}silver_{side}_labels.parquet"
         if not path.is_file():
-            known = [*CUTS, *self.source_models]
-            raise WrongUse(f"{path}: is not there. cut is one of {', '.join(known)}, side is train or test.")
+            raise UnreadableInput(f"{path}: is not there. Sides are train and test; else copy the release anew.")
         return pl.read_parquet(path, glob=False)
 
     def validate(self) -> Findings:

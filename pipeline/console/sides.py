@@ -18,12 +18,12 @@ SIDES = ("train", "test")
 
 
 def sides(assigned: pl.DataFrame) -> list[dict[str, Any]]:
-    """Cut, side, records, of these accepted, of these anomalous; then what the default cut leaves out, by reason."""
-    accepted = pl.col("label_status") != "needs_review"
+    """Cut, side, records, decided, of these anomalous; then what the default cut leaves out, by reason."""
+    decided = pl.col("label_status") != "needs_review"  # accepted, or the rules judge's baseline
     numbers = {
         "records": pl.len(),
-        "accepted": accepted.sum(),
-        "anomalous": (accepted & pl.col("is_anomalous").fill_null(False)).sum(),
+        "decided": decided.sum(),
+        "anomalous": (decided & pl.col("is_anomalous").fill_null(False)).sum(),
     }
     found = []
     for cut in CUTS:
@@ -39,8 +39,12 @@ def sides(assigned: pl.DataFrame) -> list[dict[str, Any]]:
 
 def print_sides(rows: list[dict[str, Any]], console: Console) -> None:
     """The table."""
-    names = ["cut", "side", "records", "accepted", "anomalous"]
-    console.print(table("Splits (anomalous: among the accepted)", names, ([row[n] for n in names] for row in rows)))
+    names = ["cut", "side", "records", "decided", "anomalous"]
+    console.print(
+        table(
+            "Splits (decided: needs no review; anomalous: of these)", names, ([row[n] for n in names] for row in rows)
+        )
+    )
 
 
 def cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -> list[str]:
@@ -51,9 +55,9 @@ def cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -
         if row["side"] in SIDES and not row["records"]:
             said.append(f"no record is on {place}")
         elif row["side"] == "test" and not row["anomalous"]:
-            said.append(f"no accepted anomaly is on {place}: how well anomalies are found cannot be measured there")
+            said.append(f"no decided anomaly is on {place}: how well anomalies are found cannot be measured there")
         elif row["side"] == "test" and row["anomalous"] < FEW:
-            said.append(f"accepted anomalies on {place}: {row['anomalous']}, too few to measure much with")
+            said.append(f"decided anomalies on {place}: {row['anomalous']}, too few to measure much with")
     if any(DEFAULT_CUT in one and "anomal" in one for one in said):
         said += larger_shares(assigned, basis, rules)
     return said
@@ -64,8 +68,8 @@ def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRul
     to test and none back, so the promise that growth moves no record holds at each share."""
     key = ["source_model", "trajectory_id"]
     rows = assigned.filter(pl.col("default_cut").is_not_null()).join(basis.select(*key, "task_digest"), on=key)
-    accepted = (pl.col("label_status") != "needs_review") & pl.col("is_anomalous").fill_null(False)
-    anomalous = rows.filter(accepted)["task_digest"].to_list()
+    decided = (pl.col("label_status") != "needs_review") & pl.col("is_anomalous").fill_null(False)
+    anomalous = rows.filter(decided)["task_digest"].to_list()
     needed = sorted(1 - hashed(DEFAULT_CUT, digest) for digest in anomalous)
     places = [hashed(DEFAULT_CUT, digest) for digest in rows["task_digest"]]
     found: dict[float, int] = {}
@@ -80,7 +84,7 @@ def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRul
         for share, number in found.items()
     ]
     if not shares:
-        return [f"the default cut has {len(needed)} accepted anomalies in all: no test_share up to 0.5 helps"]
+        return [f"the default cut has {len(needed)} decided anomalies in all: no test_share up to 0.5 helps"]
     how = "set it in your own release.toml once, before anything is published (README, Splits)"
     return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {how}"]
 

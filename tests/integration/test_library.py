@@ -60,7 +60,12 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
     assert data.explain("/".join(one)) == call("explain", "/".join(one), "--data", small.data, "--json").json
     assert release.records().select(pl.len()).collect().item() == data.table("merge").height
     for cut in ("default", "paper", *release.source_models):
-        assert release.labels("train", cut).height + release.labels("test", cut).height > 0
+        folder = {"default": ".", "paper": "paper_cut"}.get(cut, f"hold_out/{cut}")
+        for side in ("train", "test"):
+            lines = (release.path / folder / f"silver_{side}_labels.jsonl").read_text().splitlines()
+            assert release.labels(side, cut, review=True).height == len(lines)
+            assert "needs_review" not in set(release.labels(side, cut)["label_status"])
+    assert release.labels("train").height > 0
     assert validate(release.path).ok
 
 
@@ -71,7 +76,7 @@ def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -
         (lambda: run(tmp_path / "d", engine="cuda"), WrongUse, "engine cuda: there is no such engine"),
         (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "there is no data folder here"),
         (lambda: open_release(tmp_path), UnreadableInput, "is not a release"),
-        (lambda: open_release(small.data / "release").labels("train", "nobody"), WrongUse, "cut is one of"),
+        (lambda: open_release(small.data / "release").labels("train", "nobody"), WrongUse, "use one of default, paper"),
         (lambda: open_data(small.data).table("nothing"), WrongUse, "there is no such table"),
         (lambda: open_data(small.data).explain("nobody"), OpenClawBenchError, "no trajectory has this id"),
     ]:

@@ -44,7 +44,7 @@ def test_a_run_says_what_the_splits_came_to(small: Ran, tmp_path: Path) -> None:
     data = tmp_path / "data"
     shutil.copytree(small.data, data)
     ended = call("run", "--data", data)
-    assert "Splits (anomalous: among the accepted)" in ended.text
+    assert "Splits (decided: needs no review; anomalous: of these)" in ended.text
     assert [f"warning: {one}" for one in said["cautions"]] == [
         line for line in ended.err.splitlines() if line.startswith("warning: ")
     ]

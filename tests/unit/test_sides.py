@@ -44,13 +44,20 @@ def test_what_needs_review_is_not_counted_as_an_anomaly() -> None:
     assert {row["anomalous"] for row in sides(unsure)} == {0}
 
 
+def test_a_baseline_label_is_decided_and_never_called_accepted() -> None:
+    assigned, basis = corpus(60, {1, 2}, 0.1)
+    baseline = assigned.with_columns(label_status=pl.lit("baseline"))
+    assert sides(baseline) == sides(assigned)
+    assert "accepted" not in str([sides(baseline), cautions(baseline, basis, with_share(0.1))])
+
+
 def test_a_test_side_without_an_anomaly_is_told_with_the_share_that_puts_one_there() -> None:
     """And a corpus cut with that share has one there, while no record of the former test side has left it."""
     digests = sorted(range(60), key=lambda number: hashed("default_cut", f"task {number}"))
     anomalous = {*digests[:10], digests[-20]}  # low hashes are train for good; one is in the upper third
     assigned, basis = corpus(60, anomalous, 0.1)
     said = cautions(assigned, basis, with_share(0.1))
-    assert said[0].startswith("no accepted anomaly is on the test side of default_cut")
+    assert said[0].startswith("no decided anomaly is on the test side of default_cut")
     advice = next(one for one in said if one.startswith("test_share is 0.1; "))
     share = float(advice.split("; ")[1].split(" puts 1 of 11")[0])
     after, _ = corpus(60, anomalous, share)
