@@ -18,6 +18,8 @@ ARGS =
 
 OCB = $(VENV)/bin/openclawbench
 READY = $(VENV)/.ready
+# There only while the project is installed in place: `pip install .` in this environment puts a copy there instead.
+IN_PLACE = $(wildcard $(VENV)/lib/python*/site-packages/__editable__.openclawbench-*)
 WHERE = $(if $(DATA),--data "$(DATA)")
 INPUT = $(WHERE) $(if $(RAW),--raw "$(RAW)") $(if $(ORACLE),--oracle "$(ORACLE)")
 ASK = $(INPUT) $(if $(JUDGE),--judge "$(JUDGE)") $(if $(MODEL),--model "$(MODEL)")
@@ -31,13 +33,13 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm lint bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-llm test-wheel lint bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas lock
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-setup: $(READY) ## make the virtual environment and install everything, at locked versions
+setup: $(READY) ## make the virtual environment and install everything, every extra too, at locked versions
 
 demo: $(READY) ## run every stage on data/example and show what came out
 	@$(OCB) demo $(WHERE) $(ARGS)
@@ -50,6 +52,9 @@ test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, eve
 
 test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
 	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)
+
+test-wheel: $(READY) ## build the wheel, install it into an empty environment and run it outside the checkout
+	@VENV="$(VENV)" .ci/test-wheel
 
 lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff check .
@@ -127,9 +132,10 @@ lock: $(READY) ## write the lock files anew (ARGS=--upgrade for newer versions)
 	@echo uv | $(LOCK) - $(ARGS) -o requirements-setup.lock > /dev/null
 	@echo "lock: requirements.lock, requirements-dev.lock and requirements-setup.lock are written"
 
-# A stamp, made when everything is installed; stale when the locked versions or the project's own settings change.
+# A stamp, made when everything is installed; stale when the locked versions or the project's own settings change, and
+# where a copy of the project has taken the checkout's place.
 # uv (its version and hashes locked too) installs ten times as fast as pip; where it cannot, pip does the same work.
-$(READY): requirements-setup.lock requirements-dev.lock pyproject.toml
+$(READY): requirements-setup.lock requirements-dev.lock pyproject.toml $(if $(IN_PLACE),,not-in-place)
 	@command -v "$(PYTHON)" > /dev/null || \
 	  { echo "setup: there is no '$(PYTHON)' here. Install Python 3.11 or newer, or name one: make setup PYTHON=/path/to/python3" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -146,3 +152,6 @@ $(READY): requirements-setup.lock requirements-dev.lock pyproject.toml
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 	@echo "setup: done, the command is $(OCB)"
+
+.PHONY: not-in-place
+not-in-place: ;

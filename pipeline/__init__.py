@@ -1,4 +1,4 @@
-"""OpenClawBench: raw agent sessions in, audited process-anomaly labels out."""
+"""OpenClawBench: raw agent sessions in, process-anomaly labels with their evidence out."""
 
 import os
 

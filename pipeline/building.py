@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
-from pipeline.store import TEMPORARY, DataFolder, sha256_file, sync_folder
+from pipeline.disk import sync_folder
+from pipeline.store import TEMPORARY, DataFolder, sha256_file
 
 
 class Building:

@@ -21,6 +21,7 @@ from pipeline.console.explain_cli import explain
 from pipeline.console.export_cli import export
 from pipeline.console.find import find
 from pipeline.console.ledger_cli import app as ledger_group
+from pipeline.console.panels import InPanels
 from pipeline.console.progress import Progress
 from pipeline.console.push_cli import push
 from pipeline.console.releasing import Releasing, commands, left_in, with_releasing
@@ -28,7 +29,9 @@ from pipeline.console.report_cli import app as report_group
 from pipeline.console.report_cli import coverage_of, leave
 from pipeline.console.settings import settings
 from pipeline.console.show import show as show_
-from pipeline.console.terminal import errors, output, safe
+from pipeline.console.sides import print_sides, sides, table_of_sides
+from pipeline.console.summing_up import cautions_of, exit_of, last_line, why_a_person
+from pipeline.console.terminal import errors, one_line, output, safe
 from pipeline.console.trace import print_raw, raw_records
 from pipeline.console.validate_cli import validate
 from pipeline.console.whatif_cli import whatif
@@ -36,15 +39,15 @@ from pipeline.console.where import HERE, Where, with_where
 from pipeline.console.work import Done, bring, current
 from pipeline.errors import WrongUse
 from pipeline.flow import VERBS
-from pipeline.records.release import SummaryCount
+from pipeline.records.release import LabelAssignment, SummaryCount
 from pipeline.store import DataFolder
 
 NEEDS_A_PERSON = 1
 app = typer.Typer(
     name="openclawbench",
-    help="Turns raw OpenClaw agent sessions into audited process-anomaly labels.",
+    cls=InPanels,
+    help="Turns raw OpenClaw agent sessions into process-anomaly labels, each with its evidence and a quality tier.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -82,14 +85,17 @@ def carry_out(
     report.say(errors(), report.complaints(done))
     report.say(errors(), second_pass.notes(chosen))
     report.say(errors(), [*report.notes(done), *report.warnings(done.files)])
+    why = why_a_person(done, chosen)
     if json_out:
-        print(json.dumps(as_data(verb, done, folder), indent=1, ensure_ascii=False))
+        print(json.dumps(as_data(verb, done, folder) | {"exit": exit_of(why)}, indent=1, ensure_ascii=False))
     else:
         print_done(verb, done, folder)
     if done.released is not None:
         report.say(errors(), left_in(folder))
-    none = not done.sessions and chosen.shard is None
-    if done.quarantined > chosen.quarantine_limit or done.faults or none:
+        if not json_out:
+            report.say(errors(), [f"warning: {one}" for one in cautions_of(done)], style="yellow")
+    if why:
+        errors().print(one_line(last_line(why, verb, done.released is not None)), style="yellow")
         raise typer.Exit(NEEDS_A_PERSON)
     return done
 
@@ -110,6 +116,8 @@ def as_data(verb: str, done: Done, folder: DataFolder) -> dict[str, Any]:
         found["release"] = str(folder.release)
         found["left_in"] = left_in(folder)
         found["summary"] = report.headline(done.tables[SummaryCount].collect())
+        found["splits"] = sides(table_of_sides(done.tables[LabelAssignment]))
+        found["cautions"] = cautions_of(done)
     return found
 
 
@@ -133,8 +141,10 @@ def print_done(verb: str, done: Done, folder: DataFolder) -> None:
         console.print(report.outcome_line(done))
         console.print()
         report.print_headline(console, done)
-        console.print(f"\nrelease: {safe(str(folder.release))}")
+        console.print()
         assert done.tables is not None
+        print_sides(sides(table_of_sides(done.tables[LabelAssignment])), console)
+        console.print(f"\nrelease: {safe(str(folder.release))}", style="green")
         if text := report.notice(report.headline(done.tables[SummaryCount].collect())):
             console.print(text)
 
@@ -331,7 +341,11 @@ def doctor(
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
     pipeline.run.DEBUG = debug
     if raw_dir is None:
-        doctor_.print_settings(settings(DataFolder(data)), output())
+        in_force = doctor_.in_force(settings(DataFolder(data)))
+        if json_out:
+            print(json.dumps(in_force, indent=1, ensure_ascii=False, default=str))
+        else:
+            doctor_.print_settings(in_force, output())
         return
     rows = doctor_.examine(raw_dir)
     if json_out:

@@ -1,6 +1,7 @@
 """Parquet on a disk that may be full: polars says of any failure to write that the file is none."""
 
 import io
+import os
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,3 +21,12 @@ def write_parquet(frame: pl.DataFrame, path: Path, file: BinaryIO | None = None,
             file.flush()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise OSError(f"{path}: cannot be written: {str(error).splitlines()[0]}") from error
+
+
+def sync_folder(path: Path) -> None:
+    """Make a rename in the folder durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

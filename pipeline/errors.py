@@ -51,6 +51,12 @@ class StageFailed(OpenClawBenchError):
     exit_status = 1
 
 
+class WorkersFailed(OpenClawBenchError):
+    """Processes that were to do the work cannot be started."""
+
+    exit_status = 1
+
+
 class ContradictoryFigures(OpenClawBenchError):
     """Figures of a release do not fit each other: a defect of this program, not of the input."""
 

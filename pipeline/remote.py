@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipeline.errors import MissingExtra, StorageFailed, WrongUse
+from pipeline.resources import how_to_install
 
 Stamp = list[int]
 S3 = ("s3", "s3a")
@@ -133,10 +134,8 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
         return fsspec.filesystem(scheme, **options)
     except ImportError as error:
         extra = "s3" if scheme in S3 else None
-        how = f"the extra `{extra}`: pip install '.[{extra}]' in the checkout" if extra else f"what it names: {error}"
-        raise MissingExtra(
-            f"{scheme}:// cannot be read without a package that is not installed. Install {how}."
-        ) from error
+        how = how_to_install(extra) if extra else f"Install what it names: {error}"
+        raise MissingExtra(f"{scheme}:// cannot be read without a package that is not installed. {how}.") from error
     except ValueError as error:
         raise WrongUse(f"{scheme}://: no object storage of this kind is known. Use s3://bucket/prefix.") from error
 

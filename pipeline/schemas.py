@@ -21,6 +21,7 @@ from pipeline.records.risk import Onset, Risk
 from pipeline.records.second_pass import ReferenceLabel
 from pipeline.records.session import FileOutcome, RunManifestRow, Step, Trajectory
 from pipeline.records.statistics import StatisticsFile
+from pipeline.resources import checkout
 
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 PUBLIC: dict[str, type[BaseModel]] = {
@@ -52,7 +53,6 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "step": Step,
     "trajectory": Trajectory,
 }
-FOLDER = Path(__file__).parent.parent / "schemas"
 SCHEMA_VERSION = "1"
 
 
@@ -76,10 +76,15 @@ def rendered() -> dict[str, str]:
     }
 
 
+def folder() -> Path:
+    """Where the schema files are, in a checkout."""
+    return checkout() / "schemas"
+
+
 def stale() -> list[str]:
     """Names of schema files that differ from the records, are missing, or belong to no record."""
     want = rendered()
-    have = {path.name: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.json"))}
+    have = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder().glob("*.json"))}
     return sorted(name for name in want.keys() | have.keys() if want.get(name) != have.get(name))
 
 
@@ -89,12 +94,12 @@ def main(arguments: list[str]) -> int:
         differ = stale()
         print("\n".join([*differ, f"{len(differ)} stale: run `make schemas`"]) if differ else "schemas are up to date")
         return 1 if differ else 0
-    FOLDER.mkdir(exist_ok=True)
-    for path in FOLDER.glob("*.json"):
+    folder().mkdir(exist_ok=True)
+    for path in folder().glob("*.json"):
         path.unlink()
     for name, text in rendered().items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-    print(f"{len(PUBLIC)} schemas written to {FOLDER}")
+        (folder() / name).write_text(text, encoding="utf-8")
+    print(f"{len(PUBLIC)} schemas written to {folder()}")
     return 0
 
 

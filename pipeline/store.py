@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from pipeline import damaged
+from pipeline import damaged, review_store
 from pipeline.borrowed import named_in, naming, with_borrowed, without_borrowed
-from pipeline.disk import write_parquet
+from pipeline.disk import sync_folder, write_parquet
 from pipeline.errors import BusyDataFolder, UnreadableInput, WrongUse
 from pipeline.records.base import Record
 from pipeline.remote import Remote
@@ -57,15 +57,6 @@ def sha256_file(path: Path) -> str:
     """Hex digest of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def sync_folder(path: Path) -> None:
-    """Make a rename in the folder durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_json(path: Path) -> Any:
@@ -320,10 +311,12 @@ class DataFolder:
         return sorted((self.root / "review").glob(pattern))
 
     def append_review(self, name: str, lines: Iterable[bytes]) -> None:
-        """Add lines to a file below review/, all of them or none; what stands there already stays as it is."""
-        path = self.review_file(name)
-        former = path.read_bytes() if path.exists() else b""
-        write_atomic(path, [former, *lines])
+        """Add lines to a file below review/; what stands there already stays as it is, and is not written again."""
+        review_store.append(self.review_file(name), lines)
+
+    def reviewing(self) -> contextlib.AbstractContextManager[None]:
+        """One at a time adds to review/, whatever a run does meanwhile. Raises BusyDataFolder."""
+        return review_store.reviewing(self.root / "review")
 
     def write_review(self, name: str, content: bytes) -> bool:
         """Write a file below review/ that is not there yet; false where it is. What a person may have filled in is

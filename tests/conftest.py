@@ -1,4 +1,5 @@
-"""Settings that every test shares: how much hypothesis tries, and that no test waits for the disk.
+"""Settings that every test shares: how much hypothesis tries, that no test waits for the disk, and that what is tested
+is what is installed.
 
 `fast` (the default) and `slow` (make test-slow, which tries every property again) are fixed: the same examples on every
 machine, so that a red test is red for everybody. `HYPOTHESIS_PROFILE=thorough` looks for new counterexamples.
@@ -6,7 +7,10 @@ machine, so that a red test is red for everybody. `HYPOTHESIS_PROFILE=thorough` 
 
 import gc
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +23,24 @@ for name, examples in EXAMPLES.items():
     )
 settings.register_profile("thorough", max_examples=2000, deadline=None, suppress_health_check=SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+ROOT = Path(__file__).parents[1]
+WHERE = "import importlib.util as i; s = i.find_spec('pipeline'); print(s.origin if s else 'nothing')"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """No test begins where the environment's command would run another copy of the program than the tests see: a
+    `pip install .` leaves one, while the tests read the checkout."""
+    if hasattr(config, "workerinput"):
+        return
+    asked = [sys.executable, "-I", "-c", WHERE]
+    installed = subprocess.run(asked, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
+    if Path(installed) != ROOT / "pipeline" / "__init__.py":
+        raise pytest.UsageError(
+            f"the environment {sys.prefix} has {installed} installed, which is not this checkout ({ROOT}). "
+            "Run `make setup`, which installs the checkout in place."
+        )
 
 
 @pytest.fixture(scope="session", autouse=True)

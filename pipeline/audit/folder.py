@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline import review_store
 from pipeline.audit.cells import Cells
 from pipeline.audit.reviews import Form, Review, Row
 from pipeline.audit.settings import AuditRules
@@ -82,19 +83,25 @@ def reviews(data: DataFolder, form: Form[Row, Review]) -> list[Review]:
 
 def day(review: Record) -> date:
     """The day on which a review was given."""
-    return day_of(review.model_dump()["reviewed_at"])
+    return day_of(getattr(review, "reviewed_at"))  # noqa: B009 -- every form's reviews have it
 
 
 def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> Added:
     """Add the records that say something new; returns how many. The same verdict of the same reviewer, given at the
     same time, is not added twice; another one is, and what stood before stays. `replaced`: those that are of no
     earlier day than what they stand in the place of; one of an earlier day is added and does not count."""
-    before = reviews(data, form)
+    rows = {row_of(one) for one in new}
+    before = [one for one in reviews(data, form) if row_of(one) in rows]
     said, who = {spoken(one) for one in before}, {whose(one): day(one) for one in before}
     fresh = [one for one in new if spoken(one) not in said]
     if fresh:
         data.append_review(form.file, map(line, fresh))
     return Added(len(fresh), sum(who.get(whose(one), date.max) <= day(one) for one in fresh))
+
+
+def row_of(review: Record) -> tuple[str, str]:
+    """The row of a sample that a review is of."""
+    return getattr(review, "sample"), getattr(review, "row")  # noqa: B009 -- every form's reviews have them
 
 
 def whose(review: Record) -> str:
@@ -111,7 +118,7 @@ def records(path: Path, kind: type[Kind]) -> list[Kind]:
     """The records of a file. Raises UnreadableInput with file and line."""
     reader = TypeAdapter(kind)
     found = []
-    for number, one in enumerate(path.read_bytes().split(b"\n"), start=1):
+    for number, one in enumerate(review_store.read(path).split(b"\n"), start=1):
         if one:
             try:
                 found.append(reader.validate_json(one))

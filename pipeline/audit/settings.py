@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
+from pipeline.rules.numbers import Count
 
 
 class ShownTexts(Record):
@@ -22,7 +23,7 @@ class EventSampleRules(ShownTexts):
     """How the event-evidence sample is drawn and shown."""
 
     at_least: int = Field(ge=1)
-    context_characters: int
+    context_characters: Count
 
 
 class CalibrationRules(ShownTexts):

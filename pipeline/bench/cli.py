@@ -16,10 +16,10 @@ from pipeline.bench.rules_judge import as_markdown, measure, put_into
 from pipeline.bench.stages import print_stages, run_stages
 from pipeline.console.terminal import output
 from pipeline.errors import WrongUse
+from pipeline.resources import how_to_install, resource
 from pipeline.store import write_json
 
 app = typer.Typer(help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True)
-PLAN = Path("data/example/misbehaving.json")
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
 
 
@@ -36,7 +36,7 @@ def made(scratch: Path | None) -> Path | None:
 def need_orjson() -> None:
     """WrongUse where the yardstick is not installed."""
     if find_spec("orjson") is None:
-        raise WrongUse("orjson, the yardstick, is not installed. Install the extra `bench`: pip install '.[bench]'.")
+        raise WrongUse(f"orjson, the yardstick, is not installed. {how_to_install('bench')}.")
 
 
 @app.command()
@@ -129,11 +129,13 @@ def release(
 @app.command("rules-judge")
 def rules_judge(
     release: Annotated[Path, typer.Option("--release", help="A release of data/example.")] = Path("data/demo/release"),
-    plan: Annotated[Path, typer.Option("--plan", help="What each session was made to show.")] = PLAN,
+    plan: Annotated[
+        Path | None, typer.Option("--plan", help="What each session was made to show; the example's without it.")
+    ] = None,
     into: Annotated[Path | None, typer.Option("--into", help="A document to write the table into.")] = None,
 ) -> None:
     """Print how the example sessions that misbehave were labelled, and their innocent twins."""
-    found = measure(release, plan)
+    found = measure(release, plan or resource("example") / "misbehaving.json")
     if into is None:
         output().print(as_markdown(found), soft_wrap=True, markup=False)
     else:

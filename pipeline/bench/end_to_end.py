@@ -50,7 +50,7 @@ def run_end_to_end(sizes: list[int], seed: int, with_ray: bool, scratch: Path | 
 
 def child(name: str, folder: Path) -> dict[str, Any]:
     """One measure in a process of its own. Raises CalledProcessError where it fails; its message is on stderr."""
-    command = [sys.executable, "-m", "pipeline.bench.end_to_end_measures", name, str(folder)]
+    command = [sys.executable, "-P", "-m", "pipeline.bench.end_to_end_measures", name, str(folder)]
     found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found
 

@@ -75,7 +75,7 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
 def child(name: str, folder: Path, threads: int | None = None) -> dict[str, Any]:
     """One measure in a process of its own, with so many threads of polars; null: as many as it takes. Raises
     CalledProcessError where it fails; its message is on stderr."""
-    command = [sys.executable, "-m", "pipeline.bench.measures", name, str(folder)]
+    command = [sys.executable, "-P", "-m", "pipeline.bench.measures", name, str(folder)]
     with contextlib.nullcontext() if threads is None else threads_of_polars(threads):
         found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found

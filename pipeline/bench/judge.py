@@ -56,7 +56,7 @@ def keep_to(process: int, number: int) -> None:
 @contextmanager
 def endpoint(milliseconds: float, apart: bool = False) -> Iterator[str]:
     """The base URL of an endpoint of fixed latency in a process of its own; `apart`: on the second processor."""
-    command = [sys.executable, "-m", "pipeline.bench.fixed_latency", str(milliseconds)]
+    command = [sys.executable, "-P", "-m", "pipeline.bench.fixed_latency", str(milliseconds)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         if apart:
@@ -70,6 +70,7 @@ def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Re
     """One measure in a process of its own, on the first processor."""
     command = [
         sys.executable,
+        "-P",
         "-m",
         "pipeline.bench.judge_measures",
         name,

@@ -116,8 +116,12 @@ def installed(peer: Peer, folder: Path) -> Path:
     if (folder / "ready").exists():
         return python
     uv = Path(sys.executable).with_name("uv")
-    pip = [f"{uv}", "pip", "install", "--python", f"{python}"] if uv.exists() else [f"{python}", "-m", "pip", "install"]
-    environment = [sys.executable, "-m", "venv", "--clear", str(folder / "venv")]
+    pip = (
+        [f"{uv}", "pip", "install", "--python", f"{python}"]
+        if uv.exists()
+        else [f"{python}", "-P", "-m", "pip", "install"]
+    )
+    environment = [sys.executable, "-P", "-m", "venv", "--clear", str(folder / "venv")]
     for command in (environment, [*pip, "--quiet", *peer.requirements]):
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=INSTALL_S)
@@ -132,7 +136,7 @@ def installed(peer: Peer, folder: Path) -> Path:
 def version(python: Path, package: str) -> str:
     """The version of a package that an interpreter has."""
     said = f"import importlib.metadata as m; print(m.version({package!r}))"
-    found = subprocess.run([python, "-c", said], capture_output=True, text=True)
+    found = subprocess.run([python, "-P", "-c", said], capture_output=True, text=True)
     return found.stdout.strip() or "?"
 
 
@@ -149,7 +153,7 @@ class Tool:
         """The command line."""
         if self.command is None:
             calls, in_flight = str(self.todo.calls), str(self.todo.in_flight)
-            engine = [sys.executable, "-m", "pipeline.bench.judge_measures", "engine"]
+            engine = [sys.executable, "-P", "-m", "pipeline.bench.judge_measures", "engine"]
             return [*engine, url, calls, in_flight, str(self.kept)]
         return [*self.command, str(self.prompts), url, str(self.todo.in_flight), str(self.kept)]
 

@@ -66,7 +66,7 @@ def sample_events(
         descriptors=inputs(run, [AlignedDescriptor])["AlignedDescriptor"],
         rules=evidence_rules(),
     )
-    with folder.locked():
+    with folder.reviewing():
         sheets = save_sample(folder, EVENTS, sample.sample, sample, rows)
     if json_out:
         print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
@@ -114,7 +114,7 @@ def import_(
     content, rows = read_sheet(file, [ROW])
     form = form_of(file, rows)
     signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
-    with folder.locked():
+    with folder.reviewing():
         done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
         added = add_reviews(folder, form, done.reviews)
         everybody = [one.reviewer for one in reviews(folder, form)]

@@ -43,7 +43,7 @@ def sample_calibration(
     pipeline.run.DEBUG = debug
     folder, rules = DataFolder(data), AuditRules.load()
     sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data)
-    with folder.locked():
+    with folder.reviewing():
         sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
     for name in without_pool(sample):
         number_there = sample.population[name]

@@ -9,22 +9,20 @@ from pipeline.console.find import Key, find, rows_of
 from pipeline.console.show import show
 from pipeline.console.terminal import one_line, safe
 from pipeline.console.trace import raw_records
-from pipeline.errors import UnreadableInput
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import Annotation
 from pipeline.records.session import Trajectory
 from pipeline.records.tiers import REVIEW
 from pipeline.release.notice import RULES_NOTICE
+from pipeline.resources import resource
 from pipeline.run import Run
 
 CHARACTERS = 240  # of a raw line that the demo prints
 
 
 def example() -> tuple[Path, Path]:
-    """Raw folder and oracle folder of the committed example. Raises UnreadableInput outside a checkout."""
-    root = Path(__file__).parents[2] / "data" / "example"
-    if not root.is_dir():
-        raise UnreadableInput(f"{root}: the example is not here. Run the demo in a checkout of the project.")
+    """Raw folder and oracle folder of the example that comes with the program."""
+    root = resource("example")
     return relative(root / "raw"), relative(root / "oracle")
 
 

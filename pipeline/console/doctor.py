@@ -1,5 +1,6 @@
 """Doctor: the settings in force, and what would be done with each file of an unknown folder. Writes nothing."""
 
+import os
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -8,20 +9,50 @@ from rich.console import Console
 
 from pipeline.console.settings import Settings
 from pipeline.console.terminal import table
+from pipeline.console.whatif_rules import read_toml
 from pipeline.construct.normalize import normalize
 from pipeline.errors import UnreadableInput
 from pipeline.intake import take_in
+from pipeline.judge import prompts
 from pipeline.records.session import FileOutcome, RunManifestRow, SourceFile
 from pipeline.rules.normalize import NormalizeRules
+from pipeline.rules.own import OVERRIDE, own_files, shipped_path
 from pipeline.store import DataFolder
 from pipeline.tables import empty
 
+FROM_ENVIRONMENT = {  # what no flag and no settings file says
+    "rules": OVERRIDE,
+    "prompts": prompts.OVERRIDE,
+    "prompt_versions": prompts.PINS,
+}
 
-def print_settings(settings: Settings, console: Console) -> None:
-    """Every setting, its value and where it came from."""
+
+def in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
+    """Every setting, its value and where it came from; own rule files, and which of their keys say something else than
+    those that come with the program. Raises BrokenRules where the folder of rules is not one."""
     values = settings.asking.model_dump() | vars(settings)
-    rows = [[name, values[name], origin] for name, origin in settings.origin.items()]
+    rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
+    for name, variable in FROM_ENVIRONMENT.items():
+        value = os.environ.get(variable) or None
+        rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
+    files = [{"file": str(path), "in_place_of": path.name, "other_keys": other_keys(path)} for path in own_files()]
+    return {"settings": rows, "own_rule_files": files}
+
+
+def other_keys(path: Path) -> list[str]:
+    """Top-level keys that an own rule file has otherwise than the shipped one, or alone, or lacks."""
+    mine, theirs = read_toml(path), read_toml(shipped_path(path.name))
+    return sorted(key for key in mine.keys() | theirs.keys() if key not in mine or mine[key] != theirs.get(key))
+
+
+def print_settings(found: dict[str, list[dict[str, Any]]], console: Console) -> None:
+    """Tables of what is in force."""
+    rows = [list(row.values()) for row in found["settings"]]
     console.print(table("Settings in force", ["setting", "value", "from"], rows))
+    if found["own_rule_files"]:
+        own = [[one["file"], ", ".join(one["other_keys"]) or "nothing"] for one in found["own_rule_files"]]
+        console.print()
+        console.print(table("Own rule files, in the place of those of the same name", ["file", "says otherwise"], own))
 
 
 def examine(raw: Path) -> list[dict[str, Any]]:
@@ -44,14 +75,14 @@ def examine(raw: Path) -> list[dict[str, Any]]:
 
 def print_examined(rows: list[dict[str, Any]], console: Console) -> None:
     """One line a file: what would be done, why, how many records and of which kinds."""
-    columns = ["file", "would be", "why", "records", "warnings"]
+    columns = ["file", "would be", "records", "warnings", "why"]
     body = [
         [
-            row["path"] + (f"#{row['member']}" if row["member"] else ""),
+            place := row["path"] + (f"#{row['member']}" if row["member"] else ""),
             row["disposition"],
-            row["message"] or row["trajectory_id"],
             row["records_in"],
             ", ".join(f"{one['name']} {one['count']}" for one in row["warnings"]) or None,
+            (row["message"] or row["trajectory_id"] or "").removeprefix(f"{row['path']}: ").removeprefix(f"{place}: "),
         ]
         for row in rows
     ]

@@ -14,6 +14,7 @@ from pipeline.damaged import cause_in_what_was_read
 from pipeline.errors import OpenClawBenchError, Stopped
 
 WRONG_USE = 2
+LOUD = "red"  # on a terminal, and where NO_COLOR is not set
 
 
 def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -37,7 +38,7 @@ def carried_out(command: Callable[[], None]) -> None:
     except OSError as error:
         if pipeline.run.DEBUG:
             raise
-        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.")
+        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=LOUD)
         sys.exit(WRONG_USE)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         if (damage := cause_in_what_was_read()) is None:
@@ -49,5 +50,5 @@ def refused(error: OpenClawBenchError) -> None:
     """Say what is wrong, and leave."""
     if pipeline.run.DEBUG:
         traceback.print_exc()
-    errors().print(f"error: {sentence(error)}")
+    errors().print(f"error: {sentence(error)}", style=LOUD)
     sys.exit(error.exit_status)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pipeline.rules.base import BUILT_IN, Rules, read_rules, rule_path
+from pipeline.rules.numbers import AtLeastOne, Count
 from pipeline.rules.risk import RiskRules
 
 PRIOR = "subset_prior"
@@ -25,10 +26,10 @@ class ExplainRules(Rules):
 
     FILE: ClassVar[str] = "explain.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
-    context: int
-    marked_length: int
-    names_shown: int
-    words_length: int
+    context: Count
+    marked_length: AtLeastOne
+    names_shown: Count
+    words_length: AtLeastOne
     files: dict[str, str]
     entry: EntryKeys
     says: dict[str, str]

@@ -204,9 +204,9 @@ def notice(found: dict[str, Any]) -> str | None:
     return notice_of(found["judge"])
 
 
-def say(console: Console, lines: list[str], limit: int = 20) -> None:
+def say(console: Console, lines: list[str], limit: int = 20, style: str | None = None) -> None:
     """The first lines, and how many more there are."""
     for line in lines[:limit]:
-        console.print(one_line(line))
+        console.print(one_line(line), style=style)
     if len(lines) > limit:
-        console.print(f"… and {len(lines) - limit} more; `openclawbench export files` lists them all")
+        console.print(f"… and {len(lines) - limit} more; `openclawbench status` lists them all")

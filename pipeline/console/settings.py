@@ -72,6 +72,9 @@ class FileSettings(AskingSettings):
     bfcl: BfclSettings = BfclSettings()
 
 
+SETTABLE = (FileSettings.model_fields.keys() - {"bfcl"}) | {"shard"}  # what a flag or an argument may say
+
+
 @dataclass(frozen=True)
 class Settings:
     """What is in force for a data folder. `origin` says for each name: flag, environment, file, last run or default."""

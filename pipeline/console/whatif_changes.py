@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from pipeline.console import whatif_steps, whatif_trajectories
+from pipeline.console import whatif_splits, whatif_steps, whatif_trajectories
 from pipeline.console.whatif_change import CHANGE, Tables
 from pipeline.records.base import STEP_KEY, Record
 from pipeline.records.evidence import AlignedDescriptor, Descriptor
@@ -20,6 +20,7 @@ ORDER = [
     *whatif_trajectories.RISK_WHATS,
     *whatif_trajectories.ONSET_WHATS,
     *whatif_trajectories.PACKET_WHATS,
+    *whatif_splits.WHATS,
 ]
 COMPARE: dict[type[Record], Callable[[Tables, Tables], list[pl.LazyFrame]]] = {
     AlignedDescriptor: whatif_steps.of_steps,

@@ -12,13 +12,16 @@ from pipeline.console.terminal import errors, output, safe
 from pipeline.console.whatif import RULES, moved, question, rows, shards_that_are_fresh
 from pipeline.console.whatif_report import Tally, print_report
 from pipeline.console.whatif_rules import differs, passed_over, read_own
+from pipeline.console.whatif_splits import split_again
 from pipeline.console.work import current
 from pipeline.records.session import Step, Trajectory
+from pipeline.rules.release import ReleaseRules
 from pipeline.store import DataFolder
 
+KINDS = RULES | {ReleaseRules.FILE: ReleaseRules}
 OwnRules = Annotated[
     list[Path],
-    typer.Option("--rules", help=f"A rule file, or a folder of them; may repeat. One of: {', '.join(RULES)}."),
+    typer.Option("--rules", help=f"A rule file, or a folder of them; may repeat. One of: {', '.join(KINDS)}."),
 ]
 
 
@@ -34,26 +37,32 @@ def whatif(
 ) -> None:
     """What other rules would change, without touching the work tables."""
     pipeline.run.DEBUG = debug
-    own = read_own(rules, RULES)
+    own = read_own(rules, KINDS)
     folder = DataFolder(data)
     run = current(folder, settings(folder))
-    asked = question({file: one for file, (_, one) in own.items() if differs(one)}, packets)
+    changed = {file: one for file, (_, one) in own.items() if differs(one)}
+    asked = question({file: one for file, one in changed.items() if file in RULES}, packets)
     shards = shards_that_are_fresh(run, asked)
     if left := len(run.keys[Trajectory]) - len(shards):
         errors().print(safe(f"{left} of {len(run.keys[Trajectory])} shards are not up to date and left out"))
     tally = Tally(examples)
     for changes in moved(run, asked, shards):
         tally.add(changes)
+    sides: dict[str, Any] | None = None
+    if ReleaseRules.FILE in changed:
+        moved_sides, sides = split_again(run, changed[ReleaseRules.FILE])
+        tally.add(moved_sides)
     found: dict[str, Any] = {
         "rules": [{"path": str(path), "file": file, "differs": differs(one)} for file, (path, one) in own.items()],
-        "passed_over": [str(path) for path in passed_over(rules, RULES)],
-        "stages": [stage.name for stage in asked.stages],
+        "passed_over": [str(path) for path in passed_over(rules, KINDS)],
+        "stages": [*(stage.name for stage in asked.stages), *([] if sides is None else ["split"])],
         "shards": len(shards),
         "shards_left_out": left,
         "trajectories": rows(run, Trajectory, shards),
         "steps": rows(run, Step, shards),
         "moved": tally.moved,
         "changes": tally.as_data(),
+        "sides": sides,
     }
     if json_out:
         print(json.dumps(found, indent=1, ensure_ascii=False))

@@ -9,6 +9,7 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from pipeline.console.sides import print_sides
 from pipeline.console.terminal import flat, one_line, safe, table
 from pipeline.console.whatif_changes import ORDER
 from pipeline.records.base import TRAJECTORY_KEY
@@ -24,14 +25,14 @@ class Tally:
 
     def __init__(self, examples: int) -> None:
         self.limit = examples
-        self.moved = 0  # trajectories in which anything changed
+        self.keys: set[tuple[str, ...]] = set()  # of trajectories in which anything changed
         self.by_value: dict[str, Counter[str]] = {}  # steps, trajectories
         self.by_kind: dict[Kind, Counter[str]] = {}
         self.examples: dict[Kind, list[dict[str, Any]]] = {}
 
     def add(self, changes: pl.DataFrame) -> None:
         """Count the changes of one shard."""
-        self.moved += changes.select(TRAJECTORY_KEY).n_unique()
+        self.keys.update(changes.select(TRAJECTORY_KEY).unique().iter_rows())
         for row in counted(changes, ["what"]):
             self.by_value.setdefault(row["what"], Counter()).update(numbers(row))
         for row in counted(changes, ["what", "kind"]):
@@ -39,6 +40,11 @@ class Tally:
         for row in changes.group_by("what", "kind", maintain_order=True).head(self.limit).to_dicts():
             kept = self.examples.setdefault((row["what"], row["kind"]), [])
             kept += [row][: self.limit - len(kept)]
+
+    @property
+    def moved(self) -> int:
+        """Trajectories in which anything changed."""
+        return len(self.keys)
 
     def as_data(self) -> list[dict[str, Any]]:
         """One entry a value that changed somewhere, with its kinds, the most frequent first, and examples of them."""
@@ -82,8 +88,11 @@ def print_report(found: dict[str, Any], console: Console) -> None:
         console.print(f"passed over, rules of other stages as they are in force: {others}")
     stages = ", ".join(found["stages"]) or "nothing"
     console.print(f"made again in memory: {stages}; the work tables are as they were")
-    if found["stages"] and "packet" not in found["stages"]:
+    if set(found["stages"]) - {"split"} and "packet" not in found["stages"]:
         console.print("packets are not compared; --packets does")
+    if found["sides"] is not None:
+        print_sides(found["sides"]["after"], console)
+        console.print()
     console.print(f"{found['moved']} of {found['trajectories']} trajectories change\n")
     if not found["changes"]:
         return

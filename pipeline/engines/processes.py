@@ -1,6 +1,7 @@
 """All processors of one machine: a pool of processes, each of which imports the program once.
 
-Processes are spawned, never forked: the dataframe library has threads from the moment it is imported.
+Processes are spawned, never forked: the dataframe library has threads from the moment it is imported. They import
+nothing from the folder that a person works in, which is where somebody else's files may be (PYTHONSAFEPATH).
 """
 
 import contextlib
@@ -13,13 +14,16 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from pipeline.engines.protocol import Lost, Result, Task, unheard
+from pipeline.errors import WorkersFailed
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
-GONE = "its process was killed or died, twice (the machine may be short of memory: use fewer --workers)"
+GONE = "its process was killed or died, twice (if for want of memory, use fewer --workers; what it said stands above)"
 THREADS = "POLARS_MAX_THREADS"
+SAFE_PATH = "PYTHONSAFEPATH"
 _function: list[Callable[[Any], Any]] = []  # of this process, when it is a worker
 
 
@@ -49,38 +53,81 @@ def pooled(
 ) -> Generator[tuple[Task, Result], None, list[Task]]:
     """Take tasks off `waiting` and yield their results; when a worker dies, return the tasks that were under way."""
     flying: dict[Future[Any], Task] = {}
+    context = Recorded()
     try:
         workers = min(workers, len(waiting))
-        with pool(function, workers) as executor:
+        with pool(function, workers, context) as executor:
             while waiting or flying:
                 while waiting and len(flying) < workers + ahead:
                     with interrupts_held():
-                        flying[executor.submit(carry_out, waiting[0])] = waiting[0]
+                        flying[submitted(executor, waiting[0])] = waiting[0]
                     begun(waiting.popleft())
                 for future in wait(flying, return_when=FIRST_COMPLETED).done:
                     result = future.result()
                     yield flying.pop(future), result
-    except BrokenProcessPool:
+    except BrokenProcessPool as error:
+        if not context.begun.value:
+            raise WorkersFailed(context.what_became_of_it()) from error
         return [*flying.values()]
     return []
 
 
+def submitted(executor: ProcessPoolExecutor, task: Any) -> Future[Any]:
+    """A task handed out. BrokenProcessPool where a worker has died."""
+    try:
+        return executor.submit(carry_out, task)
+    except (
+        OSError,
+        ValueError,
+    ):  # the pool closed over another one's death meanwhile: ask it again
+        return executor.submit(carry_out, task)
+
+
+class Recorded(SpawnContext):
+    """How processes are spawned; knows afterwards what became of them, and whether any of them began to work."""
+
+    def __init__(self) -> None:
+        self.started: list[SpawnProcess] = []
+        with surroundings({SAFE_PATH: "1"}):  # the first lock starts a process that cleans up
+            self.begun = self.Value("i", 0)
+
+    def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
+        """A new process, recorded."""
+        made = SpawnProcess(*arguments, **named)
+        self.started.append(made)
+        return made
+
+    def what_became_of_it(self) -> str:
+        """Why no worker could begin: the end of the first that has one."""
+        ends = [one.exitcode for one in self.started if one.exitcode is not None]
+        by_itself = [status for status in ends if status >= 0]
+        if by_itself:
+            why = f"its interpreter ended with status {by_itself[0]}, for the reason that stands above"
+        else:
+            why = f"it was killed by signal {-ends[0]}, as happens where memory is short" if ends else "it was gone"
+        return (
+            f"--engine processes: no worker could be started: {why}. Nothing is lost. Mend it, or use --engine serial."
+        )
+
+
 @contextlib.contextmanager
-def pool(function: Callable[[Any], Any], workers: int) -> Iterator[ProcessPoolExecutor]:
+def pool(
+    function: Callable[[Any], Any], workers: int, context: Recorded | None = None
+) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes that have the function; none of them is left when it is closed, however that comes."""
     before = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(function,))
+    context = context or Recorded()
     ended = False
-    try:
-        with threads_of_polars(threads_each(workers)):
+    with surroundings({THREADS: str(threads_each(workers)), SAFE_PATH: "1"}):
+        executor = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(function, context.begun))
+        try:
             yield executor
-        ended = True
-    finally:
-        if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
-            for worker in set(multiprocessing.active_children()) - before:
-                worker.terminate()
-        executor.shutdown(wait=True, cancel_futures=True)
+            ended = True
+        finally:
+            if not ended:  # Ctrl-C, an error, a dead worker: what is under way is half a part under a temporary name
+                for worker in set(multiprocessing.active_children()) - before:
+                    worker.terminate()
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 def threads_each(workers: int) -> int:
@@ -88,18 +135,24 @@ def threads_each(workers: int) -> int:
     return max(1, processors() // workers)
 
 
-@contextlib.contextmanager
-def threads_of_polars(threads: int) -> Iterator[None]:
+def threads_of_polars(threads: int) -> contextlib.AbstractContextManager[None]:
     """Processes that are started meanwhile have so many threads of polars. It asks once, when it is imported, which is
     before a new process can say anything itself; the threads of this process are there already."""
-    former = os.environ.get(THREADS)
-    os.environ[THREADS] = str(threads)
+    return surroundings({THREADS: str(threads)})
+
+
+@contextlib.contextmanager
+def surroundings(variables: dict[str, str]) -> Iterator[None]:
+    """Processes that are started meanwhile have these environment variables."""
+    former = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        os.environ.pop(THREADS)
-        if former is not None:
-            os.environ[THREADS] = former
+        for name, value in former.items():
+            os.environ.pop(name)
+            if value is not None:
+                os.environ[name] = value
 
 
 @contextlib.contextmanager
@@ -113,8 +166,11 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def begin(function: Callable[[Any], Any]) -> None:
-    """Make this process a worker. A parent that is gone takes its workers along."""
+def begin(function: Callable[[Any], Any], begun: Any = None) -> None:
+    """Make this process a worker, and count it. A parent that is gone takes its workers along."""
+    if begun is not None:
+        with begun.get_lock():
+            begun.value += 1
     _function.append(function)
     gc.freeze()  # what the imports made is never looked at again
     threading.Thread(target=end_with_parent, daemon=True).start()

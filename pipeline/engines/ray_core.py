@@ -19,13 +19,14 @@ from typing import Any
 from pipeline.engines.processes import THREADS
 from pipeline.engines.protocol import Lost, Result, Task, unheard
 from pipeline.errors import MissingExtra, WrongUse
+from pipeline.resources import how_to_install
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one
 KNOCK_S = 10.0  # how long an address may take to answer
 LOOK_S = 0.5  # how often Ctrl-C is looked for
 RETRIES = 1  # of a task whose worker died
 STORE_BYTES = 256 << 20  # of a local cluster's memory for objects: only tasks and what became of them go through it
-GONE = "its worker was killed or died, twice (a machine may be short of memory: use fewer --workers)"
+GONE = "its worker was killed or died, twice (if for want of memory, use fewer --workers; what it said stands above)"
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}  # nothing is reported to anybody
 ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}  # Ray's way of saying: on 127.0.0.1
 
@@ -92,7 +93,9 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
     try:
         if address is not None:
             knock(address)
-        ray.init(address=address or "local", **quiet, **({} if address else own))
+        job = ray.job_config.JobConfig()
+        job._py_driver_sys_path = NoFolders()
+        ray.init(address=address or "local", job_config=job, **quiet, **({} if address else own))
     except (OSError, ValueError, RuntimeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise WrongUse(
@@ -103,6 +106,14 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
             yield
         finally:
             ray.shutdown()
+
+
+class NoFolders(list[str]):
+    """What Ray puts before the import path of its workers, which stays empty: it would be the folder that a person
+    works in, where somebody else's files may be. Ray has no setting for that."""
+
+    def extend(self, _folders: Iterable[str]) -> None:
+        """Leave them out."""
 
 
 def knock(address: str) -> None:
@@ -145,7 +156,5 @@ def imported(alone: bool) -> Any:
     try:
         import ray  # hundreds of megabytes: only for who asks for it
     except ImportError as error:
-        raise MissingExtra(
-            "--engine ray: Ray is not installed. Install the extra: pip install '.[ray]' in the checkout."
-        ) from error
+        raise MissingExtra(f"--engine ray: Ray is not installed. {how_to_install('ray')}.") from error
     return ray

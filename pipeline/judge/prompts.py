@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from pipeline.errors import BrokenRules
+from pipeline.resources import resource
 from pipeline.rules.base import Rules
 from pipeline.rules.fence import FenceRules
 from pipeline.rules.lines import line_of
@@ -19,7 +20,6 @@ from pipeline.rules.sent import SentRules
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"
-PACKAGE = Path(__file__).parents[1]
 FENCE = "+++"
 FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
@@ -43,12 +43,9 @@ class Prompt:
 
 
 def prompts_folder() -> Path:
-    """The folder named by OPENCLAWBENCH_PROMPTS, else `prompts` in the installed package, else the checkout's."""
+    """The folder named by OPENCLAWBENCH_PROMPTS, else the one that comes with the program."""
     override = os.environ.get(OVERRIDE)
-    if override:
-        return Path(override)
-    inside = PACKAGE / "prompts"
-    return inside if inside.is_dir() else PACKAGE.parent / "prompts"
+    return Path(override) if override else resource("prompts")
 
 
 def pinned_version(stage: str) -> str | None:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pipeline.errors import HubRefused, WrongUse
+from pipeline.resources import how_to_install
 
 KIND = "dataset"
 KEPT = ".gitattributes"  # the Hub's own file: which files are large
-NO_LIBRARY = "push: huggingface_hub is not installed. Install the extra `hub`: pip install '.[hub]' in the checkout."
+NO_LIBRARY = f"push: huggingface_hub is not installed. {how_to_install('hub')}."
 
 
 class Pushed(NamedTuple):

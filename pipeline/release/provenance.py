@@ -31,6 +31,7 @@ from pipeline.records.datapackage import (
 )
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.settings import PublishRules
+from pipeline.resources import INSIDE
 from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
 from pipeline.rules.book import NO_LABEL, RuleBook
 from pipeline.schemas import SCHEMA_VERSION
@@ -165,10 +166,11 @@ def judge_used(number: int, judge: Judge) -> JudgeUsed:
 
 
 def program_digest() -> str:
-    """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart."""
+    """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart, and
+    are where resources.py says."""
     found = hashlib.sha256()
     names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
-    for name in sorted(name for name in names if not name.startswith("prompts/")):
+    for name in sorted(name for name in names if not name.startswith(f"{INSIDE}/")):
         found.update(f"{name}\0".encode())
         found.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
     return found.hexdigest()

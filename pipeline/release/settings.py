@@ -7,6 +7,7 @@ from pydantic import Field
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
+from pipeline.rules.numbers import AtLeastOne
 
 
 class Parquet(Record):
@@ -23,7 +24,7 @@ class Statistics(Record):
 
     confidence: float = Field(gt=0, lt=1)
     interval: Literal["wilson", "exact"]
-    onset_steps: list[int] = Field(min_length=1)  # rising; last step of each group
+    onset_steps: list[AtLeastOne] = Field(min_length=1)  # rising; last step of each group
     onset_parts: int = Field(ge=1)
     pictures: list[Literal["png", "svg"]] = Field(min_length=1)
     pictured_rows: int = Field(ge=10)

@@ -9,6 +9,7 @@ from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import Unfit, one_of
+from pipeline.rules.numbers import Count, Share
 from pipeline.rules.references import ID, Other, texts_at
 
 
@@ -29,13 +30,13 @@ class EvidenceReportRules(Rules):
 
     FILE: ClassVar[str] = "evidence.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
-    alignment_rows: int
-    unknown_rows: int
-    unmatched_rows: int
-    review_rows: int
-    review_examples: int
-    plotted_tools: int
-    high_share_warning: float
+    alignment_rows: Count
+    unknown_rows: Count
+    unmatched_rows: Count
+    review_rows: Count
+    review_examples: Count
+    plotted_tools: Count
+    high_share_warning: Share
     categories: dict[EventType, str]
     rule_files: list[RuleFile] = Field(alias="rule_file")
 
@@ -55,7 +56,7 @@ class AgreementRules(Rules):
     FOLDER: ClassVar[Path] = Path(__file__).parent
     confidence: float = Field(gt=0, lt=1)
     bootstrap_samples: int = Field(ge=100)
-    seed: int
-    onset_windows: list[int]
-    disagreement_rows: int
-    escape_rows: int
+    seed: Count
+    onset_windows: list[Count]
+    disagreement_rows: Count
+    escape_rows: Count

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pipeline.records.vocabulary import Stage
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import one_of
+from pipeline.rules.numbers import Amount, AtLeastOne, Count, HttpStatus, MoreThanNothing
 from pipeline.rules.patterns import PythonPattern
 
 StageName = Annotated[str, one_of(*get_args(Stage))]
@@ -22,37 +23,37 @@ class Part(BaseModel):
 class Connection(Part):
     """Connections and their limits."""
 
-    concurrency: int
-    connect_s: float
-    answer_s: float
-    largest_answer_bytes: int
+    concurrency: AtLeastOne
+    connect_s: Amount
+    answer_s: Amount
+    largest_answer_bytes: AtLeastOne
     default_base_url: str
 
 
 class Retry(Part):
     """What is tried again, and how long."""
 
-    statuses: list[int]
-    attempts: int
-    patience_s: float
-    first_wait_s: float
-    longest_wait_s: float
-    longest_retry_after_s: float
-    breaker_per_slot: int
-    breaker_least: int
+    statuses: list[HttpStatus]
+    attempts: AtLeastOne
+    patience_s: Amount
+    first_wait_s: Amount
+    longest_wait_s: Amount
+    longest_retry_after_s: Amount
+    breaker_per_slot: AtLeastOne
+    breaker_least: AtLeastOne
 
 
 class Limits(Part):
     """How a rate is spread."""
 
-    margin_s: float
-    catch_up_s: float
+    margin_s: Amount
+    catch_up_s: Amount
 
 
 class Adapt(Part):
     """How many requests are in flight where an endpoint is overloaded."""
 
-    statuses: list[int]
+    statuses: list[HttpStatus]
     keep: Annotated[float, Field(gt=0.0, le=1.0)]
     growth: Annotated[float, Field(ge=0.0, le=1.0)]
 
@@ -60,16 +61,16 @@ class Adapt(Part):
 class LeaseTimes(Part):
     """Of the lease of a share."""
 
-    beat_s: float
-    stale_s: float
+    beat_s: Amount
+    stale_s: Amount
 
 
 class Commit(Part):
     """Group commit of the ledger."""
 
-    window_ms: float
-    rows: int
-    ballast_bytes: int
+    window_ms: Amount
+    rows: AtLeastOne
+    ballast_bytes: Count
 
 
 class Pattern(Part):
@@ -97,19 +98,19 @@ class QuestionFault(Pattern):
 class Estimate(Part):
     """Assumptions of a plan."""
 
-    bytes_per_token: float
-    bytes_per_token_reserved: float
+    bytes_per_token: MoreThanNothing
+    bytes_per_token_reserved: MoreThanNothing
     followed_at_most: Annotated[int, Field(ge=1)]
-    completion_tokens: dict[StageName, int]  # reasoning included
-    reasoning_tokens: dict[StageName, int]
+    completion_tokens: dict[StageName, Count]  # reasoning included
+    reasoning_tokens: dict[StageName, Count]
 
 
 class Batch(Part):
     """Batch mode."""
 
-    requests: int
-    bytes: int
-    poll_s: float
+    requests: AtLeastOne
+    bytes: AtLeastOne
+    poll_s: Amount
     completion_window: str
 
 
@@ -117,9 +118,9 @@ class RequestRules(Rules):
     """What decides an answer beside model and messages."""
 
     FILE: ClassVar[str] = "request.toml"
-    temperature: float
-    seed: int
-    max_output_tokens: int
+    temperature: Amount
+    seed: Count
+    max_output_tokens: AtLeastOne
 
     def parameters(self) -> dict[str, float | int]:
         """The parameters alone."""

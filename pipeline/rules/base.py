@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import pickle
 import tomllib
 from collections.abc import Callable
@@ -18,13 +17,13 @@ from pydantic_core import ErrorDetails
 from pipeline.errors import BrokenRules
 from pipeline.rules.closed import Unfit, ids_once, literal_fault, not_finite
 from pipeline.rules.lines import line_of, lines_with
+from pipeline.rules.own import own_folder
 from pipeline.rules.patterns import asked_together, rust_takes
 from pipeline.rules.references import Other, Reference
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
 BUILT_IN = Path(__file__).parent
-OVERRIDE = "OPENCLAWBENCH_RULES"
 CHOSEN: dict[str, dict[str, Any]] = {}  # rule file -> keys that a setting decides in the file's place
 
 
@@ -35,11 +34,10 @@ def canonical_digest(content: Any) -> str:
 
 
 def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
-    """The rule file in the folder named by OPENCLAWBENCH_RULES if it is there, else the built-in one."""
-    override = os.environ.get(OVERRIDE)
-    if override and (Path(override) / name).is_file():
-        return Path(override) / name
-    return folder / name
+    """The rule file in the folder named by OPENCLAWBENCH_RULES if it is there, else the built-in one. Raises
+    BrokenRules where that folder is not one of rule files."""
+    own = own_folder()
+    return own / name if own is not None and (own / name).is_file() else folder / name
 
 
 def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pipeline.records.vocabulary import EventType, ToolStatus
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_of, each_once
 from pipeline.rules.names import plain_name
+from pipeline.rules.numbers import AtLeastOne, ExitStatus, HttpStatus
 from pipeline.rules.patterns import PythonPattern, RustPattern
 from pipeline.rules.references import Reference
 
@@ -118,14 +119,14 @@ class NotExecuted(Record):
 class ReportRules(Record):
     """Fields of a result that is nothing but a report of how the call ended."""
 
-    longest: int
+    longest: AtLeastOne
     status: list[str]
     code: list[str]
     success: list[str]
     error: list[str]
     reason: list[str]
     other: list[str]
-    lowest_failure: int
+    lowest_failure: HttpStatus
     look_categories: list[EventType]
     look_names: RustPattern
 
@@ -164,8 +165,8 @@ class StatusRules(Record):
     body_values: list[str]
     exit_tail: RustPattern
     process_tools: list[str]
-    head: int
-    tail: int
+    head: AtLeastOne
+    tail: AtLeastOne
     clear_unless: RustPattern
     values: dict[str, ToolStatus]
     not_executed: NotExecuted
@@ -183,7 +184,7 @@ class StatusRules(Record):
 class ExitCode(Record):
     """An exit code that has a meaning of its own."""
 
-    code: int
+    code: ExitStatus
     kind: ToolStatus
 
 

@@ -20,6 +20,7 @@ from pipeline.records.vocabulary import (
 from pipeline.rules.base import Rules, shipped
 from pipeline.rules.closed import Unfit, each_of
 from pipeline.rules.literals import needed
+from pipeline.rules.numbers import AtLeastOne, Count
 from pipeline.rules.patterns import PythonPattern
 from pipeline.rules.references import Other, Reference, texts_at
 
@@ -121,12 +122,12 @@ class SeverityRule(Record):
 class Limits(Record):
     """Numbers of the rules judge."""
 
-    quote_characters: int
-    scan_characters: int
-    evidence_quotes: int
-    assertive_characters: int
-    specific_items: int
-    medium_weak_triggers: int
+    quote_characters: AtLeastOne
+    scan_characters: AtLeastOne
+    evidence_quotes: AtLeastOne
+    assertive_characters: AtLeastOne
+    specific_items: Count
+    medium_weak_triggers: Count
 
 
 class EventGroups(Record):

@@ -11,6 +11,7 @@ from pipeline.records.base import Record
 from pipeline.records.vocabulary import ToolStatus, UserTurnKind
 from pipeline.rules.base import Rules
 from pipeline.rules.names import plain_name
+from pipeline.rules.numbers import AtLeastOne, Count
 from pipeline.rules.patterns import PythonPattern
 from pipeline.rules.references import Reference
 
@@ -133,14 +134,14 @@ class BackgroundRules(Record):
     notice_turn: PythonPattern
     notice: PythonPattern
     notice_name: PythonPattern
-    short_name: int
+    short_name: Count
 
 
 class CountedNamesRules(Record):
     """How many of the names that a file chooses (types of records and blocks never seen before) are counted apart."""
 
-    names: int
-    characters: int
+    names: Count
+    characters: AtLeastOne
     others: str
     untyped: str
 

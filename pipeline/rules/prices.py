@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_once
+from pipeline.rules.numbers import Amount, Share
 
 MILLION = 1_000_000
 
@@ -37,9 +38,9 @@ class ListedPrice(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     model: str
-    input: float
-    cached: float
-    output: float
+    input: Amount
+    cached: Amount
+    output: Amount
     source: str  # where the numbers are from, and of when
 
 
@@ -47,7 +48,7 @@ class PriceRules(Rules):
     """The price table."""
 
     FILE: ClassVar[str] = "prices.toml"
-    batch_share: float
+    batch_share: Share
     price: list[ListedPrice]
 
     @field_validator("price")

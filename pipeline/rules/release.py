@@ -7,13 +7,14 @@ from pydantic import Field, model_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import SliceLabel
 from pipeline.rules.base import Rules
+from pipeline.rules.numbers import Count, Share
 
 
 class Calibration(Record):
     """Where the calibration pool is taken from, and its size."""
 
-    per_slice: int = Field(ge=1)
-    task_share: float = Field(gt=0, lt=1)
+    per_slice: Count
+    task_share: Share
     slices: list[SliceLabel]
 
 
@@ -30,7 +31,7 @@ class ReleaseRules(Rules):
     """How the corpus is cut."""
 
     FILE: ClassVar[str] = "release.toml"
-    test_share: float = Field(gt=0, lt=1)
+    test_share: Share
     calibration: Calibration
     duplicates: Duplicates
 

@@ -8,6 +8,7 @@ from pipeline.records.base import Record
 from pipeline.records.vocabulary import EventType
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import each_of, each_once, one_of
+from pipeline.rules.numbers import AtLeastOne, Count
 from pipeline.rules.patterns import PythonPattern
 
 Category = Annotated[str, one_of(*get_args(EventType), "nothing")]  # nothing: by itself it is no event
@@ -36,7 +37,7 @@ class Wrapper(Syntax):
     """A command that runs another: everything behind `skip` positional arguments, a code flag, or after_flags."""
 
     sub: list[str] = Field(default=[])
-    skip: int = 0
+    skip: Count = 0
     code_flags: list[str] = Field(default=[])
     code_rest: bool = False  # the rest is shell text, not an argument list
     feeds_arguments: bool = False
@@ -107,7 +108,7 @@ class SqlClient(Record):
 
     names: list[str]
     code_flags: list[str] = Field(default=[])
-    positional: int | None = None
+    positional: Count | None = None
 
 
 class SqlRule(Pattern):
@@ -129,8 +130,8 @@ class CommandRule(Record):
     match: PythonPattern | None = None
     bare: bool = False
     real_output: list[str] = Field(default=[])
-    operands: int | None = None
-    least: int = 0  # fewest positional arguments
+    operands: Count | None = None
+    least: Count = 0  # fewest positional arguments
     target: Annotated[str, AfterValidator(names_arguments)] | None = None
     argument: PythonPattern | None = None
     verbs: list[str] = Field(default=[])
@@ -156,8 +157,8 @@ class ShellRules(Rules):
     """Everything that names a shell command."""
 
     FILE: ClassVar[str] = "shell.toml"
-    max_length: int
-    shown_length: int
+    max_length: AtLeastOne
+    shown_length: AtLeastOne
     words: WordRules
     nothing: Literal["nothing"]
     fallback_category: Category

@@ -12,6 +12,7 @@ from pipeline.records.vocabulary import Behaviour
 from pipeline.rules.base import Rules
 from pipeline.rules.conditions import condition_over, holds
 from pipeline.rules.names import plain_name
+from pipeline.rules.numbers import AtLeastOne
 from pipeline.rules.patterns import RustPattern
 from pipeline.rules.references import Reference
 
@@ -59,7 +60,7 @@ class TraceRules(Rules):
     waiting_tools: list[str]
     waiting_details: RustPattern
     waiting_text: RustPattern
-    error_characters: int
+    error_characters: AtLeastOne
     gave_up_pattern: RustPattern
     behaviours: list[BehaviourRule] = Field(alias="behaviour")
 

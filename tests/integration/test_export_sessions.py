@@ -57,7 +57,10 @@ def test_every_trajectory_is_exported(form: str, calls: dict[str, Ended], small:
     wanted = {f"{row['source_model']}/{row['trajectory_id']}" for row in table(small.data, "trajectory")}
     if form == "scout":
         frame = pl.read_parquet(out / "scout" / "*.parquet")
-        assert set(frame["transcript_id"]) == wanted
+        assert set(frame["source_uri"].str.strip_prefix("openclawbench:")) == wanted
+        assert frame["transcript_id"].n_unique() == frame.height
+        assert not frame["transcript_id"].str.contains(r"[^A-Za-z0-9._:~-]").any()  # one part of an address
+        assert set(frame["events"]) == {"[]"}
         assert all(isinstance(json.loads(text), list) for text in frame["messages"])
         return
     files = [path for path in (out / form).rglob("*") if path.is_file()]
@@ -73,7 +76,7 @@ def test_labels_are_those_of_the_release(calls: dict[str, Ended], small: Ran, ou
         name = f"{row['source_model']}/{row['trajectory_id']}"
         document = json.loads((out / "atif" / f"{name}.json").read_bytes())
         session = lines(out / "pi" / f"{name}.jsonl")
-        transcript = json.loads(frame.filter(transcript_id=name)["openclawbench"].item())
+        transcript = json.loads(frame.filter(source_uri=f"openclawbench:{name}")["openclawbench"].item())
         label = {key: value for key, value in row.items() if key in document["extra"]["openclawbench"]}
         assert document["extra"]["openclawbench"] == label == session[-1]["data"] == transcript
         assert {"is_anomalous", "anomaly_type_l2", "evidence_steps", "quality_tier", "provenance"} <= label.keys()

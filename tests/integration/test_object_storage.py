@@ -162,4 +162,4 @@ def test_without_the_extra_the_sentence_names_it(tmp_path: Path) -> None:
 
     code = "from pipeline.remote import Remote; Remote('s3://corpus/raw').exists()"
     done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
-    assert "pip install '.[s3]'" in done.stderr
+    assert "Install the extra `s3`: run `make setup`" in done.stderr

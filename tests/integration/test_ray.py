@@ -1,5 +1,6 @@
 """The engine `ray` on one cluster: the bytes of one process, a worker that is killed, a shard that fails, Ctrl-C."""
 
+import hashlib
 import os
 import secrets
 import signal
@@ -172,6 +173,21 @@ def test_a_cluster_of_this_machine_alone_begins_and_ends_with_the_run(serial: Pa
     same(data, serial)
 
 
+def test_workers_import_nothing_from_the_folder_that_a_person_works_in(tmp_path: Path) -> None:
+    folder, program = tmp_path / "here", tmp_path / "program.py"
+    folder.mkdir()
+    for name in ("struct", "polars", "pipeline"):
+        (folder / f"{name}.py").write_text(f"open('imported-{name}', 'w').close()\nraise SystemExit(1)\n")
+    program.write_text(
+        "from pipeline.canonical import sha256_text\n"
+        "from pipeline.engines.ray_core import RayCore\n"
+        "if __name__ == '__main__': print([*RayCore(1).run(sha256_text, ['a'])])"
+    )
+    ended = subprocess.run([sys.executable, "-P", program], cwd=folder, capture_output=True, text=True, check=True)
+    assert hashlib.sha256(b"a").hexdigest() in ended.stdout, ended.stderr
+    assert [path.name for path in folder.glob("imported-*")] == []
+
+
 def test_without_an_answer_at_the_address_the_sentence_says_so(small: Ran, tmp_path: Path) -> None:
     ended = call(*arguments(tmp_path / "data", small.raw, "127.0.0.1:1"), env=ENV)
     assert (ended.status, "Check --ray-address" in ended.err, "Traceback" in ended.err) == (2, True, False), ended.err
@@ -182,7 +198,7 @@ def test_without_the_extra_the_sentence_names_it(tmp_path: Path) -> None:
     env = {"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
     code = "from pipeline.engines.ray_core import RayCore; list(RayCore(1).run(abs, [1]))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
-    assert "pip install '.[ray]'" in done.stderr
+    assert "Install the extra `ray`: run `make setup`" in done.stderr
 
 
 def test_nothing_to_do_starts_nothing() -> None:

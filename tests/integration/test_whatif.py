@@ -201,3 +201,25 @@ def test_a_file_that_cannot_be_used_is_refused(text: str, says: str, small: Ran,
     ended = call("whatif", "--rules", tmp_path / "mine.toml", "--data", small.data)
     assert (ended.status, ended.text) == (2, "")
     assert says in ended.err
+
+
+def test_whatif_says_which_records_other_splits_would_move(small: Ran, tmp_path: Path) -> None:
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    text = (RULES / "release.toml").read_text()
+    (rules / "release.toml").write_text(text.replace("test_share = 0.1", "test_share = 0.5"))
+    said = call("whatif", "--rules", rules, "--data", small.data, "--json", "--examples", "100000")
+    assert said.status == 0, said.err
+    assert said.json["stages"] == ["split"]
+    other = tmp_path / "data"
+    shutil.copytree(small.data, other)
+    ended = call("run", "--data", other, env={"OPENCLAWBENCH_RULES": str(rules)})
+    assert ended.status == 0, ended.err
+    before, after = (pl.read_parquet(one / "work" / "label_assignment" / "*.parquet") for one in (small.data, other))
+    after = after.filter(pl.struct(after.columns).is_in(before.select(after.columns).to_struct().implode()).not_())
+    moved = {one["what"]: {tuple(row[key] for key in KEY) for row in one["examples"]} for one in said.json["changes"]}
+    assert moved["default_cut"]
+    pairs = before.join(after.unique(KEY, keep="last"), on=KEY, suffix="_after")
+    for what, keys in moved.items():
+        differs = pairs.filter(pl.col(what).ne_missing(pl.col(f"{what}_after")))
+        assert keys == set(differs.select(KEY).rows()), what

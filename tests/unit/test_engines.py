@@ -1,8 +1,13 @@
 """Engines give the same results, lose one task at most to a worker that dies, and leave no process behind."""
 
 import multiprocessing
+import multiprocessing.resource_tracker
+import multiprocessing.spawn
 import os
 import signal
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars
@@ -12,6 +17,7 @@ from pipeline.engines.choice import WORTH_BYTES, engine_for
 from pipeline.engines.processes import THREADS, Processes, processors
 from pipeline.engines.protocol import Engine, Lost
 from pipeline.engines.serial import Serial
+from pipeline.errors import WorkersFailed
 
 TASKS = list(range(7))
 
@@ -68,6 +74,48 @@ def test_the_task_at_which_a_worker_dies_is_lost_and_no_other() -> None:
     found = dict(Processes(2).run(dies_of_three, TASKS))
     assert isinstance(found.pop(3), Lost)
     assert found == {number: number for number in TASKS if number != 3}
+
+
+def test_workers_import_nothing_from_the_folder_that_a_person_works_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("struct", "polars", "msgspec"):  # of the interpreter's own start, and of the program's
+        (tmp_path / f"{name}.py").write_text("open('imported', 'w').close()\nraise SystemExit(1)\n")
+    monkeypatch.chdir(tmp_path)
+    assert dict(Processes(2).run(threads_of_polars, [1])) == {1: processors()}
+    assert not (tmp_path / "imported").exists()
+
+
+def test_the_process_that_cleans_up_imports_nothing_from_there_either(tmp_path: Path) -> None:
+    (tmp_path / "struct.py").write_text("open('imported', 'w').close()\n")
+    code = "from pipeline.engines.processes import Processes\n"
+    code += "if __name__ == '__main__': print([*Processes(1).run(abs, [-1])])"
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "program.py").write_text(code)
+    asked = [sys.executable, "-P", tmp_path / "elsewhere" / "program.py"]
+    plain = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    ended = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True, env=plain)
+    assert ended.stdout == "[(-1, 1)]\n", ended.stderr
+    assert not (tmp_path / "imported").exists()
+
+
+@pytest.fixture
+def interpreter_that_cannot_start(tmp_path: Path) -> Iterator[None]:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\nsleep 0.3\nexit 7\n")  # about as long as an interpreter takes to find out
+    program.chmod(0o755)
+    multiprocessing.resource_tracker.ensure_running()
+    former = multiprocessing.spawn.get_executable()
+    multiprocessing.spawn.set_executable(str(program))
+    yield
+    multiprocessing.spawn.set_executable(former)
+
+
+@pytest.mark.usefixtures("interpreter_that_cannot_start")
+def test_a_worker_that_cannot_begin_is_told_as_what_it_is() -> None:
+    with pytest.raises(WorkersFailed, match=r"no worker could be started: its interpreter ended with status 7"):
+        list(Processes(2).run(square, TASKS))
+    assert multiprocessing.active_children() == []
 
 
 def test_a_worker_that_was_killed_once_loses_nothing(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 from normalizing import Row, normalized_folder
+from privileges import one_who_may_not_read_everything
 
 from pipeline.construct.normalize import normalize
 from pipeline.disk import write_parquet
@@ -19,8 +19,6 @@ from pipeline.intake import Intake, take_in
 from pipeline.records.session import RunManifestRow, SourceFile
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.store import DataFolder
-
-NOBODY = 65534
 
 
 def session(name: str) -> str:
@@ -41,19 +39,6 @@ def nobodys() -> Iterator[Path]:
     for path in folder.rglob("*"):
         path.chmod(0o700)
     shutil.rmtree(folder)
-
-
-@contextmanager
-def one_who_may_not_read_everything() -> Iterator[None]:
-    """A superuser becomes such a one for as long."""
-    is_superuser = os.geteuid() == 0
-    if is_superuser:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        if is_superuser:
-            os.seteuid(0)
 
 
 def files_of(intake: Intake) -> list[Row]:

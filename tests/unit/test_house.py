@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
@@ -167,6 +168,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     assert (
         set(CALLS)
         | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "bench-peers", "clean", "schemas", "lock"}
+        | {"test-wheel"}
         == targets
     )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))
@@ -177,3 +179,29 @@ def test_setup_says_what_is_missing(tmp_path: Path) -> None:
     run = make(f"VENV={tmp_path / 'venv'}", "PYTHON=no-such-python", "setup")
     assert run.returncode != 0
     assert "Install Python 3.11 or newer" in run.stderr
+
+
+def test_setup_mends_an_environment_in_which_a_copy_took_the_checkouts_place(tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    packages = environment / "lib" / "python3.12" / "site-packages"
+    packages.mkdir(parents=True)
+    in_place = packages / "__editable__.openclawbench-0.1.0.pth"
+    in_place.touch()
+    (environment / ".ready").touch()
+    assert "install" not in make("-n", f"VENV={environment}", "setup").stdout
+    in_place.unlink()  # what `pip install .` does
+    assert "install --no-deps --no-build-isolation -e ." in make("-n", f"VENV={environment}", "setup").stdout
+
+
+def test_the_tests_refuse_to_run_beside_another_copy_of_the_program(tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    venv.create(environment, symlinks=True)
+    packages = next((environment / "lib").glob("python*")) / "site-packages"
+    (packages / "pipeline").mkdir()
+    (packages / "pipeline" / "__init__.py").touch()
+    (packages / "others.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    asked = [environment / "bin" / "python", "-m", "pytest", "-p", "no:xdist", "-o", "addopts=", "--co", "-q", __file__]
+    run = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == pytest.ExitCode.USAGE_ERROR, run.stdout + run.stderr
+    assert "which is not this checkout" in run.stderr
+    assert "Run `make setup`" in run.stderr

@@ -3,6 +3,7 @@
 Message ids are `step-<step_id>` and `turn-<user_turn>`, so that what a scanner cites can be compared with our evidence.
 `trust_content` is false: what an agent wrote is shown as plain text."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -37,6 +38,7 @@ TRANSCRIPT = {
     "error": pl.String,
     "trust_content": pl.Boolean,
     "messages": pl.String,
+    "events": pl.String,  # none: the viewer asks for the column all the same
 }
 LABEL = {
     "is_anomalous": pl.Boolean,
@@ -49,6 +51,7 @@ LABEL = {
     "slice_label": pl.String,
 }
 SCHEMA = pl.Schema(TRANSCRIPT | LABEL | {"openclawbench": pl.String})
+ODD = re.compile(r"[^A-Za-z0-9._-]")
 SUCCESS = {"pass": True, "fail": False}
 
 
@@ -58,7 +61,7 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
     said = [message for item in session.in_order() for message in messages(item, synthetic)]
     name = f"{one['source_model']}/{one['trajectory_id']}"
     return {
-        "transcript_id": name,
+        "transcript_id": f"{plain(one['source_model'])}:{plain(one['trajectory_id'])}",
         "source_type": "openclawbench",
         "source_id": one["source_format"],
         "source_uri": f"openclawbench:{name}",
@@ -76,9 +79,16 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
         "error": run["first_provider_error"],
         "trust_content": False,
         "messages": msgspec.json.encode(said).decode(),
+        "events": "[]",
         **{column: label[column] for column in LABEL},
         "openclawbench": canonical_json(session.label),
     }
+
+
+def plain(name: str) -> str:
+    """A name as a part of the viewer's addresses, in which a slash, escaped or not, would end it: other characters than
+    letters, digits, `.`, `_` and `-` as `~` and their hexadecimal number."""
+    return ODD.sub(lambda found: f"~{ord(found[0]):x}~", name)
 
 
 def messages(item: Row | list[Row], synthetic: str) -> list[Row]:

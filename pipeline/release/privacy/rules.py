@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
+from pipeline.rules.numbers import Amount, Count
 
 Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first
 Action = Literal["block", "redact", "report"]  # strictest first
@@ -41,8 +42,8 @@ class Rule(Record):
     filter: Pattern | None = None  # … or this; patterns that polars can read too
     whole: Pattern | None = None  # what is redacted where the detector gives a part of it
     allow: list[Pattern] = Field(default_factory=list)  # what is no find, as a whole
-    least_digits: int = 0
-    least_entropy: float = 0.0  # bits a character
+    least_digits: Count = 0
+    least_entropy: Amount = 0.0  # bits a character
     check: Check | None = None  # what the find must satisfy
     wrapped: bool = False  # also found where a line break stands inside it
     encoded: bool = False  # base64 of a text that holds a key

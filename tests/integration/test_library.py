@@ -1,0 +1,94 @@
+"""docs/library.md is true: its examples run one after another, and what they show is what the command line says."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+from child import EXAMPLE, ROOT, Ran, call, environment, few_shards, files
+
+from pipeline import api
+from pipeline.api import open_data, open_release, run, validate
+from pipeline.errors import OpenClawBenchError, UnreadableInput, WrongUse
+
+pytestmark = pytest.mark.slow
+
+
+def examples() -> str:
+    """All blocks of the document, in order."""
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+
+
+def test_the_examples_of_the_document_run(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "data" / "example")
+    few_shards(tmp_path / "data" / "mine")
+    asked = [sys.executable, "-c", examples()]
+    ended = subprocess.run(asked, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert "parts were computed; the release is in data/mine/release" in ended.stdout
+    assert ended.stderr == ""
+
+
+def test_every_public_name_is_in_the_document() -> None:
+    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    shown = {name for name in api.__all__ if re.search(rf"\b{name}\b", text)}
+    assert {"run", "open_data", "open_release", "explain", "validate"} <= shown
+
+
+def test_a_run_gives_the_bytes_of_the_command_line(
+    small: Ran, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    data = few_shards(tmp_path / "data")
+    done = run(data, raw=small.raw, oracle=EXAMPLE / "oracle")
+    assert capfd.readouterr() == ("", "")
+    assert done.release == data / "release"
+    assert files(data / "release") == files(small.data / "release")
+    assert (done.splits, done.cautions, done.why) == (small.ended.json["splits"], small.ended.json["cautions"], [])
+    assert run(data).redone == 0
+
+
+def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
+    data, release = open_data(small.data), open_release(small.data / "release")
+    printed = call("export", "labels", "--data", small.data, "--format", "csv")
+    assert data.table("labels").height == len(printed.text.splitlines()) - 1
+    one = release.records().select("source_model", "trajectory_id").collect().row(0)
+    assert data.explain("/".join(one)) == call("explain", "/".join(one), "--data", small.data, "--json").json
+    assert release.records().select(pl.len()).collect().item() == data.table("merge").height
+    for cut in ("default", "paper", *release.source_models):
+        folder = {"default": ".", "paper": "paper_cut"}.get(cut, f"hold_out/{cut}")
+        for side in ("train", "test"):
+            lines = (release.path / folder / f"silver_{side}_labels.jsonl").read_text().splitlines()
+            assert release.labels(side, cut, review=True).height == len(lines)
+            assert "needs_review" not in set(release.labels(side, cut)["label_status"])
+    assert release.labels("train").height > 0
+    assert validate(release.path).ok
+
+
+def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -> None:
+    for wrong, kind, said in [
+        (lambda: run(tmp_path / "d", to="everything"), WrongUse, "there is no such stage"),
+        (lambda: run(tmp_path / "d", jugde="rules"), WrongUse, "jugde: there is no such setting"),
+        (lambda: run(tmp_path / "d", engine="cuda"), WrongUse, "engine cuda: there is no such engine"),
+        (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "there is no data folder here"),
+        (lambda: open_release(tmp_path), UnreadableInput, "is not a release"),
+        (lambda: open_release(small.data / "release").labels("train", "nobody"), WrongUse, "use one of default, paper"),
+        (lambda: open_data(small.data).table("nothing"), WrongUse, "there is no such table"),
+        (lambda: open_data(small.data).explain("nobody"), OpenClawBenchError, "no trajectory has this id"),
+    ]:
+        with pytest.raises(kind, match=said):
+            wrong()
+    assert not os.path.lexists(tmp_path / "nowhere")
+
+
+def test_findings_are_given_as_they_are(small: Ran, tmp_path: Path) -> None:
+    root = tmp_path / "release"
+    shutil.copytree(small.data / "release", root)
+    (root / "splits.json").write_text("{}\n")
+    found = validate(root)
+    assert not found.ok
+    assert "splits.json" in {one.file for one in found.kept}

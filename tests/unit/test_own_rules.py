@@ -1,0 +1,66 @@
+"""OPENCLAWBENCH_RULES: a folder that is none, or a file whose name means nothing, is an error and not the defaults."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.console.doctor import in_force
+from pipeline.console.settings import settings
+from pipeline.errors import BrokenRules
+from pipeline.rules.base import BUILT_IN, rule_path
+from pipeline.rules.own import OVERRIDE, own_files
+from pipeline.rules.release import ReleaseRules
+from pipeline.store import DataFolder
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one rule file, which is in force."""
+    folder = tmp_path / "my-rules"
+    folder.mkdir()
+    text = (BUILT_IN / "release.toml").read_text()
+    (folder / "release.toml").write_text(text.replace("test_share = 0.1", "test_share = 0.3"))
+    monkeypatch.setenv(OVERRIDE, str(folder))
+    return folder
+
+
+def test_a_file_of_the_folder_takes_the_place_of_the_one_of_its_name(own: Path) -> None:
+    assert ReleaseRules.load().test_share == 0.3
+    assert rule_path("risk.toml") == BUILT_IN / "risk.toml"
+    assert own_files() == [own / "release.toml"]
+
+
+def test_a_folder_that_is_not_there_is_named_with_the_one_that_was_meant(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(OVERRIDE, str(own.with_name("my-rule")))
+    with pytest.raises(BrokenRules, match=r"OPENCLAWBENCH_RULES: .*my-rule: No such.*Did you mean \".*/my-rules\""):
+        rule_path("risk.toml")
+
+
+@pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
+def test_a_misspelt_file_is_named(name: str, own: Path) -> None:
+    (own / name).write_text('version = "1"\n')
+    with pytest.raises(BrokenRules, match=rf"{name}: there is no rule file .*; (did you mean|rule files are)"):
+        ReleaseRules.load()
+
+
+@pytest.mark.parametrize("name", ["README.md", "release.toml~", "release.toml.orig", ".git"])
+def test_what_is_no_rule_file_may_lie_beside(name: str, own: Path) -> None:
+    (own / name).write_text("notes\n")
+    assert ReleaseRules.load().test_share == 0.3
+
+
+def test_a_folder_without_any_rule_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes.md").write_text("not here\n")
+    monkeypatch.setenv(OVERRIDE, str(tmp_path))
+    with pytest.raises(BrokenRules, match=r"holds no rule file; rule files are .*risk\.toml"):
+        rule_path("risk.toml")
+
+
+def test_doctor_shows_the_folder_and_what_it_says_otherwise(own: Path, tmp_path: Path) -> None:
+    found = in_force(settings(DataFolder(tmp_path / "data")))
+    assert {"setting": "rules", "value": str(own), "from": "environment"} in found["settings"]
+    assert found["own_rule_files"] == [
+        {"file": str(own / "release.toml"), "in_place_of": "release.toml", "other_keys": ["test_share"]}
+    ]

@@ -1,0 +1,38 @@
+"""What comes with the program is found where it stands: within an installed package, else beside it in a checkout."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import resources
+from pipeline.console.demo import example
+from pipeline.errors import UnreadableInput
+from pipeline.judge.prompts import read_prompt
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_a_checkout_has_them_beside_the_package() -> None:
+    assert resources.resource("prompts") == ROOT / "prompts"
+    assert resources.resource("example") == ROOT / "data" / "example"
+    assert resources.checkout() == ROOT
+
+
+def test_an_installed_package_has_them_within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside = tmp_path / "site-packages" / "pipeline" / resources.INSIDE
+    (inside / "prompts" / "plain").mkdir(parents=True)
+    text = (ROOT / "prompts" / "plain" / "v1.md").read_bytes()
+    (inside / "prompts" / "plain" / "v7.md").write_bytes(text.replace(b'"v1"', b'"v7"'))
+    (inside / "example" / "raw").mkdir(parents=True)
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "site-packages" / "pipeline")
+    monkeypatch.chdir(tmp_path)
+    assert read_prompt("plain").version == "v7"
+    assert example()[0].resolve() == inside / "example" / "raw"
+    with pytest.raises(UnreadableInput, match="is not a checkout"):
+        resources.checkout()
+
+
+def test_what_an_installation_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "pipeline")
+    with pytest.raises(UnreadableInput, match=r"lacks its prompts\. Install it again"):
+        resources.resource("prompts")
