@@ -25,9 +25,19 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     raw = as_written(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
     given = looked_up(descriptors.collect(), raw, STEP_KEY)
     frame = looked_up(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
+    frame = frame.with_columns(as_shell(rules))
     for columns in decided(rules):
         frame = frame.with_columns(columns)
     return frame.select(list(AlignedDescriptor.model_fields))
+
+
+@once
+def as_shell(rules: AlignRules) -> list[pl.Expr]:
+    """A call whose command was read, and whose name no rule knows, is a shell's: the server of `shell__run` says so."""
+    nameless = pl.col("alias").is_null() & pl.col("fuzzy_id").is_null() & (pl.col("command_parts").list.len() > 0)
+    shell = rules.shell_rule
+    values = {"fuzzy_id": shell.id, "fuzzy_tool": shell.tool, "fuzzy_type": shell.event_type}
+    return [pl.when(nameless).then(pl.lit(value)).otherwise(name).alias(name) for name, value in values.items()]
 
 
 def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:

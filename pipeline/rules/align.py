@@ -40,8 +40,21 @@ class AlignRules(Rules):
     fuzzy_case: AlignmentCase
     kept_case: AlignmentCase
     ambiguous_case: AlignmentCase
+    shell: str
     exact: list[ExactAlias]
     fuzzy: list[FuzzyRule] = Field(min_length=1)
+
+    @property
+    def shell_rule(self) -> FuzzyRule:
+        """The fuzzy rule of a shell."""
+        return next(rule for rule in self.fuzzy if rule.id == self.shell)
+
+    @model_validator(mode="after")
+    def shell_is_a_rule(self) -> "AlignRules":
+        """A shell is named by a rule that there is."""
+        if self.shell not in {rule.id for rule in self.fuzzy}:
+            raise Unfit(f"{self.shell} is the id of no fuzzy rule", self.shell, keys=["shell"])
+        return self
 
     @model_validator(mode="after")
     def once(self) -> "AlignRules":

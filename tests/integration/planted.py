@@ -17,7 +17,7 @@ from pipeline.records.datapackage import DataPackage
 from pipeline.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
 from pipeline.release.card.configs import models_of
 from pipeline.release.card.described import described
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, accepted_file, as_json, typed_file
+from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, as_json, part_file, typed_file
 from pipeline.release.parquet import TABLES, arrow_schema, shard_name, table_of
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.provenance import NAME as PACKAGE
@@ -144,7 +144,7 @@ class Opened:
                 from_records(rows, kind).write_parquet(self.root / typed_file(name))
             if name != POOL_FILE:
                 accepted = [row for row in rows if row["label_status"] == "accepted"]
-                from_records(accepted, kind).write_parquet(self.root / accepted_file(name))
+                from_records(accepted, kind).write_parquet(self.root / part_file(name))
 
 
 def reseal(root: Path, last: Callable[[], object] | None = None) -> None:

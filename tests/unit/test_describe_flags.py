@@ -8,8 +8,9 @@ from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, s
 
 from pipeline.construct.describe import describe
 from pipeline.records.vocabulary import AutoFlag
-from pipeline.rules.base import OVERRIDE, rule_path
+from pipeline.rules.base import rule_path
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.own import OVERRIDE
 
 FIRES = [
     ("uncertainty", "I'm not sure which file they mean."),

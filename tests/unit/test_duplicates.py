@@ -11,7 +11,7 @@ from datasketch import MinHash
 from pipeline.release.card.card import leakage
 from pipeline.release.duplicates import Sides, near_in_each, texts_of
 from pipeline.release.fingerprint import min_hashes, shingles
-from pipeline.release.leakage import certificate, memoriser
+from pipeline.release.leakage import LabelledSides, certificate, memoriser
 from pipeline.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
@@ -94,14 +94,17 @@ def test_an_f1_that_is_not_defined_is_null_and_not_zero() -> None:
 
 @pytest.mark.parametrize("anomalous", [True, False])
 def test_the_card_says_of_a_test_side_without_an_anomaly_that_it_scores_nothing(anomalous: bool) -> None:
-    said = leakage({"paper_cut": certificate(rows(("t2", False)), rows(("t2", anomalous)), 0)})
+    said = leakage(
+        {"paper_cut": certificate(LabelledSides(rows(("t2", False)), rows(("t2", anomalous)), rows()), 0, 0)}
+    )
     assert ("The test side of `paper_cut` holds no anomalous record: it cannot score" in said) is not anomalous
     assert said.splitlines()[2].endswith("| 0.000 |" if anomalous else "| - |")
 
 
 def test_a_certificate_counts_what_stands_on_both_sides() -> None:
     train, test = rows(("t1", True), ("t2", False)), rows(("t1", True))
-    found = certificate(train, test, 1)
+    found = certificate(LabelledSides(train, test, rows(("t2", False))), 1, 2)
+    assert (found["pool_tasks_in_train"], found["near_duplicates_of_pool"]) == (1, 2)
     assert (found["shared_tasks"], found["test_records_of_shared_tasks"], found["near_duplicates"]) == (1, 1, 1)
     assert found["subtype_share"]["train"] == {"normal": 0.5, "weak_evidence_commitment": 0.5}
 

@@ -75,6 +75,9 @@ def test_stored_spelling() -> None:
     assert session.run == dict.fromkeys(RunSummary.model_fields) | {
         "provider_errors": 0,
         "run_errors": 0,
+        "runner_texts": 0,
+        "mirrored_replies": 0,
+        "impossible_usage": 0,
         "unexecuted_calls": 0,
         "empty_replies": 0,
         "silent_replies": 0,
