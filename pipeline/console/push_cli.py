@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import pipeline.run
-from pipeline.console.terminal import output, safe
+from pipeline.console.terminal import errors, output, safe
 from pipeline.console.validate_cli import NEEDS_A_PERSON, print_findings
 from pipeline.errors import WrongUse
 from pipeline.store import DataFolder
@@ -41,8 +41,23 @@ def push(
         raise typer.Exit(NEEDS_A_PERSON)
     if keys:
         raise WrongUse(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
+    refuse_unsaid(folder, public)
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     done = upload(folder, repo, public)
     seen = "private" if done.private else "public"
     output().print(f"{safe(repo)} ({seen}): {done.added} files, {done.removed} of a former release removed")
     output().print(safe(done.commit))
+
+
+def refuse_unsaid(folder: Path, public: bool) -> None:
+    """WrongUse where a release that everyone is to see does not say who made it or under which licence; a private one
+    is warned of."""
+    from pipeline.release.validate.card import settings
+
+    if not (lacking := settings(folder).dataset.lacking):
+        return
+    keys = " and ".join(f"[dataset] {name}" for name in lacking)
+    said = f"{folder}: publish.toml gives no {keys}. Give it in your own (OPENCLAWBENCH_RULES) and run `release` again."
+    if public:
+        raise WrongUse(f"push: {said}")
+    errors().print(f"warning: {safe(said)} Before the repository is made public it must be there.")

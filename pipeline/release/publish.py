@@ -2,7 +2,7 @@
 
 import hashlib
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,13 @@ from pipeline.chain import Keys
 from pipeline.collector import collector_off
 from pipeline.judge.prompts import OWN, STAGES, prompts_folder, read_prompt
 from pipeline.records.datapackage import MadeFrom
+from pipeline.records.human import HumanVerdict
 from pipeline.records.release import LabelAssignment, ReleaseLine, SplitCertificate, SummaryCount
 from pipeline.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from pipeline.records.tiers import BASELINE_JUDGES
 from pipeline.release.card.described import TEXTS, described
 from pipeline.release.files import compress_all
+from pipeline.release.human import HUMAN_ROWS, write_human
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE, notice_of
 from pipeline.release.parquet import ParquetTables
@@ -44,11 +46,12 @@ SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 
 
 @collector_off()
-def publish(run: Run, commands: list[str]) -> bool:
-    """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
+def publish(run: Run, commands: list[str], verdicts: Sequence[HumanVerdict] = ()) -> bool:
+    """Build the release folder; false where it already stands for these keys. `commands`: what makes it again;
+    `verdicts`: what people made of trajectories, which stands beside the labels and changes none."""
     data, keys = run.data, run.keys
     rules, privacy = PublishRules.load(), PrivacyRules.load()
-    made = made_from(run.intake, run.judges, commands)
+    made = made_from(run.intake, run.judges, commands, verdicts)
     key = release_key(run, made)
     if stands(data, key):
         return False
@@ -60,6 +63,7 @@ def publish(run: Run, commands: list[str]) -> bool:
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
     certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
     write_labels(assignments, certificates, building)
+    write_human(verdicts, assignments, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
     if has_second(run):
@@ -192,6 +196,7 @@ def notice_texts() -> list[str]:
         paper_words().digest,
         SECOND_ROWS,
         SECOND_NOTICE,
+        HUMAN_ROWS,
         *TEXTS,
     ]
 

@@ -11,7 +11,8 @@ from pipeline.records.datapackage import DataPackage, MadeFrom
 from pipeline.release.card.croissant import NAME as CROISSANT
 from pipeline.release.card.described import README
 from pipeline.release.keys import Key
-from pipeline.release.provenance import NAME, resources
+from pipeline.release.provenance import NAME, data_package, resources
+from pipeline.release.validate.card import BROKEN, settings
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.slim import Slim
 from pipeline.schemas import json_schema
@@ -30,7 +31,20 @@ def check_data_package(root: Path, digests: Mapping[str, str], records: Mapping[
         findings.checked["resources"] += 1
         if said.get(path) != want.get(path):
             findings.add("datapackage", NAME, f"{path} is not listed as it is in this folder")
+    check_said(root, package, findings)
     check_made_from(package.provenance, digests, records, findings)
+
+
+def check_said(root: Path, package: DataPackage, findings: Findings) -> None:
+    """Name, version, description and licences are those of the settings with which the release was written."""
+    try:
+        rules = settings(root)
+    except BROKEN:
+        return  # the check of the card names it
+    want = data_package(root, {}, package.provenance, rules)
+    for name in ("name", "version", "description", "licenses"):
+        if getattr(package, name) != getattr(want, name):
+            findings.add("datapackage", NAME, f"{name} is not what publish.toml says")
 
 
 def read(root: Path, findings: Findings) -> DataPackage | None:

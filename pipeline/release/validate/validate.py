@@ -9,6 +9,7 @@ from pipeline.release.validate.card import check_described
 from pipeline.release.validate.checksums import check_checksums
 from pipeline.release.validate.datapackage import check_data_package
 from pipeline.release.validate.findings import Findings
+from pipeline.release.validate.human import check_human
 from pipeline.release.validate.labels import check_labels
 from pipeline.release.validate.numbers import check_numbers
 from pipeline.release.validate.parquet import check_parquet_tables
@@ -31,6 +32,7 @@ def validate(root: Path) -> Findings:
         check_parquet_tables(root, model, findings)
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
+    check_human(root, records, findings)
     check_numbers(root, models, records, findings)
     check_statistics(root, findings)
     check_data_package(root, digests, records, findings)
