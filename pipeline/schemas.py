@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pipeline.records.calibration import CalibrationReview, CalibrationSheetRow
 from pipeline.records.datapackage import DataPackage
 from pipeline.records.evidence import AlignedDescriptor
+from pipeline.records.fields import meaning, reachable
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
 from pipeline.records.oracle import EventDescriptor, OracleRecord
 from pipeline.records.packet import Evidence, Packet
@@ -57,8 +58,19 @@ SCHEMA_VERSION = "1"
 
 
 def json_schema(record: type[BaseModel]) -> dict[str, Any]:
-    """The record's JSON Schema: closed objects, every field required (null where absent)."""
+    """The record's JSON Schema: closed objects, every field required (null where absent). What a judge is sent, and
+    what lines are checked by; without descriptions of fields, which a judge finds in its prompt."""
     return record.model_json_schema(mode="validation")
+
+
+def described_schema(record: type[BaseModel]) -> dict[str, Any]:
+    """The published form: the same with a description of every field, from records/fields.toml."""
+    found = json_schema(record)
+    known = reachable(record)
+    for name, part in {record.__name__: found, **found.get("$defs", {})}.items():
+        for field, said in part.get("properties", {}).items():
+            said["description"] = meaning(known[name], field)
+    return found
 
 
 @cache
@@ -71,7 +83,7 @@ def stage_schema(stage: str) -> tuple[str, str]:
 def rendered() -> dict[str, str]:
     """File name -> text of every schema file."""
     return {
-        f"{name}.schema.json": json.dumps(json_schema(record), indent=1, ensure_ascii=False) + "\n"
+        f"{name}.schema.json": json.dumps(described_schema(record), indent=1, ensure_ascii=False) + "\n"
         for name, record in PUBLIC.items()
     }
 

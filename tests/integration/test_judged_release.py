@@ -49,7 +49,7 @@ def test_its_labels_are_accepted_and_the_release_is_valid(judged: Path) -> None:
     findings = validate(judged)
     assert findings.ok, findings.kept
     records = [row for path in judged.glob("fulltax_prod_v1/*/master_table_all.jsonl") for row in lines(path)]
-    assert {row["label_status"] for row in records} == {"accepted", "needs_review"}
+    assert {row["label_status"] for row in records} == {"accepted"}
     positives = [row for path in judged.glob("fulltax_prod_v1/*/positives_structured_all.jsonl") for row in lines(path)]
     assert len(positives) == sum(bool(r["is_anomalous"]) for r in records if r["label_status"] == "accepted") > 0
     assert not any(lines(path) for path in judged.glob("fulltax_prod_v1/*/*_baseline_all.jsonl"))

@@ -105,8 +105,8 @@ def test_a_release_of_both_is_valid_and_says_who_judged(both: Path) -> None:
     sure = {row["trajectory_id"] for row in lines(both / "release" / "both_high_confidence.jsonl")}
     assert sure == {name for name, row in references.items() if row["both_high_confidence"]}
     labels = {row["trajectory_id"]: row for row in table(both, "label_assignment")}
-    assert {row["label_status"] for row in references.values()} == {"accepted", "needs_review"}
-    assert {row["label_status"] for row in labels.values()} == {"baseline", "needs_review"}
+    assert {row["label_status"] for row in references.values()} == {"accepted"}
+    assert {row["label_status"] for row in labels.values()} == {"baseline"}
     assert sure == set()
 
 
@@ -206,7 +206,7 @@ def test_the_rules_judge_can_be_the_second_one_in_several_processes(
     assert call("release", "--data", data, env=env).status == 0
     assert validate(data / "release").ok
     references = lines(data / "release" / "reference_pass_labels.jsonl")
-    assert {row["label_status"] for row in references} == {"baseline", "needs_review"}
+    assert {row["label_status"] for row in references} == {"baseline"}
     assert not any(row["both_high_confidence"] for row in references)
     assert lines(data / "release" / "both_high_confidence.jsonl") == []
 
