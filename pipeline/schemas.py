@@ -14,6 +14,7 @@ from pipeline.records.datapackage import DataPackage
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.fields import meaning, reachable
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
+from pipeline.records.human import HumanAudited
 from pipeline.records.oracle import EventDescriptor, OracleRecord
 from pipeline.records.packet import Evidence, Packet
 from pipeline.records.release import LabelRow, Master, PositiveStructured, RecordIndexRow, StageRaw
@@ -35,6 +36,7 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "event_sample_row": EventSampleRow,
     "evidence": Evidence,
     "file_outcome": FileOutcome,
+    "human_audited": HumanAudited,
     "label_row": LabelRow,
     "master": Master,
     "onset": Onset,

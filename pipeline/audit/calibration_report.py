@@ -48,9 +48,9 @@ def calibration_audit(
         name=NAME,
         title="Human-audited calibration (T36)",
         about="What people made of trajectories of the calibration pool. Their verdicts stand in "
-        "`review/calibration_reviews.jsonl`, beside the silver labels, and change none of them: no file of a release "
-        "is written. All of these trajectories pass their oracle, so nothing here is a rate of the corpus but where it "
-        "says so.",
+        "`review/calibration_reviews.jsonl`, beside the silver labels, and change none of them; the next release has "
+        "them in `human_audited.jsonl`. All of these trajectories pass their oracle, so nothing here is a rate of the "
+        "corpus but where it says so.",
         sections=[stamped(section, notice) for section in sections],
         inputs={name: samples[name].release for name in names},
         rules={rules.FILE: rules.digest, measured.FILE: measured.digest},

@@ -1,7 +1,7 @@
 """What lies in review/: samples as drawn, sheets to fill in, and review records, which are only ever added to.
 
-Human verdicts stand here, beside the labels that they are about, and nowhere else: no release and no work table is
-written from them.
+Human verdicts stand here, beside the labels that they are about. A release takes them along in a file of its own
+(audit/released.py); no label, no split and no work table is made from them.
 """
 
 from datetime import date

@@ -44,6 +44,7 @@ def push(
         raise typer.Exit(NEEDS_A_PERSON)
     if keys:
         raise WrongUse(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
+    refuse_unsaid(folder, public)
     if public and not yes:
         look_at_finds(folder)
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
@@ -78,3 +79,17 @@ def look_at_finds(folder: Path) -> None:
     if not typer.confirm("Upload it for everyone to see?"):
         output().print("nothing was uploaded")
         raise typer.Exit(NEEDS_A_PERSON)
+
+
+def refuse_unsaid(folder: Path, public: bool) -> None:
+    """WrongUse where a release that everyone is to see does not say who made it or under which licence; a private one
+    is warned of."""
+    from pipeline.release.validate.card import settings
+
+    if not (lacking := settings(folder).dataset.lacking):
+        return
+    keys = " and ".join(f"[dataset] {name}" for name in lacking)
+    said = f"{folder}: publish.toml gives no {keys}. Give it in your own (OPENCLAWBENCH_RULES) and run `release` again."
+    if public:
+        raise WrongUse(f"push: {said}")
+    errors().print(f"warning: {safe(said)} Before the repository is made public it must be there.")

@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
+from pipeline.audit.released import human_verdicts
 from pipeline.chain import Shard
 from pipeline.console.find import has, rows_of
 from pipeline.console.report import accounting, print_accounting, unusable_context, warned
@@ -122,7 +123,7 @@ def release_state(run: Run, commands: list[str]) -> str:
     """Of the release that stands: none | current | stale. `commands`: what makes the one of these settings."""
     if not run.data.release.is_dir():
         return "none"
-    key = release_key(run, made_from(run.intake, run.judges, commands))
+    key = release_key(run, made_from(run.intake, run.judges, commands, human_verdicts(run.data)))
     return "current" if stands(run.data, key) else "stale"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from pipeline.audit.released import human_verdicts
 from pipeline.chain import Chain
 from pipeline.console.progress import Progress
 from pipeline.console.releasing import commands, in_place_of_rules
@@ -118,7 +119,11 @@ def bring(
             if report.redone and (table := decided.get(report.stage)):
                 progress.tiers(tiers(run, table))
             reports.append(report)
-        released = publish(run, commands(settings)) if verb == "release" and settings.shard is None else None
+        released = (
+            publish(run, commands(settings), human_verdicts(data))
+            if verb == "release" and settings.shard is None
+            else None
+        )
         tables = Tables(run)
         files = tables[FileOutcome].collect()
         return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)

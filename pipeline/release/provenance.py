@@ -7,7 +7,7 @@ import hashlib
 import platform
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -29,8 +29,9 @@ from pipeline.records.datapackage import (
     Resource,
     RuleFile,
 )
+from pipeline.records.human import HumanVerdict
 from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.settings import PublishRules
+from pipeline.release.settings import Dataset, PublishRules
 from pipeline.resources import INSIDE
 from pipeline.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
 from pipeline.rules.book import NO_LABEL, RuleBook
@@ -52,11 +53,7 @@ PACKAGES = (
     "pydantic",
     "scikit-learn",
 )
-LICENSES = [
-    License(name="CC-BY-4.0", title="data"),
-    License(name="MIT", title="code, rules, schemas and prompts"),
-    License(name="Apache-2.0", title="task ids of the Berkeley Function Calling Leaderboard"),
-]
+CODE_LICENSE = License(name="MIT", title="code, rules, schemas and prompts")
 PLACES = ("row_id",)  # columns of input rows that say where a row was found
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
@@ -64,7 +61,9 @@ OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
 ODD = re.compile(r"[^a-z0-9._/-]+")
 
 
-def made_from(intake: Intake, judges: Mapping[int, Judge | None], commands: list[str]) -> MadeFrom:
+def made_from(
+    intake: Intake, judges: Mapping[int, Judge | None], commands: list[str], verdicts: Sequence[HumanVerdict]
+) -> MadeFrom:
     """What the release is made from, in an order that no shard layout changes."""
     return MadeFrom(
         commands=commands,
@@ -81,6 +80,7 @@ def made_from(intake: Intake, judges: Mapping[int, Judge | None], commands: list
         input_tables=[
             input_table("outcomes", intake.oracle_rows.values()),
             input_table("run_manifest", intake.manifest_rows.values()),
+            input_table("human_verdicts", [[one.model_dump() for one in verdicts]]),
         ],
         inputs=input_files(intake),
     )
@@ -196,10 +196,16 @@ def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: 
         name=rules.dataset.name,
         version=rules.dataset.version,
         description=rules.dataset.description,
-        licenses=LICENSES,
+        licenses=licenses(rules.dataset),
         resources=resources(root, digests),
         provenance=made,
     )
+
+
+def licenses(said: Dataset) -> list[License]:
+    """The data's licence, where one is given, and that of what made them."""
+    data = [License(name=said.terms.name, title="data")] if said.terms else []
+    return [*data, CODE_LICENSE]
 
 
 def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:

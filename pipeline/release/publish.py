@@ -2,7 +2,7 @@
 
 import hashlib
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pipeline.chain import Keys
 from pipeline.collector import collector_off
 from pipeline.judge.prompts import file_of, prompt_files
 from pipeline.records.datapackage import MadeFrom
+from pipeline.records.human import HumanVerdict
 from pipeline.records.release import (
     Fingerprint,
     LabelAssignment,
@@ -27,6 +28,7 @@ from pipeline.records.session import FileOutcome
 from pipeline.records.tiers import BASELINE_JUDGES
 from pipeline.release.card.described import TEXTS, described
 from pipeline.release.files import compress_all
+from pipeline.release.human import HUMAN_ROWS, write_human
 from pipeline.release.keys import Key
 from pipeline.release.labels import as_json, write_labels
 from pipeline.release.notice import RULES_NOTICE, notice_of
@@ -55,11 +57,12 @@ INDEXED = (LabelBasis, Fingerprint, FileOutcome)  # that the record index and th
 
 
 @collector_off()
-def publish(run: Run, commands: list[str]) -> bool:
-    """Build the release folder; false where it already stands for these keys. `commands`: what makes it again."""
+def publish(run: Run, commands: list[str], verdicts: Sequence[HumanVerdict] = ()) -> bool:
+    """Build the release folder; false where it already stands for these keys. `commands`: what makes it again;
+    `verdicts`: what people made of trajectories, which stands beside the labels and changes none."""
     data, keys = run.data, run.keys
     rules, privacy = PublishRules.load(), PrivacyRules.load()
-    made = made_from(run.intake, run.judges, commands)
+    made = made_from(run.intake, run.judges, commands, verdicts)
     key = release_key(run, made)
     if stands(data, key):
         return False
@@ -71,6 +74,7 @@ def publish(run: Run, commands: list[str]) -> bool:
     assignments = data.scan(LabelAssignment, keys[LabelAssignment]).collect()
     certificates = data.scan(SplitCertificate, keys[SplitCertificate]).collect()
     write_labels(assignments, certificates, building)
+    write_human(verdicts, assignments, building)
     basis, fingerprints = (data.scan(table, keys[table]) for table in (LabelBasis, Fingerprint))
     write_index(digests_of_records, scanned.redacted, basis, fingerprints, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
@@ -211,6 +215,7 @@ def notice_texts() -> list[str]:
         paper_words().digest,
         SECOND_ROWS,
         SECOND_NOTICE,
+        HUMAN_ROWS,
         *TEXTS,
     ]
 

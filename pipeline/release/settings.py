@@ -1,9 +1,11 @@
 """Loader of publish.toml: how a release is written."""
 
+import tomllib
+from functools import cache
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from pipeline.records.base import Record
 from pipeline.rules.base import Rules
@@ -34,7 +36,6 @@ class Statistics(Record):
 class Card(Record):
     """Front matter of the dataset card, by the Hub's names."""
 
-    license: str
     language: list[str]
     pretty_name: str
     annotations_creators: list[str]
@@ -43,17 +44,58 @@ class Card(Record):
     tags: list[str]
 
 
+class Terms(NamedTuple):
+    """A licence: its name for people, and where its text stands."""
+
+    name: str
+    url: str
+
+
+@cache
+def known_licenses() -> dict[str, Terms]:
+    """Licences that need no more than their identifier, by the Hub's names."""
+    found = tomllib.loads((Path(__file__).parent / "licenses.toml").read_text(encoding="utf-8"))
+    return {one["id"]: Terms(one["name"], one["url"]) for one in found["license"]}
+
+
 class Dataset(Record):
-    """The dataset as a whole, for croissant.json."""
+    """The dataset as a whole. What is empty is not said anywhere: nothing of it is assumed."""
 
     name: str
     version: str
     description: str
     creator: str
+    contact: str
     url: str
-    date_published: str  # empty where it is not published
-    citation: str
+    date_published: str
+    citation: str  # of this dataset
+    method_citation: str  # of the taxonomy and the construction
+    license: str  # the Hub's identifier
+    license_name: str  # of a licence that licenses.toml does not have
+    license_url: str
     based_on: list[str]
+
+    @model_validator(mode="after")
+    def a_licence_is_known_or_told(self) -> Self:
+        """A licence that is not known by its identifier has a name and an address."""
+        if self.license and self.terms is None:
+            known = ", ".join(known_licenses())
+            raise ValueError(
+                f'license "{self.license}" is none of {known}: give license_name and license_url with it, or correct it'
+            )
+        return self
+
+    @property
+    def terms(self) -> Terms | None:
+        """The licence of the data; null where none is given."""
+        if self.license_name and self.license_url and self.license:
+            return Terms(self.license_name, self.license_url)
+        return known_licenses().get(self.license)
+
+    @property
+    def lacking(self) -> list[str]:
+        """What must be given before others can use the dataset, and is not."""
+        return [name for name in ("creator", "license") if not getattr(self, name)]
 
 
 class ResponsibleAi(Record):

@@ -15,6 +15,8 @@ class SubtypeRule(Record):
 
     name: Subtype
     family: Family
+    definition: str  # for readers of a release; a judge has its own words in the prompts
+    unless: str  # when it is not one
 
 
 class Absorption(Record):
@@ -29,6 +31,8 @@ class CandidateRule(Record):
 
     name: AbsorbedSubtype
     family: Family
+    definition: str
+    unless: str
     into: list[Absorption]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from child import EXAMPLE, Ended, call, few_shards, files
+from child import EXAMPLE, ROOT, Ended, call, few_shards, files
 from conftest import Ran
 from fake_hub import Hub, fake_hub
 
@@ -31,6 +31,24 @@ def release(small: Ran, tmp_path: Path) -> Path:
     return root
 
 
+def who(folder: Path) -> dict[str, str]:
+    """The environment of somebody who says who they are and under which licence."""
+    (folder / "rules").mkdir()
+    text = (ROOT / "pipeline" / "release" / "publish.toml").read_text(encoding="utf-8")
+    text = text.replace('creator = ""', 'creator = "Ada"').replace('license = ""', 'license = "mit"')
+    (folder / "rules" / "publish.toml").write_text(text, encoding="utf-8")
+    return {"OPENCLAWBENCH_RULES": str(folder / "rules")}
+
+
+@pytest.fixture
+def named(small: Ran, tmp_path: Path) -> Path:
+    """The same release by somebody who says who they are."""
+    shutil.copytree(small.data, tmp_path / "named")
+    ended = call("release", "--data", tmp_path / "named", env=who(tmp_path))
+    assert ended.status == 0, ended.err
+    return tmp_path / "named" / "release"
+
+
 def pushed(hub: Hub, release: Path, home: Path, *more: str, token: str | None = TOKEN) -> Ended:
     env = {"HF_ENDPOINT": hub.url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "NO_PROXY": "127.0.0.1"}
     env |= {"HF_TOKEN": token} if token else {"HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"}
@@ -48,6 +66,17 @@ def test_a_release_arrives_whole_in_one_private_commit(hub: Hub, release: Path, 
     assert "private" in ended.text and "1 of a former release removed" in ended.text
     assert f"{hub.url}/datasets/ada/set/commit/1" in ended.text
     assert files(release) == before
+
+
+def test_a_release_that_names_neither_creator_nor_licence_is_not_made_public(
+    hub: Hub, release: Path, tmp_path: Path
+) -> None:
+    ended = pushed(hub, release, tmp_path / "home", "--public")
+    assert ended.status == 2
+    assert "gives no [dataset] creator and [dataset] license" in ended.err
+    assert hub.commits == 0
+    private = pushed(hub, release, tmp_path / "home")
+    assert private.status == 0 and "warning: " in private.err and "[dataset] license" in private.err
 
 
 def test_the_token_reaches_no_file_and_no_line(hub: Hub, release: Path, tmp_path: Path) -> None:
@@ -88,13 +117,13 @@ def test_a_release_with_a_fault_is_not_sent(hub: Hub, release: Path, tmp_path: P
     assert hub.log == []
 
 
-def test_a_public_repository_is_not_written_by_chance(hub: Hub, release: Path, tmp_path: Path) -> None:
+def test_a_public_repository_is_not_written_by_chance(hub: Hub, release: Path, named: Path, tmp_path: Path) -> None:
     hub.private = False
     ended = pushed(hub, release, tmp_path / "home")
     assert ended.status == 2
     assert "is public" in ended.err
     assert hub.commits == 0
-    assert pushed(hub, release, tmp_path / "home", "--public").status == 0
+    assert pushed(hub, named, tmp_path / "home", "--public").status == 0
     assert hub.commits == 1
 
 
@@ -131,7 +160,7 @@ def example_with_address(tmp_path: Path) -> Path:
     raw.parent.mkdir(parents=True)
     raw.write_text(session.replace('"text":"', f'"text":"{ADDRESS} '), encoding="utf-8")
     data = few_shards(tmp_path / "data")
-    assert call("release", "--data", data, "--raw", tmp_path / "raw").status == 0
+    assert call("release", "--data", data, "--raw", tmp_path / "raw", env=who(tmp_path)).status == 0
     return data / "release"
 
 

@@ -247,7 +247,18 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a card with another number": (says(README, "| trajectories | 12 |", "| trajectories | 13 |"), "card"),
     "a card without its warning": (says(README, "They are a baseline", "They are gold"), "card"),
     "a default file that offers a record in review": (default_holds_more, "parquet"),
-    "another licence in croissant.json": (says("croissant.json", "/by/4.0/", "/by-nc/4.0/"), "croissant"),
+    "another name in croissant.json": (
+        says("croissant.json", '"name": "openclawbench"', '"name": "gold"'),
+        "croissant",
+    ),
+    "a licence in the data package that nobody gave": (
+        package(lambda said: said["licenses"].append({"name": "CC0-1.0", "title": "data"})),
+        "datapackage",
+    ),
+    "a name in the data package that is not the settings'": (
+        package(lambda said: said.update(name="gold")),
+        "datapackage",
+    ),
     "another digest in croissant.json": (digest_lies, "croissant"),
     "no settings to make the card with": (lambda root: (root / "publish.toml").unlink(), "card"),
     "a package that lists another digest": (

@@ -1,18 +1,26 @@
 """The card's parts: declared columns, what can be loaded, text of the data in its tables."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from pipeline.records.release import LabelRow, Master
-from pipeline.release.card.card import code, size, table
+from pipeline.records.fields import meaning
+from pipeline.records.fulltax import EvidenceQuote
+from pipeline.records.human import HumanAudited
+from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
+from pipeline.release.card.card import code, lacking, licences, license_lines, repository, size, table
+from pipeline.release.card.columns import column_tables
 from pipeline.release.card.configs import configs
-from pipeline.release.card.croissant import field
+from pipeline.release.card.croissant import Place, field, given
+from pipeline.release.card.example import CHARACTERS, shortened
 from pipeline.release.card.features import feature_lines, features
 from pipeline.release.labels import part_file
-from pipeline.release.settings import PublishRules
+from pipeline.release.provenance import licenses
+from pipeline.release.settings import Dataset, PublishRules, known_licenses
 from pipeline.tables import empty, schema
 
 
@@ -68,12 +76,12 @@ def test_what_has_no_row_is_not_offered_and_odd_names_are_no_patterns(tmp_path: 
 
 
 def test_a_list_of_structs_inside_another_value_is_left_to_the_files() -> None:
-    stages = field("t/stages", schema(Master)["stages"], {}, "stages", [])
+    stages = field("t/stages", schema(Master)["stages"], {}, Place(Master, "stages"))
     b2 = next(one for one in stages["subField"] if one["name"] == "t/stages/b2")
     names = {one["name"].rpartition("/")[2] for one in b2["subField"]}
     assert "earliest_harmful_onset" in names
     assert "segment_spans" not in names
-    steps = field("t/steps", pl.List(pl.Struct({"step_id": pl.Int64()})), {}, "steps", [])
+    steps = field("t/steps", pl.List(pl.Struct({"step_id": pl.Int64()})), {}, Place(Master, "steps"))
     assert steps["repeated"]
     assert steps["subField"][0]["source"] == {
         "extract": {"column": "steps"},
@@ -81,5 +89,79 @@ def test_a_list_of_structs_inside_another_value_is_left_to_the_files() -> None:
     }
 
 
-def test_no_date_is_made_up() -> None:
-    assert PublishRules.load().dataset.date_published == ""
+def described(node: dict[str, Any]) -> Iterator[str | None]:
+    """Descriptions of a field and of the fields inside it."""
+    yield node.get("description")
+    for one in node.get("subField", []):
+        yield from described(one)
+
+
+def test_every_field_of_croissant_says_what_it_is() -> None:
+    for record in (Master, LabelRow, PoolRow, PositiveStructured, HumanAudited):
+        for name, kind in schema(record).items():
+            said = list(described(field(f"t/{name}", kind, {}, Place(record, name))))
+            assert all(said), name
+    quote = field("t/evidence_steps", schema(Master)["evidence_steps"], {}, Place(Master, "evidence_steps"))
+    assert quote["subField"][2]["description"] == meaning(EvidenceQuote, "quote")
+
+
+def test_every_column_of_a_record_stands_in_the_card() -> None:
+    text = column_tables()
+    for record in (Master, LabelRow, PoolRow):
+        for name in record.model_fields:
+            assert f"| `{name}` |" in text
+    assert "#### Inside a record: `steps`" in text and "#### Inside a record: `stages.b1`" in text
+
+
+def test_nothing_of_the_publisher_is_assumed() -> None:
+    said = PublishRules.load().dataset
+    assert said.lacking == ["creator", "license"]
+    blank = ("version", "creator", "contact", "url", "date_published", "citation", "license", "license_name")
+    assert not any(getattr(said, name) for name in blank) and said.based_on == []
+    assert given(said) == dict.fromkeys(given(said)) | {"url": "", "version": "", "citeAs": "", "isBasedOn": []} | {
+        "datePublished": ""
+    }
+    assert "names no creator and no licence" in lacking(said)
+    assert licences(said).startswith("Data: no licence is given.")
+    assert [one.name for one in licenses(said)] == ["MIT"]
+
+
+def dataset(**said: Any) -> Dataset:
+    return Dataset.model_validate(PublishRules.load().dataset.model_dump() | said)
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "address", "front"),
+    [
+        ({"license": "mit"}, "MIT", "https://opensource.org/license/mit", [("license", "mit")]),
+        (
+            {"license": "other", "license_name": "House licence", "license_url": "https://example.org/l"},
+            "House licence",
+            "https://example.org/l",
+            [("license", "other"), ("license_name", "House licence"), ("license_link", "https://example.org/l")],
+        ),
+    ],
+)
+def test_a_licence_is_the_same_everywhere(said: dict[str, str], name: str, address: str, front: Any) -> None:
+    one = dataset(**said, creator="Ada")
+    assert license_lines(one) == front
+    assert f"Data: {name} ({address})." in licences(one)
+    assert given(one)["license"] == address
+    assert licenses(one)[0].name == name
+    assert lacking(one) == ""
+
+
+def test_a_licence_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="license_name and license_url"):
+        dataset(license="cc-by-40")
+    assert all(terms.url.startswith("https://") for terms in known_licenses().values())
+
+
+def test_the_repository_in_the_code_is_the_address() -> None:
+    assert repository(dataset()) == "PATH_OR_REPO"
+    assert repository(dataset(url="https://example.org/datasets/ada/set")) == "ada/set"
+
+
+def test_no_text_of_an_example_ends_its_block() -> None:
+    cut = shortened({"text": "`" * 400, "steps": [{"thinking": "x" * 400}]})
+    assert len(cut["text"]) == len(cut["steps"][0]["thinking"]) == CHARACTERS + 1

@@ -1,17 +1,23 @@
 """README.md of a release: the Hub's front matter, and a card whose every number is computed from the released files."""
 
 import json
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from pipeline.release.card.columns import column_tables
 from pipeline.release.card.configs import DEFAULT, Config, rows
+from pipeline.release.card.example import example_record, loading
 from pipeline.release.card.facts import Facts
 from pipeline.release.card.features import feature_lines
 from pipeline.release.files import CODECS, form
+from pipeline.release.human import HUMAN_ROWS
 from pipeline.release.leakage import NORMAL
+from pipeline.release.provenance import CODE_LICENSE
 from pipeline.release.second_pass import guide
-from pipeline.release.settings import PublishRules
+from pipeline.release.settings import Dataset, PublishRules
+from pipeline.rules.taxonomy import Taxonomy
 
 TEMPLATE = (files("pipeline.release") / "README.template.md").read_text(encoding="utf-8")
 FORMS = {  # ending of the JSONL files -> what the list of files says of it
@@ -26,6 +32,15 @@ MODEL_HEADER = [
     *("source model", "trajectories", "steps", "accepted", "repaired", "baseline", "in review"),
     *("anomalous (accepted)", "anomalous (baseline)"),
 ]
+NOBODY = (
+    "No human verdict is part of this release, so how well its labels agree with people is not measured here, and the "
+    "paper's figures belong to its own data and judge."
+)
+PEOPLE = (
+    "Verdicts of people stand in `human_audited.jsonl`, beside the silver labels, which they never change. Settled: "
+    "with a human label, and of the label that this release has. Over-flags: silver anomalous, people normal; misses: "
+    "the reverse. All of these trajectories pass their oracle and were drawn by slice: no rate of the corpus follows."
+)
 LEAKS = (
     *("shared_tasks", "test_records_of_shared_tasks", "near_duplicates"),
     *("pool_tasks_in_train", "near_duplicates_of_pool"),
@@ -39,9 +54,17 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
     return TEMPLATE.format(
         front_matter=front_matter(loadable, found, rules),
         title=rules.card.pretty_name,
-        notice=f"> **{notice}**\n\n" if notice else "",
+        notice="".join(f"> **{one}**\n\n" for one in (notice, lacking(rules.dataset)) if one),
+        loading=loading(loadable, repository(rules.dataset)),
+        taxonomy=taxonomy(root),
+        example=example_record(root),
+        columns=column_tables(),
+        publisher=publisher(rules.dataset),
+        citation=citation(rules.dataset),
+        licences=licences(rules.dataset),
         jsonl=FORMS[form(root)],
-        second_rows=second.rows,
+        second_rows=second.rows + (HUMAN_ROWS if found["human"] else ""),
+        human=human(found["human"]),
         second_notice=second.notice,
         glance=glance(found),
         configs=table(
@@ -67,7 +90,7 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
 
 def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> str:
     """YAML of the Hub: licence, what can be loaded, and the columns of each (declared once a record)."""
-    lines = [f"{name}: {json.dumps(value)}" for name, value in rules.card]
+    lines = [f"{name}: {json.dumps(value)}" for name, value in (*license_lines(rules.dataset), *rules.card) if value]
     lines.append(f"size_categories: {json.dumps([size(found['corpus']['totals']['trajectories'])])}")
     if loadable:
         lines += ["configs:", *(line for one in loadable for line in config_lines(one))]
@@ -84,6 +107,14 @@ def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> s
     return "\n".join(["---", *lines, "---"])
 
 
+def license_lines(said: Dataset) -> list[tuple[str, str]]:
+    """The licence as the Hub writes it; nothing where none is given."""
+    if said.terms is None:
+        return []
+    own = [("license_name", said.license_name), ("license_link", said.license_url)] if said.license_name else []
+    return [("license", "other" if own else said.license), *own]
+
+
 def config_lines(one: Config) -> list[str]:
     """One configuration with the files of its splits."""
     lines = [f"- config_name: {json.dumps(one.name)}"]
@@ -98,6 +129,70 @@ def size(records: int) -> str:
     """The Hub's word for so many records."""
     limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
     return next((word for limit, word in limits.items() if records < limit), "n>1M")
+
+
+def repository(said: Dataset) -> str:
+    """What code has to name to load the dataset: of a Hub address its repository, else words to be replaced."""
+    address = said.url.partition("/datasets/")[2].strip("/")
+    return address if address.count("/") == 1 else "PATH_OR_REPO"
+
+
+def lacking(said: Dataset) -> str:
+    """What must be given before others can use the dataset."""
+    if not said.lacking:
+        return ""
+    names = " and no ".join("licence" if name == "license" else name for name in said.lacking)
+    return (
+        f"This release names no {names}. Without a licence nobody but its owner may use the data; fill in "
+        f"publish.toml ([dataset] {', '.join(said.lacking)}) and build it again before you publish it."
+    )
+
+
+def human(said: list[Facts]) -> str:
+    """What people made of records, by label_status: labels of the rules judge are measured apart."""
+    if not said:
+        return NOBODY
+    header = ["label_status", "audited", "label changed since", "settled", "agree", "over-flags", "misses", "blind"]
+    lines = [[code(row["label_status"]), *(number(row[name]) for name in list(row)[1:])] for row in said]
+    return f"{PEOPLE}\n\n{table(header, lines)}"
+
+
+def publisher(said: Dataset) -> str:
+    """Who publishes the dataset, where and as which version."""
+    shown = {
+        "creator": said.creator,
+        "contact": said.contact,
+        "address": said.url,
+        "version": said.version,
+        "published": said.date_published,
+        "based on": "; ".join(said.based_on),
+    }
+    return table(["what", "value"], [[name, plain(value) if value else "not given"] for name, value in shown.items()])
+
+
+def citation(said: Dataset) -> str:
+    """How to cite the dataset and the method."""
+    own = f"This dataset:\n\n```bibtex\n{said.citation}\n```\n\n" if said.citation else ""
+    return f"{own}The taxonomy and the construction follow:\n\n```bibtex\n{said.method_citation}\n```"
+
+
+def licences(said: Dataset) -> str:
+    """What may be done with the data, and with what made them."""
+    data = f"Data: {said.terms.name} ({said.terms.url})." if said.terms else "Data: no licence is given."
+    based = "".join(f" Based on: {plain(one)}." for one in said.based_on)
+    return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
+
+
+def taxonomy(root: Path) -> str:
+    """The released subtypes with their definitions, from the taxonomy that the release holds."""
+    said = tomllib.loads((root / Taxonomy.FILE).read_text(encoding="utf-8"))["subtype"]
+    lines = [[code(one["name"]), code(one["family"]), one["definition"], f"Not where {one['unless']}."] for one in said]
+    return table(["subtype (`anomaly_type_l2`)", "family (`anomaly_type_l1`)", "definition", "limit"], lines)
+
+
+def plain(text: str) -> str:
+    """Text of the settings in a table's cell."""
+    return " ".join(text.split()).replace("|", "¦")
 
 
 def glance(found: Facts) -> str:

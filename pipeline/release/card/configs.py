@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline.records.base import Keyed
+from pipeline.records.human import HumanAudited
 from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from pipeline.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from pipeline.release.human import HUMAN_FILE
 from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
 from pipeline.release.parquet import shard_pattern
 from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
@@ -87,6 +89,9 @@ def all_configs(root: Path) -> Iterator[Config]:
     for name, (file, record, about) in TABLES.items():
         yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
     yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})
+    if (root / typed_file(HUMAN_FILE)).is_file():
+        about = "what people made of records, beside the silver labels"
+        yield Config("human_audited", about, HumanAudited, {WHOLE: typed_file(HUMAN_FILE)})
     for model in models_of(root):
         sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
         held = {side: glob.escape(part_file(path)) for side, path in sides.items()}

@@ -3,21 +3,22 @@
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import polars as pl
+from pydantic import BaseModel
 
 from pipeline.records.base import TRAJECTORY_KEY
+from pipeline.records.fields import inner_record, meaning
 from pipeline.release.card.configs import TABLES, WHOLE, Config, files_of
 from pipeline.release.card.facts import Facts
 from pipeline.release.parquet import of
-from pipeline.release.settings import PublishRules
+from pipeline.release.settings import Dataset, PublishRules
 from pipeline.tables import schema
 
 NAME = "croissant.json"
 CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
-LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
 FORMATS = {".jsonl": "application/jsonlines", ".parquet": "application/x-parquet", ".json": "application/json"}
 FORMATS |= {".gz": "application/gzip", ".zst": "application/zstd"}
@@ -44,26 +45,33 @@ def about(found: Facts, rules: PublishRules) -> Node:
     """The dataset as a whole. No date but those of the data and of the settings: a build reads no clock."""
     said = rules.dataset
     first, last = found["collected"]["first"], found["collected"]["last"]
-    dated = {"datePublished": said.date_published} if said.date_published else {}
     covered = {"temporalCoverage": f"{first}/{last}"} if first and last else {}
     totals = found["corpus"]["totals"]
     counts = (
         f"{totals['trajectories']} trajectories of {len(found['models'])} source models, {found['steps']} steps, "
-        f"{totals['accepted']} accepted labels, {totals['anomalous_accepted']} of them anomalous."
+        f"{totals['accepted']} accepted labels, {totals['anomalous_accepted']} of them anomalous; "
+        f"{totals['baseline']} baseline labels, {totals['anomalous_baseline']} of them anomalous."
     )
     return {
         "name": said.name,
         "description": " ".join(part for part in (found["corpus"].get("notice"), said.description, counts) if part),
         "conformsTo": CONFORMS,
-        "license": LICENSE,
+        "keywords": rules.card.tags,
+        **{name: value for name, value in given(said).items() if value},
+        **covered,
+    }
+
+
+def given(said: Dataset) -> Node:
+    """What the publisher says of the dataset; an empty value is not said."""
+    return {
+        "license": said.terms.url if said.terms else None,
         "url": said.url,
         "version": said.version,
-        "creator": {"@type": "sc:Organization", "name": said.creator},
+        "creator": {"@type": "sc:Organization", "name": said.creator} if said.creator else None,
         "citeAs": said.citation,
-        "keywords": rules.card.tags,
         "isBasedOn": said.based_on,
-        **dated,
-        **covered,
+        "datePublished": said.date_published,
     }
 
 
@@ -136,37 +144,52 @@ def record_set(root: Path, one: Config, split: str) -> Node:
     else:
         (path,) = files_of(root, pattern)
         source = {"fileObject": {"@id": quote(path.as_posix())}}
-    columns = schema(one.record)
+    kinds = schema(one.record).items()
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
         "description": one.about if split == WHOLE else f"{one.about}: {split}",
         "key": [{"@id": f"{name}/{column}"} for column in TRAJECTORY_KEY],
-        "field": [field(f"{name}/{column}", kind, source, column, []) for column, kind in columns.items()],
+        "field": [field(f"{name}/{column}", kind, source, Place(one.record, column)) for column, kind in kinds],
     }
 
 
-def field(place: str, kind: pl.DataType, source: Node, column: str, path: list[str]) -> Node:
-    """One column, or one field inside it. A struct has its fields below it; so has a list of structs, whose fields are
-    then lists. `path` leads to the field inside the column."""
-    node: Node = {"@type": "cr:Field", "@id": place, "name": place}
+class Place(NamedTuple):
+    """A field of a record; `column` and `path` lead to it from the record of the table."""
+
+    record: type[BaseModel]
+    name: str
+    column: str | None = None  # null: the field is the column
+    path: tuple[str, ...] = ()
+
+    def within(self, name: str) -> "Place":
+        """A field of the record that this field holds."""
+        inner = inner_record(self.record, self.name)
+        assert inner is not None, f"{self.name} holds no record"
+        return Place(inner, name, self.column or self.name, (*self.path, name))
+
+
+def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
+    """One column, or one field inside it, with what it means. A struct has its fields below it; so has a list of
+    structs, whose fields are then lists."""
+    node: Node = {"@type": "cr:Field", "@id": place, "name": place, "description": meaning(at.record, at.name)}
     inner = of(kind.inner) if isinstance(kind, pl.List) else kind
     if isinstance(kind, pl.List):
         node["repeated"] = True
     if isinstance(inner, pl.Struct):
         node["subField"] = [
-            field(f"{place}/{one.name}", of(one.dtype), source, column, [*path, one.name])
+            field(f"{place}/{one.name}", of(one.dtype), source, at.within(one.name))
             for one in inner.fields
-            if describable(of(one.dtype), bool(path) or isinstance(kind, pl.List))
+            if describable(of(one.dtype))
         ]
         return node
-    extract: Node = {"extract": {"column": column}}
-    transform: Node = {"transform": {"jsonPath": "$." + ".".join(path)}} if path else {}
+    extract: Node = {"extract": {"column": at.column or at.name}}
+    transform: Node = {"transform": {"jsonPath": "$." + ".".join(at.path)}} if at.path else {}
     return {**node, "dataType": SCALARS[type(inner)], "source": {**source, **extract, **transform}}
 
 
-def describable(kind: pl.DataType, inside: bool) -> bool:
+def describable(kind: pl.DataType) -> bool:
     """False for what the vocabulary cannot say: a list of structs inside another value. It is in the files all the
     same, and in the card's columns."""
     if isinstance(kind, pl.List):

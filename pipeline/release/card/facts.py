@@ -9,6 +9,7 @@ import polars as pl
 from pipeline.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
 from pipeline.release.card.configs import models_of
 from pipeline.release.files import open_lines
+from pipeline.release.human import human_counts
 from pipeline.release.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
 from pipeline.release.parquet import shards_of
 from pipeline.release.render import MASTER_FILE, ROOT, STAGES
@@ -21,8 +22,9 @@ def facts(root: Path) -> Facts:
     """What the card says of a release.
 
     corpus: dataset_summary.json; models: a row a source model; labels: a row a cut and side; left_out: cut -> reason ->
-    count; pool: slice -> count; made_by: what is noted in `provenance`, value -> records; collected: source formats and
-    the first and last time of a session (UTC), null where no session says one.
+    count; pool: slice -> count; made_by: what is noted in `provenance`, value -> records; human: verdicts of people, a
+    row a label_status; collected: source formats and the first and last time of a session (UTC), null where no session
+    says one.
     """
     models = models_of(root)
     records = master(root, models)
@@ -35,6 +37,7 @@ def facts(root: Path) -> Facts:
         "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
         "pool": counts(pl.read_parquet(root / typed_file(POOL_FILE), glob=False)["slice_label"]),
         "made_by": {name: counts(records[name]) for name in MADE_BY},
+        "human": human_counts(root),
         "collected": {
             "formats": counts(records["source_format"]),
             "first": records["started_at"].min(),

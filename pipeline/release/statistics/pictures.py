@@ -20,7 +20,6 @@ PICTURED = {  # whether all labels are a baseline -> column of the whole, column
         "What the rules judge calls anomalous: a baseline, not the gap",
     ),
 }
-SHORT = {"partially_recoverable": "partially"}
 
 
 def tiers(rows: list[Row], models: Sequence[str]) -> "Figure":
@@ -47,8 +46,7 @@ def subtypes(rows: list[Row], status: str) -> "Figure":
         plots.behind(
             axes, f"{row['trajectories']:,} ({plots.percent(row['share'])})", 100 * (row["high_share"] or 0), place
         )
-    axes.margins(x=0.3)
-    axes.set_xlim(left=0)
+    axes.set_xlim(0, 100)
     axes.set_xlabel(f"% of the {status} anomalous records, with its interval")
     axes.set_title("Subtype mass", loc="left")
     return figure
@@ -70,9 +68,8 @@ def severity(rows: list[Row], columns: Sequence[str], status: str) -> "Figure":
     whole = sum(row["trajectories"] for row in rows)
     shares = [[share(row[column], whole) for column in columns] for row in rows]
     texts = [[f"{row[column]:,}" for column in columns] for row in rows]
-    names = [SHORT.get(column, column) for column in columns]
     title = f"Severity (rows) and recoverability: {status} anomalous records"
-    plots.heat(axes, [row["severity"] for row in rows], names, shares, texts, title)
+    plots.heat(axes, [row["severity"] for row in rows], columns, shares, texts, title)
     return figure
 
 
@@ -96,4 +93,4 @@ def gap(every: list[Row], most: int) -> "Figure":
 def short(row: Row) -> str:
     """A scope as a label: which, and that it is of the high-risk slice where it is."""
     name = plots.label(row["name"])
-    return f"{name[:18]}, high risk" if row["scope"].startswith("source_model,") else name
+    return f"{name}, high risk" if row["scope"].startswith("source_model,") else name

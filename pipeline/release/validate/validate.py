@@ -16,6 +16,7 @@ from pipeline.release.validate.datapackage import check_data_package, read_packa
 from pipeline.release.validate.derive import Derived, Deriver
 from pipeline.release.validate.findings import Findings
 from pipeline.release.validate.folder import check_forms, check_known, check_links
+from pipeline.release.validate.human import check_human
 from pipeline.release.validate.in_force import read_in_force
 from pipeline.release.validate.labels import check_labels
 from pipeline.release.validate.numbers import check_numbers
@@ -52,6 +53,7 @@ def validate(root: Path) -> Findings:
     check_index(index, records, derived, findings)
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
+    check_human(root, records, findings)
     if in_force is not None:
         check_cuts(root, records, index, derived, in_force, findings)
     check_numbers(root, models, records, findings)
