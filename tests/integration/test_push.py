@@ -31,16 +31,20 @@ def release(small: Ran, tmp_path: Path) -> Path:
     return root
 
 
-@pytest.fixture
-def named(small: Ran, tmp_path: Path) -> Path:
-    """The same release by somebody who says who they are and under which licence."""
-    shutil.copytree(small.data, tmp_path / "named")
-    rules = tmp_path / "rules"
-    rules.mkdir()
+def who(folder: Path) -> dict[str, str]:
+    """The environment of somebody who says who they are and under which licence."""
+    (folder / "rules").mkdir()
     text = (ROOT / "pipeline" / "release" / "publish.toml").read_text(encoding="utf-8")
     text = text.replace('creator = ""', 'creator = "Ada"').replace('license = ""', 'license = "mit"')
-    (rules / "publish.toml").write_text(text, encoding="utf-8")
-    ended = call("release", "--data", tmp_path / "named", env={"OPENCLAWBENCH_RULES": str(rules)})
+    (folder / "rules" / "publish.toml").write_text(text, encoding="utf-8")
+    return {"OPENCLAWBENCH_RULES": str(folder / "rules")}
+
+
+@pytest.fixture
+def named(small: Ran, tmp_path: Path) -> Path:
+    """The same release by somebody who says who they are."""
+    shutil.copytree(small.data, tmp_path / "named")
+    ended = call("release", "--data", tmp_path / "named", env=who(tmp_path))
     assert ended.status == 0, ended.err
     return tmp_path / "named" / "release"
 
@@ -156,7 +160,7 @@ def example_with_address(tmp_path: Path) -> Path:
     raw.parent.mkdir(parents=True)
     raw.write_text(session.replace('"text":"', f'"text":"{ADDRESS} '), encoding="utf-8")
     data = few_shards(tmp_path / "data")
-    assert call("release", "--data", data, "--raw", tmp_path / "raw").status == 0
+    assert call("release", "--data", data, "--raw", tmp_path / "raw", env=who(tmp_path)).status == 0
     return data / "release"
 
 

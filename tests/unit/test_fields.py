@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from pipeline.records.fields import ANY, meaning, meanings, reachable
-from pipeline.schemas import FOLDER, PUBLIC, STAGE_RECORDS, described_schema, json_schema
+from pipeline.schemas import PUBLIC, STAGE_RECORDS, described_schema, folder, json_schema
 
 RECORDS = {name: one for public in PUBLIC.values() for name, one in reachable(public).items()}
 
@@ -45,7 +45,7 @@ def described(value: Any) -> int:
 
 
 def test_every_property_of_the_published_schemas_is_described() -> None:
-    assert sum(described(json.loads(path.read_text())) for path in FOLDER.glob("*.json")) > 800
+    assert sum(described(json.loads(path.read_text())) for path in folder().glob("*.json")) > 800
 
 
 @pytest.mark.parametrize("stage", STAGE_RECORDS)

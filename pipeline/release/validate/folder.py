@@ -14,6 +14,7 @@ from pipeline.release.card.croissant import NAME as CROISSANT
 from pipeline.release.card.described import README
 from pipeline.release.card.facts import SUMMARY
 from pipeline.release.files import CODECS, PLAIN
+from pipeline.release.human import HUMAN_FILE
 from pipeline.release.labels import (
     CUTS,
     HOLD_OUT,
@@ -54,6 +55,8 @@ PLAIN_NAMES = (
         REFERENCE_FILE,
         BOTH_FILE,
         typed_file(BOTH_FILE),
+        HUMAN_FILE,
+        typed_file(HUMAN_FILE),
     ),
     *(both_side_file(folder, side) for folder in CUTS.values() for side in SIDES),
 )

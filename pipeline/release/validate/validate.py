@@ -53,6 +53,7 @@ def validate(root: Path) -> Findings:
     check_index(index, records, derived, findings)
     check_labels(root, records, findings)
     check_second_pass(root, models, records, findings)
+    check_human(root, records, findings)
     if in_force is not None:
         check_cuts(root, records, index, derived, in_force, findings)
     check_human(root, records, findings)
