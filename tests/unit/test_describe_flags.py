@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, shell, steps
+from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, described, reply, shell, steps
 
 from pipeline.construct.describe import describe
 from pipeline.records.vocabulary import AutoFlag
@@ -286,11 +286,11 @@ def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     rules = FlagRules.load()
     given = steps(reply("🦞 Je ne suis pas sûr du port."), reply("Si je ne suis pas sûr, je demande."))
-    (found, silent) = describe(given, RULES, SHELL, rules).collect().to_dicts()
+    (found, silent) = describe(given, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
     place = {"field": "action_text", "start": 2, "end": 20, "cause": None}
     assert found["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.french", **place}]
     assert silent["auto_flags"] == []
-    assert describe(given, RULES, SHELL, FLAGS).collect()["auto_flags"].to_list() == [[], []]
+    assert describe(given, RULES, SHELL, FLAGS, LANGUAGES).collect()["auto_flags"].to_list() == [[], []]
 
 
 def test_text_rules_have_unique_ids_and_known_flags() -> None:
