@@ -85,7 +85,8 @@ def descriptors(cases: list[Case]) -> dict[str, Row]:
     written = dict(zip(normalize.writes, tables, strict=True))
     steps = written[Step]
     described = conform(
-        describe(steps, DescribeRules.load(), ShellRules.load(), FlagRules.load(), LanguageRules.load()).collect(), Descriptor
+        describe(steps, DescribeRules.load(), ShellRules.load(), FlagRules.load(), LanguageRules.load()).collect(),
+        Descriptor,
     )
     aligned = conform(align(described.lazy(), steps, AlignRules.load()).collect(), AlignedDescriptor)
     last: dict[str, Row] = {}

@@ -22,8 +22,8 @@ def text_evidence(texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end; cause is null.
 
     `texts`: the agent's own words (own_texts.py). A text is searched with the rules of its language; with all of them
-    where nobody knows it. start and end count Unicode code points of that field, [start, end); the first hit of a rule in
-    a sentence counts.
+    where nobody knows it. start and end count Unicode code points of that field, [start, end); the first hit of
+    a rule in a sentence counts.
     """
     nothing = texts.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
     readable = pl.col("coverage") != "no_words"
@@ -58,12 +58,16 @@ def own_pieces(texts: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataF
     spoken = collected(texts.lazy().with_columns_seq(said=either), group(language, "sentences")).filter("said")
     cut = spoken.lazy().select_seq(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
     lengths = pl.col("piece").list.eval(pl.element().str.len_chars().cast(pl.Int64))
-    pieces = collected(cut, group(language, "sentences")).with_columns(offset=lengths.list.eval(pl.element().cum_sum() - pl.element()))
+    pieces = collected(cut, group(language, "sentences")).with_columns(
+        offset=lengths.list.eval(pl.element().cum_sum() - pl.element())
+    )
     one_by_one = pieces.lazy().explode("piece", "offset", empty_as_null=True)
     searched = one_by_one.with_columns_seq(
         common=stands(common, "piece"), rare=stands(rare, "piece"), other=stands(rules.not_own, "piece")
     )
-    return collected(searched, group(language, "sentences")).filter((pl.col("common") | pl.col("rare")) & ~pl.col("other"))
+    return collected(searched, group(language, "sentences")).filter(
+        (pl.col("common") | pl.col("rare")) & ~pl.col("other")
+    )
 
 
 def stands(pattern: str, name: str) -> pl.Expr:
@@ -91,7 +95,9 @@ def places_of(pieces: pl.DataFrame, language: str, rules: FlagRules, rare: bool)
     flags = sorted({rule.flag for rule in texts})
     back = (piece.str.contains(union(rules.unless(flag, language))).alias(flag) for flag in flags)
     places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in texts)
-    fired = collected(pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group(language, GROUPS[rare]))
+    fired = collected(
+        pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group(language, GROUPS[rare])
+    )
     kept = (left(rule, fired) for rule in texts if rule.unless)
     return fired.with_columns(*kept).drop("piece")
 
@@ -113,13 +119,17 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
     start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
     found = pieces.with_columns(place=places).filter(pl.col("place").is_not_null())
     quoted = before.str.count_matches('["`]') % 2 == 1  # within a quoted name, which is not the agent's word
-    evidence = found.lazy().filter(~quoted).select_seq(
-        *STEP_KEY,
-        flag=pl.lit(rule.flag),
-        rule_id=pl.lit(rule.id),
-        field="field",
-        start=start,
-        end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
-        cause=pl.lit(None, pl.String),
+    evidence = (
+        found.lazy()
+        .filter(~quoted)
+        .select_seq(
+            *STEP_KEY,
+            flag=pl.lit(rule.flag),
+            rule_id=pl.lit(rule.id),
+            field="field",
+            start=start,
+            end=start + piece.str.extract(rule.pattern, 0).str.len_chars().cast(pl.Int64),
+            cause=pl.lit(None, pl.String),
+        )
     )
     return collected(evidence, group(rule.language, GROUPS[rule.rare]))

@@ -6,7 +6,6 @@ from pipeline.rules.base import once
 from pipeline.rules.language import LanguageRules, Script
 
 
-
 def languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     """One row a distinct text: text, language (null: nobody knows), coverage.
 
@@ -55,7 +54,7 @@ def by_word(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
 
 
 def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
-    """word, language, worth: languages to which a letter or the ending of the word points, of words that no language has."""
+    """word, language, worth: languages to which a letter or the ending of a word points that no language has."""
     others = distinct.join(word_table(rules), on="word", how="anti")
     found = [
         others.filter(pl.col("word").str.contains(one.hint)).with_columns(language=pl.lit(one.code))
@@ -67,19 +66,22 @@ def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
 
 
 def by_script(words: pl.DataFrame, distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
-    """place, language, possible: by script the points that its words could give, and the language that the script tells."""
+    """place, language, possible: by script what its words could give, and the language that it tells."""
     letters = pl.col("word").str.len_chars().cast(pl.Int64)
     name, weight = pl.lit(None, pl.String), pl.lit(0, pl.Int64)
     for one in rules.scripts:
         starts = pl.col("word").str.contains(f"^[{one.letters}]")
-        worth = rules.told.points * letters // one.letters_per_word if one.language else pl.lit(rules.told.points)
-        name, weight = pl.when(starts).then(pl.lit(one.name)).otherwise(name), pl.when(starts).then(worth).otherwise(weight)
+        of_letters = rules.told.points * letters // one.letters_per_word if one.language else pl.lit(rules.told.points)
+        name = pl.when(starts).then(pl.lit(one.name)).otherwise(name)
+        weight = pl.when(starts).then(of_letters).otherwise(weight)
     worth = distinct.with_columns(script=name, worth=weight)
     totals = (
         words.join(worth, on="word").group_by("place", "script").agg(possible=(pl.col("worth") * pl.col("count")).sum())
     )
     language = {one.name: one.language for one in rules.scripts}
-    named = totals.with_columns(language=pl.col("script").replace_strict(language, default=None, return_dtype=pl.String))
+    named = totals.with_columns(
+        language=pl.col("script").replace_strict(language, default=None, return_dtype=pl.String)
+    )
     for one in rules.scripts:
         if one.takes_in:
             named = taken_in(named, one)

@@ -20,9 +20,9 @@ from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.packet import (
     TEXTS,
     AnnotationSchemaTarget,
+    EventTypeCounts,
     Evidence,
     Evidences,
-    EventTypeCounts,
     EvidenceStep,
     LanguageCounts,
     Packet,
@@ -71,17 +71,13 @@ def packet(
     beside = (event_counts(aligned), *languages(aligned))
     for some in (*beside, *nested(known, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-    packets = (
-        rows.with_columns(
-            pl.col(TEXTS).fill_null([]),
-            compacted=pl.lit(False),
-            pl.col("languages").fill_null([]),
-            event_type_counts=counted(EventTypeCounts),
-            language_counts=counted(LanguageCounts),
-            annotation_schema_target=schema_target(),
-        )
-        .collect()
-    )
+    packets = rows.with_columns(
+        pl.col(*TEXTS, "languages").fill_null([]),
+        compacted=pl.lit(False),
+        event_type_counts=counted(EventTypeCounts),
+        language_counts=counted(LanguageCounts),
+        annotation_schema_target=schema_target(),
+    ).collect()
     whole = conform(packets.select(list(Packet.model_fields)), Packet)
     fitted = fit(whole, rules)
     told = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)

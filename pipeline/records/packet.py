@@ -36,7 +36,7 @@ class EventTypeCounts(Record):
 
 
 class LanguageCounts(Record):
-    """Steps by what is known of the language of the agent's own words in them: of several texts, the first that fits."""
+    """Steps by what is known of the language of the agent's own words; of several texts, the first that fits."""
 
     uncovered: int  # a text is in a language without word lists
     unsure: int  # nobody knows the language of a text: it is too short, or a mixture

@@ -12,6 +12,7 @@ from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (
 from pipeline.construct.describe import describe
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.shell import ShellRules
 
 pytestmark = pytest.mark.slow
