@@ -66,7 +66,9 @@ def languages_of(steps: list[EvidenceStep]) -> dict[str, Any]:
     fields = [(one, name) for one in steps for name in ("thinking", "narration")]
     fields += [(one, "action_text") for one in steps if one.action_kind == "reply"]
     texts = {(one.step_id, name): getattr(one, name) for one, name in fields if getattr(one, name)}
-    told = {row["text"]: row for row in languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()}
+    told = {
+        row["text"]: row for row in languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()
+    }
     found = [
         {"step_id": step_id, "field": name, "language": told[text]["language"], "coverage": told[text]["coverage"]}
         for (step_id, name), text in texts.items()

@@ -61,8 +61,10 @@ def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
 
 
 def specific(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply commits to something checkable: a success claim, or a figure."""
-    return success_claim(trace, reply) is not None or trace.find("figure", reply, REPLY) is not None
+    """True where the reply commits to something checkable: a success claim, or a figure; it may where it cannot be
+    read."""
+    found = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
+    return found is not None or bool(trace.unread([(reply, REPLY)]))
 
 
 def assertive(trace: Trace, reply: EvidenceStep) -> bool:
