@@ -210,7 +210,7 @@ def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """Of each trajectory languages, a list of StepLanguage, and one column a number of LanguageCounts."""
     coverage = pl.col("languages").list.eval(pl.element().struct.field("coverage"))
     kind = pl.lit("no_words")
-    for name in ("covered", "unsure", "uncovered"):
+    for name in reversed([name for name in LanguageCounts.model_fields if name != "no_words"]):
         kind = pl.when(coverage.list.contains(name)).then(pl.lit(name)).otherwise(kind)
     counts = ((pl.col("kind") == name).sum().cast(pl.Int64).alias(name) for name in LanguageCounts.model_fields)
     each = aligned.select(*STEP_KEY, "languages").explode("languages").drop_nulls("languages").unnest("languages")
