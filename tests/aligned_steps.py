@@ -17,6 +17,7 @@ STEP = {
     "side_effect_rule": "effect.none",
     "auto_flags": [],
     "flag_evidence": [],
+    "languages": [],
     "alignment_case": "kept",
     "previous_event_type": "other",
 }

@@ -10,10 +10,12 @@ from pipeline.records.evidence import Descriptor
 from pipeline.records.session import Step
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.shell import ShellRules
 from pipeline.tables import conform, from_records
 
 RULES, SHELL, FLAGS = DescribeRules.load(), ShellRules.load(), FlagRules.load()
+LANGUAGES = LanguageRules.load()
 DEFAULTS: dict[str, Any] = dict.fromkeys(Step.model_fields) | {
     "source_model": "m",
     "trajectory_id": "t",
@@ -64,5 +66,5 @@ def apart(*given: dict[str, Any]) -> list[dict[str, Any]]:
 
 def described(*given: dict[str, Any]) -> list[dict[str, Any]]:
     """Descriptors of steps given as dicts."""
-    frame = describe(steps(*given), RULES, SHELL, FLAGS).collect()
+    frame = describe(steps(*given), RULES, SHELL, FLAGS, LANGUAGES).collect()
     return conform(frame, Descriptor).to_dicts()

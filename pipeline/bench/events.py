@@ -24,6 +24,7 @@ from pipeline.records.vocabulary import AutoFlag, EventType
 from pipeline.rules.align import AlignRules
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.normalize import NormalizeRules
 from pipeline.rules.shell import ShellRules
 from pipeline.tables import conform, from_records
@@ -84,7 +85,8 @@ def descriptors(cases: list[Case]) -> dict[str, Row]:
     written = dict(zip(normalize.writes, tables, strict=True))
     steps = written[Step]
     described = conform(
-        describe(steps, DescribeRules.load(), ShellRules.load(), FlagRules.load()).collect(), Descriptor
+        describe(steps, DescribeRules.load(), ShellRules.load(), FlagRules.load(), LanguageRules.load()).collect(),
+        Descriptor,
     )
     aligned = conform(align(described.lazy(), steps, AlignRules.load()).collect(), AlignedDescriptor)
     last: dict[str, Row] = {}

@@ -17,6 +17,7 @@ from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.session import FileOutcome, TraceSummaryRow, Trajectory
 from pipeline.release.provenance import made_from
 from pipeline.release.publish import release_key, stands
+from pipeline.reports.languages import step_coverage
 from pipeline.run import Run
 from pipeline.running import runs
 from pipeline.stage import Stage
@@ -119,6 +120,14 @@ def behaviours(run: Run) -> list[dict[str, Any]]:
     return counted.sort(by).collect().to_dicts()
 
 
+def languages(run: Run) -> list[dict[str, Any]]:
+    """Steps by what is known of the language of the agent's own words: covered, uncovered, unsure, no_words."""
+    if not has(run, AlignedDescriptor):
+        return []
+    steps = rows_of(run, AlignedDescriptor).select(coverage=step_coverage())
+    return steps.group_by("coverage").agg(steps=pl.len()).sort("coverage").collect().to_dicts()
+
+
 def release_state(run: Run, commands: list[str]) -> str:
     """Of the release that stands: none | current | stale. `commands`: what makes the one of these settings."""
     if not run.data.release.is_dir():
@@ -136,6 +145,7 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
         "failed": failures(run),
         "unknown": unknown(run),
         "behaviours": behaviours(run),
+        "languages": languages(run),
         "totals": totals(run),
         "input_faults": run.intake.faults,
         "input_warnings": run.intake.warnings,
@@ -186,6 +196,10 @@ def print_status(run: Run, commands: list[str], console: Console) -> None:
     if went := behaviours(run):
         console.print()
         console.print(table("How runs went", list(went[0]), (row.values() for row in went)))
+    if spoken := languages(run):
+        console.print()
+        title = "Languages of the agents' own words (covered: in a language with word lists)"
+        console.print(table(title, list(spoken[0]), (row.values() for row in spoken)))
     if added := totals(run):
         console.print()
         console.print(table("Traces added up", list(added[0]), (written(row).values() for row in added)))

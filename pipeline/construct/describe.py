@@ -6,6 +6,7 @@ from pipeline.construct.arguments import CALL
 from pipeline.construct.calls import calls
 from pipeline.construct.flags import flags
 from pipeline.construct.looked_up import looked_up
+from pipeline.construct.own_texts import of_steps, own_texts
 from pipeline.construct.ready import collected
 from pipeline.construct.status import statuses
 from pipeline.records.base import STEP_KEY
@@ -14,12 +15,15 @@ from pipeline.records.session import Steps
 from pipeline.rules.base import once
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.shell import ShellRules
 from pipeline.stage import stage
 
 
 @stage(scope="shard")
-def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_rules: FlagRules) -> Descriptors:
+def describe(
+    steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_rules: FlagRules, language_rules: LanguageRules
+) -> Descriptors:
     """One descriptor a step, in the order of the steps; every value with the id of the rule that gave it.
 
     Event types describe observable behaviour, never an anomaly. Unknown tools and statuses are kept: event_type `other`
@@ -28,8 +32,11 @@ def describe(steps: Steps, rules: DescribeRules, shell_rules: ShellRules, flag_r
     given = steps.drop("raw").collect()
     done = looked_up(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
     known = collected(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
-    flagged = looked_up(known, flags(known.lazy(), flag_rules), STEP_KEY).select(list(Descriptor.model_fields))
-    return flagged.lazy().with_columns(pl.col("command_parts", "auto_flags", "flag_evidence").fill_null([]))
+    texts = own_texts(given, flag_rules.fields, language_rules)
+    of_texts = of_steps(texts)
+    flagged = looked_up(looked_up(known, flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
+    lists = pl.col("command_parts", "auto_flags", "flag_evidence", "languages")
+    return flagged.select(list(Descriptor.model_fields)).lazy().with_columns(lists.fill_null([]))
 
 
 @once

@@ -26,12 +26,12 @@ FACTS = [
 ]
 
 
-def flags(steps: pl.LazyFrame, rules: FlagRules) -> pl.DataFrame:
+def flags(steps: pl.LazyFrame, own_texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """auto_flags (in vocabulary order) and flag_evidence (then by field and place), one row a flagged step.
 
-    Reads the step's own words and FACTS, several times: the steps are a table that is held.
+    `own_texts`: of own_texts.py. FACTS of the steps are read several times: they are a table that is held.
     """
-    texts = text_evidence(steps, rules).lazy()
+    texts = text_evidence(own_texts, rules).lazy()
     evidence = pl.concat([texts, *structural(steps.select(FACTS), texts, rules)])
     return as_written(
         evidence.with_columns(place_in_vocabulary(rules))

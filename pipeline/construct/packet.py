@@ -14,20 +14,23 @@ from pipeline.canonical_rows import canonical_rows
 from pipeline.construct.compact import compact
 from pipeline.construct.looked_up import looked_up
 from pipeline.nested import nested
-from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
+from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY, Record
 from pipeline.records.evidence import AlignedDescriptors
 from pipeline.records.oracle import FusedTrajectories
 from pipeline.records.packet import (
     TEXTS,
     AnnotationSchemaTarget,
+    EventTypeCounts,
     Evidence,
     Evidences,
     EvidenceStep,
+    LanguageCounts,
     Packet,
     PacketCut,
     PacketCuts,
     PacketIndexes,
     Packets,
+    StepLanguage,
 )
 from pipeline.records.risk import Onsets, Risks
 from pipeline.records.session import Steps, Trajectories, UserTurns
@@ -65,21 +68,20 @@ def packet(
         rows = rows.join(each, on=TRAJECTORY_KEY, maintain_order="left")
     fields = list(EvidenceStep.model_fields)
     known = described(steps, aligned, fields)
-    for some in (event_counts(aligned), *nested(known, aligned, user_turns, fields)):
+    beside = (event_counts(aligned), *languages(aligned))
+    for some in (*beside, *nested(known, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
-    packets = (
-        rows.with_columns(
-            pl.col(TEXTS).fill_null([]),
-            compacted=pl.lit(False),
-            event_type_counts=pl.struct([pl.col(name).fill_null(0) for name in get_args(EventType)]),
-            annotation_schema_target=schema_target(),
-        )
-        .select(list(Packet.model_fields))
-        .collect()
-    )
-    whole = conform(packets, Packet)
+    packets = rows.with_columns(
+        pl.col(*TEXTS, "languages").fill_null([]),
+        compacted=pl.lit(False),
+        event_type_counts=counted(EventTypeCounts),
+        language_counts=counted(LanguageCounts),
+        annotation_schema_target=schema_target(),
+    ).collect()
+    whole = conform(packets.select(list(Packet.model_fields)), Packet)
     fitted = fit(whole, rules)
-    evidence = whole.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields))
+    told = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
+    evidence = told.with_columns(whole[name] for name in TEXTS)
     packets = replaced(whole, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
@@ -202,6 +204,23 @@ def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:
     names = get_args(EventType)
     counts = ((pl.col("event_type") == name).sum().cast(pl.Int64).alias(name) for name in names)
     return of_each_trajectory(aligned, *counts)
+
+
+def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """Of each trajectory languages, a list of StepLanguage, and one column a number of LanguageCounts."""
+    coverage = pl.col("languages").list.eval(pl.element().struct.field("coverage"))
+    kind = pl.lit("no_words")
+    for name in reversed([name for name in LanguageCounts.model_fields if name != "no_words"]):
+        kind = pl.when(coverage.list.contains(name)).then(pl.lit(name)).otherwise(kind)
+    counts = ((pl.col("kind") == name).sum().cast(pl.Int64).alias(name) for name in LanguageCounts.model_fields)
+    each = aligned.select(*STEP_KEY, "languages").explode("languages").drop_nulls("languages").unnest("languages")
+    told = of_each_trajectory(each, languages=pl.struct(list(StepLanguage.model_fields)))
+    return told, of_each_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
+
+
+def counted(record: type[Record]) -> pl.Expr:
+    """A struct of numbers, of the columns with their names; 0 where a trajectory has no steps."""
+    return pl.struct([pl.col(name).fill_null(0) for name in record.model_fields])
 
 
 @cache

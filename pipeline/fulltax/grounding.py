@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.packet import Evidence
+from pipeline.records.packet import Evidence, StepLanguage
 
 ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+LANGUAGE = "language"  # the descriptor that is none of a step, but of its texts
 SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -26,10 +28,24 @@ def is_grounded(evidence: Evidence, quote: EvidenceQuote) -> bool:
         return False
     if quote.field == "descriptor":
         name, _, value = quote.quote.partition("=")
+        if name.strip() == LANGUAGE:
+            return quote in map(cited_language, evidence.languages)
         held = getattr(step, name.strip(), None)
         return value.strip() in held if isinstance(held, list) else written(held) == value.strip()
     text: str | None = getattr(step, quote.field)
     return text is not None and contains(text, quote.quote)
+
+
+def cited_language(told: StepLanguage) -> EvidenceQuote:
+    """A citation of the language of a step's own words: `language=pl`, `language=null` where nobody knows it."""
+    return EvidenceQuote(step_id=told.step_id, field="descriptor", quote=f"{LANGUAGE}={written(told.language)}")
+
+
+def cites_unread_language(evidence: Evidence, quotes: Iterable[EvidenceQuote]) -> bool:
+    """True where a quote is the language of a text whose silence says nothing: its words are not known, or nobody knows
+    which it is."""
+    unread = [one for one in evidence.languages if one.coverage in ("uncovered", "unsure")]
+    return not set(quotes).isdisjoint(map(cited_language, unread))
 
 
 def contains(text: str, quote: str) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 from pipeline.fulltax.checks import check
 from pipeline.fulltax.couplings import cue_outside, outvoted
 from pipeline.fulltax.draft import ONSETS, Draft, Finding
-from pipeline.fulltax.grounding import is_grounded
+from pipeline.fulltax.grounding import cites_unread_language, is_grounded
 from pipeline.fulltax.requests import LABEL, by_key
 from pipeline.records.base import TRAJECTORY_KEY
 from pipeline.records.fulltax import (
@@ -19,6 +19,7 @@ from pipeline.records.fulltax import (
     DecisionsB1,
     DecisionsB2,
     DecisionsC,
+    EvidenceQuote,
     RequiredFix,
     Span,
     StageA,
@@ -125,20 +126,25 @@ def conclude(
         return UNREAD.get(unread["failure"], "truncation_or_parse_failure"), []
     triage = StageA.model_validate(given["a"]["answer"])
     if triage.route_label == "review":
-        return "stage_a_review", []
+        return cause_of_doubt(evidence, triage.evidence_steps, "stage_a_review"), []
     if given["b1"] is None:
         draft.is_anomalous = False
         draft.annotator_rationale = triage.reasoning_summary
     else:
         draft.take_b1(StageB1.model_validate(given["b1"]["answer"]))
         if draft.is_anomalous is None or (draft.is_anomalous and draft.anomaly_type_l2 is None):
-            return "no_supported_subtype", []
+            return cause_of_doubt(evidence, draft.evidence_steps, "no_supported_subtype"), []
     if given["b2"]:
         draft.take_b2(StageB2.model_validate(given["b2"]["answer"]))
     left = check_and_repair(draft, evidence, rules)
     if left:
         return cause_of(left, draft), left
     return verified(draft, evidence, given["c"], rules)
+
+
+def cause_of_doubt(evidence: Evidence, quotes: list[EvidenceQuote], otherwise: str) -> str:
+    """The review cause of an answer that decides nothing: a language that cannot be read, where it cites one."""
+    return "language_not_covered" if cites_unread_language(evidence, quotes) else otherwise
 
 
 def verified(

@@ -6,6 +6,7 @@ import polars as pl
 
 from pipeline.borrowed import Borrowed
 from pipeline.records.base import STEP_KEY, Keyed, Record
+from pipeline.records.vocabulary import LanguageCoverage
 
 
 class FlagEvidence(Record):
@@ -18,6 +19,14 @@ class FlagEvidence(Record):
     start: int | None
     end: int | None
     cause: str | None
+
+
+class FieldLanguage(Record):
+    """The language of the agent's own words in one field; null where nobody knows it."""
+
+    field: str  # thinking | narration | action_text (of a reply)
+    language: str | None  # ISO 639
+    coverage: LanguageCoverage
 
 
 class CommandPart(Record):
@@ -47,6 +56,7 @@ class Descriptor(Keyed):
     command_parts: list[CommandPart]  # of a command or program text, in its order; empty for other calls
     auto_flags: list[str]
     flag_evidence: list[FlagEvidence]
+    languages: list[FieldLanguage]  # of the agent's own words; empty for a step without any
 
 
 class AlignedDescriptor(Descriptor):
@@ -54,9 +64,9 @@ class AlignedDescriptor(Descriptor):
 
     BORROWED: ClassVar[Borrowed | None] = Borrowed(
         lenders=(Descriptor,),
-        lent=lambda descriptors: (descriptors.select(*STEP_KEY, "command_parts", "flag_evidence"),),
+        lent=lambda descriptors: (descriptors.select(*STEP_KEY, "command_parts", "flag_evidence", "languages"),),
         keys=tuple(STEP_KEY),
-        columns=("command_parts", "flag_evidence"),
+        columns=("command_parts", "flag_evidence", "languages"),
     )
     REASONS: ClassVar[list[str]] = ["alignment_case"]
     tool_name_raw: str | None  # as the session wrote it

@@ -12,7 +12,7 @@ from pipeline.records.base import TRAJECTORY_KEY, Keyed, Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.risk import OnsetCandidates, RiskSignals
 from pipeline.records.session import Step, UserTurn
-from pipeline.records.vocabulary import EventType
+from pipeline.records.vocabulary import EventType, LanguageCoverage
 
 TEXTS = ("user_turns", "steps")  # columns of lists, which are long
 
@@ -33,6 +33,24 @@ class EventTypeCounts(Record):
     system_control: int
     state_write: int
     communication: int
+
+
+class LanguageCounts(Record):
+    """Steps by what is known of the language of the agent's own words; of several texts, the first that fits."""
+
+    uncovered: int  # a text is in a language without word lists
+    unsure: int  # nobody knows the language of a text: it is too short, or a mixture
+    covered: int  # all are in languages with word lists
+    no_words: int  # there is none, or it holds no words
+
+
+class StepLanguage(Record):
+    """The language of the agent's own words in one field of a step."""
+
+    step_id: int
+    field: str
+    language: str | None
+    coverage: LanguageCoverage
 
 
 class PacketUserTurn(Record):
@@ -98,6 +116,8 @@ class Evidence(Keyed):
     num_steps: int
     truncated: bool
     order_ambiguous: bool
+    languages: list[StepLanguage]  # of the agent's own words; a packet has none of it
+    language_counts: LanguageCounts
     compacted: bool  # the packet leaves text out (a row of PacketCut for each); evidence never does
     event_type_counts: EventTypeCounts
     user_turns: list[PacketUserTurn]

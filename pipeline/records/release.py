@@ -19,7 +19,7 @@ from pipeline.records.fulltax import (
     Usage,
 )
 from pipeline.records.oracle import OracleRecord
-from pipeline.records.packet import EventTypeCounts, EvidenceStep, PacketUserTurn
+from pipeline.records.packet import EventTypeCounts, EvidenceStep, LanguageCounts, PacketUserTurn, StepLanguage
 from pipeline.records.risk import OnsetCandidates, RiskContribution, RiskSignals
 from pipeline.records.session import AbandonedStep, TraceSummary
 
@@ -66,6 +66,8 @@ class Master(Keyed):
     steps: list[EvidenceStep]
     abandoned_steps: list[AbandonedStep]
     event_type_counts: EventTypeCounts
+    languages: list[StepLanguage]
+    language_counts: LanguageCounts
     trace_summary: TraceSummary
     oracle_outcome: str | None
     oracle: OracleRecord | None

@@ -39,6 +39,7 @@ class StatisticsSections(Record):
     partitions: StatisticsSection  # T5
     calibration_pool: StatisticsSection  # T6
     event_categories: StatisticsSection  # T9
+    languages: StatisticsSection
     slices: StatisticsSection  # T13, T14
     quality_tiers: StatisticsSection  # T31
     subtypes: StatisticsSection

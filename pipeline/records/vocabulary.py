@@ -115,5 +115,7 @@ ReviewCause = Literal[
     "unmatched_oracle",
     "no_agent_action",
     "partial_trial_record",
+    "language_not_covered",
 ]  # paper T22, and our own
 LabelStatus = Literal["accepted", "needs_review", "baseline"]
+LanguageCoverage = Literal["covered", "uncovered", "unsure", "no_words"]  # of a text: has its language word lists?

@@ -10,6 +10,7 @@ from pipeline.reports.alignment import alignment, review_list
 from pipeline.reports.fired import rules_fired
 from pipeline.reports.flags import flags
 from pipeline.reports.inventory import inventory
+from pipeline.reports.languages import languages, texts_by_language
 from pipeline.reports.section import Report, Tables
 from pipeline.reports.settings import EvidenceReportRules
 from pipeline.reports.slices import slices
@@ -30,6 +31,8 @@ def evidence_report(tables: Tables) -> Report:
         review_list(tables, rules),
         slices(tables, rules),
         flags(tables, rules),
+        languages(tables, rules),
+        texts_by_language(tables, rules),
         statuses(tables, rules),
         *rules_fired(tables, rules),
         unknown_tools(tables, rules),

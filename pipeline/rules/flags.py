@@ -1,5 +1,6 @@
 """Loader of flags.toml: automatic process flags and what fires them."""
 
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator
@@ -7,7 +8,10 @@ from pydantic import AfterValidator, Field, field_validator
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import AutoFlag, EventType, ToolStatus
 from pipeline.rules.base import Rules
+from pipeline.rules.closed import Unfit
+from pipeline.rules.language import LanguageCode
 from pipeline.rules.patterns import IGNORE_CASE, RustPattern, rust_pattern, union
+from pipeline.rules.references import Other, texts_at
 
 
 def words(pattern: str) -> str:
@@ -28,6 +32,7 @@ class FlagExclusion(Record):
     """What takes a text flag back when it stands in the same sentence."""
 
     name: AutoFlag
+    language: LanguageCode = "en"
     unless: WordPatterns
 
 
@@ -36,6 +41,7 @@ class TextRule(Record):
 
     id: str
     flag: AutoFlag
+    language: LanguageCode = "en"
     pattern: WordPattern
     unless: WordPatterns = Field(default_factory=list)
     rare: bool = False
@@ -75,10 +81,30 @@ class FlagRules(Rules):
             raise ValueError(f"needs each of {', '.join(get_args(AutoFlag))} once")
         return order
 
-    def anything(self, *, rare: bool) -> str:
-        """One pattern that is found where any of the rare, or of the other, text rules' patterns is."""
-        return union(rule.pattern for rule in self.texts if rule.rare is rare)
+    @cached_property
+    def languages(self) -> list[str]:
+        """Languages in which there are text rules, in the order of the rules."""
+        return list(dict.fromkeys(rule.language for rule in self.texts))
 
-    def unless(self, flag: str) -> list[str]:
-        """Patterns that take the flag back."""
-        return [pattern for one in self.flags if one.name == flag for pattern in one.unless]
+    def of(self, language: str, *, rare: bool) -> list[TextRule]:
+        """The rare, or the other, text rules of a language."""
+        return [rule for rule in self.texts if rule.language == language and rule.rare is rare]
+
+    def anything(self, language: str, *, rare: bool) -> str:
+        """One pattern that is found where any of the rare, or of the other, text rules' patterns of a language is."""
+        return union(rule.pattern for rule in self.of(language, rare=rare))
+
+    def unless(self, flag: str, language: str) -> list[str]:
+        """Patterns that take the flag back in a language."""
+        here = (one for one in self.flags if one.name == flag and one.language == language)
+        return [pattern for one in here for pattern in one.unless]
+
+    def against(self, other: Other) -> None:
+        """Unfit where language.toml calls a language covered in which a text flag has no rule."""
+        flags = {rule.flag for rule in self.texts}
+        for language in texts_at(other("language.toml"), "covered"):
+            if missing := sorted(flags - {rule.flag for rule in self.texts if rule.language == language}):
+                said = (
+                    f"language.toml says that {language} is covered, but no text rule in it gives {', '.join(missing)}"
+                )
+                raise Unfit(said, language, keys=["language"])

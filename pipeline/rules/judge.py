@@ -1,6 +1,7 @@
 """Loader of judge.toml: the patterns, mechanisms and tables of the rules judge."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import ClassVar, Literal, Self, get_args
 
@@ -19,11 +20,13 @@ from pipeline.records.vocabulary import (
 )
 from pipeline.rules.base import Rules, shipped
 from pipeline.rules.closed import Unfit, each_of
+from pipeline.rules.language import LanguageCode
 from pipeline.rules.literals import needed
 from pipeline.rules.numbers import AtLeastOne, Count
 from pipeline.rules.patterns import PythonPattern
 from pipeline.rules.references import Other, Reference, texts_at
 
+ENGLISH = "en"
 FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE
 
 PatternGroup = Literal[
@@ -69,6 +72,7 @@ class PatternRule(Record):
 
     id: str
     group: PatternGroup
+    language: LanguageCode | None = None  # null: whatever the language of the text
     regex: PythonPattern
     unless: PythonPattern | None = None
 
@@ -77,6 +81,7 @@ class ClaimRule(Record):
     """A claim of an action in a reply, and the event types that could support it."""
 
     id: str
+    language: LanguageCode
     regex: PythonPattern
     unless: PythonPattern | None = None
     supported_by: list[EventType]
@@ -191,6 +196,7 @@ class Compiled(Record):
     """A pattern ready for use."""
 
     id: str
+    language: str | None
     regex: re.Pattern[str]
     unless: re.Pattern[str] | None
     needed: tuple[str, ...]  # one of these stands in the lower case of every text in which the pattern is found
@@ -246,6 +252,7 @@ class JudgeRules(Rules):
             if missing := [field for field in fields if field not in may]:
                 said = f"fixes.{name}: {rule} may not touch {', '.join(missing)} (repairs.toml: [fixes])"
                 raise Unfit(said, rule, keys=[name])
+        self.covers(texts_at(other("language.toml"), "covered"))
         absorbing = {
             name: list(texts_at(one, "into.subtype"))
             for one in other("taxonomy.toml").get("candidate", [])
@@ -259,6 +266,18 @@ class JudgeRules(Rules):
                 said = f'mechanism "{rule.id}": taxonomy.toml lets {" or ".join(allowed)} take in {rule.subtype}'
                 raise Unfit(f"{said}, not {rule.into}", rule.id, keys=["id"])
 
+    def covers(self, languages: Iterable[str]) -> None:
+        """Unfit for a language that has no words for something that English has words for."""
+        spoken = {rule.group for rule in self.patterns if rule.language == ENGLISH}
+        for language in languages:
+            here = {rule.group for rule in self.patterns if rule.language == language}
+            missing: list[str] = sorted(spoken - here)
+            if not any(rule.language == language for rule in self.claims.claim):
+                missing.append("claims.claim")
+            if missing:
+                said = f"language.toml says that {language} is covered, but no pattern in it has {', '.join(missing)}"
+                raise Unfit(said, language, keys=["language"])
+
     @cached_property
     def groups(self) -> dict[str, list[Compiled]]:
         """Compiled patterns by group."""
@@ -266,6 +285,11 @@ class JudgeRules(Rules):
         for rule in self.patterns:
             found.setdefault(rule.group, []).append(compiled(rule))
         return found
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """Languages in which there are words."""
+        return frozenset(rule.language for rule in self.patterns if rule.language)
 
     @cached_property
     def claim_patterns(self) -> list[Compiled]:
@@ -285,6 +309,10 @@ class JudgeRules(Rules):
 
 def compiled(rule: PatternRule | ClaimRule, supported_by: frozenset[str] = frozenset()) -> Compiled:
     """A rule's patterns, compiled with this file's flags."""
-    unless = re.compile(rule.unless, FLAGS) if rule.unless else None
-    regex = re.compile(rule.regex, FLAGS)
-    return Compiled(id=rule.id, regex=regex, unless=unless, needed=needed(rule.regex, FLAGS), supported_by=supported_by)
+    flags = FLAGS if rule.language in (None, ENGLISH) else FLAGS & ~re.ASCII
+    unless = re.compile(rule.unless, flags) if rule.unless else None
+    regex = re.compile(rule.regex, flags)
+    first = needed(rule.regex, flags) if flags & re.ASCII else ()
+    return Compiled(
+        id=rule.id, language=rule.language, regex=regex, unless=unless, needed=first, supported_by=supported_by
+    )

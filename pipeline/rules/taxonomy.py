@@ -16,7 +16,7 @@ class SubtypeRule(Record):
     name: Subtype
     family: Family
     definition: str  # for readers of a release; a judge has its own words in the prompts
-    unless: str  # when it is not one
+    not_where: str  # when it is not one
 
 
 class Absorption(Record):
@@ -32,7 +32,7 @@ class CandidateRule(Record):
     name: AbsorbedSubtype
     family: Family
     definition: str
-    unless: str
+    not_where: str
     into: list[Absorption]
 
 

@@ -12,6 +12,7 @@ from test_command_line import NASTY_TOOL, assert_harmless, nasty  # noqa: F401 (
 from pipeline.construct.describe import describe
 from pipeline.rules.describe import DescribeRules
 from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.shell import ShellRules
 
 pytestmark = pytest.mark.slow
@@ -96,7 +97,7 @@ def test_commands_and_tools_whose_rules_never_fired_are_not_missed(reported: Pat
     def without(ids: set[str]) -> pl.DataFrame:
         fewer = shell.model_copy(update={"commands": [one for one in shell.commands if one.id not in ids]})
         verbs = {"verbs": [one for one in tools.verbs if one.id not in ids]}
-        return describe(steps, tools.model_copy(update=verbs), fewer, FlagRules.load()).collect()
+        return describe(steps, tools.model_copy(update=verbs), fewer, FlagRules.load(), LanguageRules.load()).collect()
 
     whole = without(set())
     assert len(silent & {one.id for one in shell.commands}) > 20

@@ -69,7 +69,7 @@ def edited(folder: Path, name: str) -> Path:
 def frame(data: Path, name: str, key: list[str]) -> pl.DataFrame:
     table = pl.read_parquet(data / "work" / name / "*.parquet").sort(key)
     if name == "aligned_descriptor":  # its lists stand in the descriptor
-        table = table.with_columns(frame(data, "descriptor", key).select("command_parts", "flag_evidence"))
+        table = table.with_columns(frame(data, "descriptor", key).select("command_parts", "flag_evidence", "languages"))
     return table
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
-from describe_steps import DEFAULTS, FLAGS, RULES, SHELL
+from describe_steps import DEFAULTS, FLAGS, LANGUAGES, RULES, SHELL
 from dialects import DIALECTS, SHELLS, SPELLINGS, UNLISTED, Act, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,7 +59,7 @@ act = st.one_of(
 def tables(steps: list[dict[str, Any]]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Aligned descriptors and risks of steps."""
     frame = from_records([DEFAULTS | one for one in steps], Step).lazy()
-    aligned = align(describe(frame, RULES, SHELL, FLAGS), frame, ALIGN).collect()
+    aligned = align(describe(frame, RULES, SHELL, FLAGS, LANGUAGES), frame, ALIGN).collect()
     names = dict.fromkeys((one["source_model"], one["trajectory_id"]) for one in steps)
     fused = [{"source_model": model, "trajectory_id": name, "subset": "simple"} for model, name in names]
     risks, _ = slice(from_records(fused, Fused).lazy(), aligned.lazy(), RISK)

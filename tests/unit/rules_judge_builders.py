@@ -3,19 +3,23 @@
 import json
 from typing import Any
 
+import polars as pl
 from pydantic import BaseModel
 
+from pipeline.construct.language import languages
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.fulltax.rules_judge.detect import triggers
 from pipeline.fulltax.rules_judge.trace import Trace
 from pipeline.fulltax.rules_judge.trigger import Trigger
 from pipeline.judge.protocol import Question
 from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
-from pipeline.records.packet import EventTypeCounts, Evidence, EvidenceStep, PacketUserTurn
+from pipeline.records.packet import EventTypeCounts, Evidence, EvidenceStep, LanguageCounts, PacketUserTurn
 from pipeline.rules.judge import JudgeRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.taxonomy import Taxonomy
 
 RULES = JudgeRules.load()
+LANGUAGES = LanguageRules.load()
 TAXONOMY = Taxonomy.load()
 JUDGE = RulesJudge(RULES, TAXONOMY)
 MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
@@ -53,7 +57,23 @@ def evidence(*steps: dict[str, Any], user: str | list[str] = "Please help.", **m
         ],
         "steps": [EvidenceStep.model_validate(step | {"step_id": number}) for number, step in enumerate(steps, 1)],
     }
+    given |= languages_of(given["steps"])
     return Evidence.model_validate(given | more)
+
+
+def languages_of(steps: list[EvidenceStep]) -> dict[str, Any]:
+    """The languages of the agent's own words, told as the pipeline tells them."""
+    fields = [(one, name) for one in steps for name in ("thinking", "narration")]
+    fields += [(one, "action_text") for one in steps if one.action_kind == "reply"]
+    texts = {(one.step_id, name): getattr(one, name) for one, name in fields if getattr(one, name)}
+    told = {
+        row["text"]: row for row in languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()
+    }
+    found = [
+        {"step_id": step_id, "field": name, "language": told[text]["language"], "coverage": told[text]["coverage"]}
+        for (step_id, name), text in texts.items()
+    ]
+    return {"languages": found, "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
 
 
 def failed(event_type: str, action_text: str, output: str, status: str = "error", **more: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from describe_steps import FLAGS, RULES, SHELL, call, reply, steps
+from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, call, reply, steps
 from normalizing import SAMPLES
 from pydantic import ValidationError
 
@@ -28,7 +28,7 @@ ALIGN = AlignRules.load()
 def aligned(*given: dict[str, Any], rules: AlignRules = ALIGN, **changes: Any) -> list[dict[str, Any]]:
     """Aligned descriptors of steps; changes overwrite descriptor columns."""
     frame = steps(*given)
-    found = describe(frame, RULES, SHELL, FLAGS).with_columns(
+    found = describe(frame, RULES, SHELL, FLAGS, LANGUAGES).with_columns(
         pl.lit(value).alias(name) for name, value in changes.items()
     )
     return conform(align(found, frame, rules).collect(), AlignedDescriptor).to_dicts()
@@ -100,7 +100,7 @@ def test_several_rules_that_agree_are_no_conflict() -> None:
 
 def test_evidence_is_not_touched_and_order_is_kept() -> None:
     given = [call("bash", {"command": "ls"}), reply("I'm not sure."), call("web_search", {"query": "x"})]
-    before = describe(steps(*given), RULES, SHELL, FLAGS).collect().drop("tool_name", "event_type")
+    before = describe(steps(*given), RULES, SHELL, FLAGS, LANGUAGES).collect().drop("tool_name", "event_type")
     after = aligned(*given)
     assert [{name: one[name] for name in before.columns} for one in after] == before.to_dicts()
 

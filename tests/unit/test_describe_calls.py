@@ -3,7 +3,7 @@
 from typing import Any, get_args
 
 import pytest
-from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, shell, steps
+from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, described, reply, shell, steps
 
 from pipeline.construct.describe import describe
 from pipeline.records.evidence import Descriptor
@@ -353,10 +353,10 @@ def test_replies_have_no_tool_and_no_effect() -> None:
 
 
 def test_order_and_columns_are_kept() -> None:
-    frame = describe(steps(reply("a"), call("read"), reply("b")), RULES, SHELL, FLAGS).collect()
+    frame = describe(steps(reply("a"), call("read"), reply("b")), RULES, SHELL, FLAGS, LANGUAGES).collect()
     assert frame["step_id"].to_list() == [1, 2, 3]
     assert frame.columns == list(schema(Descriptor))
-    assert describe(steps(), RULES, SHELL, FLAGS).collect().is_empty()
+    assert describe(steps(), RULES, SHELL, FLAGS, LANGUAGES).collect().is_empty()
 
 
 def test_bad_arguments_do_not_raise() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from describe_steps import FLAGS, RULES, SHELL, apart, call, described, reply, shell, steps
+from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, described, reply, shell, steps
 
 from pipeline.construct.describe import describe
 from pipeline.records.vocabulary import AutoFlag
@@ -271,27 +271,29 @@ def test_capability_gap_of_an_unknown_tool() -> None:
     assert ["capability_gap" in one["auto_flags"] for one in found] == [True, False, True]
 
 
-FRENCH = """
+ITALIAN = """
 [[text]]
-id = "uncertainty.french"
+id = "uncertainty.italian"
 flag = "uncertainty"
-pattern = '\\b(je ne suis|on est) pas (vraiment |encore )?(sûr|certain)'
+language = "it"
+pattern = '\\bnon (sono|siamo) (ancora |davvero )?(sicuro|certo|sicuri)'
 [[flag]]
 name = "uncertainty"
-unless = ['\\bsi (tu|vous|je)\\b']
+language = "it"
+unless = ['\\bse (tu|non|voi)\\b']
 """
 
 
 def test_a_language_is_added_in_the_rule_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / FlagRules.FILE).write_text(rule_path(FlagRules.FILE).read_text("utf-8") + FRENCH, "utf-8")
+    (tmp_path / FlagRules.FILE).write_text(rule_path(FlagRules.FILE).read_text("utf-8") + ITALIAN, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
     rules = FlagRules.load()
-    given = steps(reply("🦞 Je ne suis pas sûr du port."), reply("Si je ne suis pas sûr, je demande."))
-    (found, silent) = describe(given, RULES, SHELL, rules).collect().to_dicts()
-    place = {"field": "action_text", "start": 2, "end": 20, "cause": None}
-    assert found["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.french", **place}]
+    given = steps(reply("🦞 Non sono sicuro della porta."), reply("Se non sono sicuro, lo chiedo."))
+    (found, silent) = describe(given, RULES, SHELL, rules, LANGUAGES).collect().to_dicts()
+    place = {"field": "action_text", "start": 2, "end": 17, "cause": None}
+    assert found["flag_evidence"] == [{"flag": "uncertainty", "rule_id": "uncertainty.italian", **place}]
     assert silent["auto_flags"] == []
-    assert describe(given, RULES, SHELL, FLAGS).collect()["auto_flags"].to_list() == [[], []]
+    assert describe(given, RULES, SHELL, FLAGS, LANGUAGES).collect()["auto_flags"].to_list() == [[], []]
 
 
 def test_text_rules_have_unique_ids_and_known_flags() -> None:

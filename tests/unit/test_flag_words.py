@@ -1,9 +1,10 @@
 """Words of one rule each, with near misses: negated, reported, conditional, about somebody else, quoted, in code."""
 
 import pytest
-from describe_steps import FLAGS, apart, call, reply, steps
+from describe_steps import FLAGS, LANGUAGES, apart, call, reply, steps
 
 from pipeline.construct.flag_texts import text_evidence
+from pipeline.construct.own_texts import own_texts
 
 FIRES = {
     "uncertainty.assume": [
@@ -393,6 +394,7 @@ def test_an_answer_before_the_doubt_does_not_resolve_it() -> None:
 
 @pytest.mark.parametrize("rare", [True, False])
 def test_which_rules_are_rare_changes_nothing(rare: bool) -> None:
-    spoken = steps(*(reply(text) for _, text in CASES + NEAR_MISSES))
+    given = steps(*(reply(text) for _, text in CASES + NEAR_MISSES)).collect()
+    spoken = own_texts(given, FLAGS.fields, LANGUAGES)
     rules = FLAGS.model_copy(update={"texts": [rule.model_copy(update={"rare": rare}) for rule in FLAGS.texts]})
     assert text_evidence(spoken, rules).equals(text_evidence(spoken, FLAGS))

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from describe_steps import FLAGS, RULES, SHELL
+from describe_steps import FLAGS, LANGUAGES, RULES, SHELL
 from normalizing import normalized_rows, raw_row
 from run_artifact_builders import call, failed, message, result, stored, written
 
@@ -59,7 +59,7 @@ def summarized(content: bytes, path: str = "m/s.jsonl") -> Row:
     found = normalized_rows([raw_row(content, path) | {"content": [content], "sha256": "0"}])
     steps = from_records(found.steps, Step).lazy()
     tables = (from_records(found.trajectories, Trajectory).lazy(), steps, from_records(found.turns, UserTurn).lazy())
-    frame = summary(*tables, describe(steps, RULES, SHELL, FLAGS), TraceRules.load())
+    frame = summary(*tables, describe(steps, RULES, SHELL, FLAGS, LANGUAGES), TraceRules.load())
     row: Row = frame.collect().to_dicts()[0]["trace_summary"]
     return row
 

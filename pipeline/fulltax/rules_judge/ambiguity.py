@@ -8,7 +8,7 @@ choice they stay weak.
 from collections.abc import Iterator
 
 from pipeline.fulltax.rules_judge.replies import REPLY, assertive, cite_claim, clarifies, hedges
-from pipeline.fulltax.rules_judge.trace import Found, Trace
+from pipeline.fulltax.rules_judge.trace import Found, Place, Trace
 from pipeline.fulltax.rules_judge.trigger import Trigger, fire
 from pipeline.records.packet import EvidenceStep
 from pipeline.records.vocabulary import EvidenceField
@@ -54,7 +54,9 @@ def ambiguous_writes(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
             reply = trace.final_reply(stretch, step)
             default = reply is not None and disclosed_default(trace, onset, reply)
             name = "ambiguous_write_disclosed_default" if default else "ambiguous_write"
-            yield fire(trace, name, onset, step, trace.quote(onset, field, found), trace.action(step))
+            places: list[Place] = [(reply, REPLY)] if reply else []
+            cited = [trace.quote(onset, field, found), trace.action(step)]
+            yield fire(trace, name, onset, step, *cited, silent=places)
         elif "write_under_uncertainty" in step.auto_flags:
             flag = trace.descriptor(step, "auto_flags", "write_under_uncertainty")
             said = trace.find_before_action("self_doubt", step) or trace.find_before_action("hedge", step)
@@ -82,7 +84,8 @@ def ambiguous_commits(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
     standard = trace.find_before_action("standard_default", onset)
     name = "ambiguous_commit" if guess and not standard else "ambiguity_passed_over"
     cited = [trace.quote(onset, *guess)] if guess else []
-    yield fire(trace, name, onset, reply, trace.quote(onset, field, found), *cited, cite_claim(trace, reply))
+    cited = [trace.quote(onset, field, found), *cited, cite_claim(trace, reply)]
+    yield fire(trace, name, onset, reply, *cited, silent=[(reply, REPLY)])
 
 
 def skeletons(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:

@@ -12,6 +12,7 @@ from pipeline.fulltax.rules_judge.replies import (
     cite_claim,
     discloses_limit,
     hedges,
+    silence,
     specific,
     told_between,
 )
@@ -78,19 +79,21 @@ def committed(
     trace: Trace, stretch: Stretch, gap: EvidenceStep, reply: EvidenceStep, cue: EvidenceQuote
 ) -> Trigger | None:
     """What the agent commits to although the gap is open: a write of content it could not look up, or a reply."""
+    quiet = silence(trace, stretch, gap, reply)
     told = cue.field == "narration" or told_between(trace, stretch, gap, reply)
     if not told and not discloses_limit(trace, reply):
         if write := blind_write(trace, stretch, gap):
-            return fire(trace, "gap_then_write", gap, write, cue, trace.action(write), cite_claim(trace, reply))
+            places = [*quiet, (write, REPLY)]
+            act = trace.action(write)
+            return fire(trace, "gap_then_write", gap, write, cue, act, cite_claim(trace, reply), silent=places)
         if not assertive(trace, reply):
             return None
         strong = specific(trace, reply) and not hedges(trace, reply)
-        return fire(
-            trace, "gap_then_bare_claim" if strong else "gap_then_bare_reply", gap, reply, cue, cite_claim(trace, reply)
-        )
+        name = "gap_then_bare_claim" if strong else "gap_then_bare_reply"
+        return fire(trace, name, gap, reply, cue, cite_claim(trace, reply), silent=quiet)
     items = specific_items(trace, reply)
     if len(items) >= trace.rules.limits.specific_items:
-        return fire(trace, "gap_then_specific_body", gap, reply, cue, *items)
+        return fire(trace, "gap_then_specific_body", gap, reply, cue, *items, silent=[(reply, REPLY)])
     return None
 
 
@@ -112,9 +115,9 @@ def blind_write(trace: Trace, stretch: Stretch, gap: EvidenceStep) -> EvidenceSt
 def specific_items(trace: Trace, reply: EvidenceStep) -> list[EvidenceQuote]:
     """List items of a reply that state a price, address, rating, link or figure and are not hedged themselves."""
     text = trace.text(reply, REPLY).plain
-    hedge_patterns = trace.rules.groups["hedge"]
+    hedge_patterns = trace.patterns("hedge", reply, REPLY)
     cited = []
-    for pattern in trace.rules.groups["specific_item"]:
+    for pattern in trace.patterns("specific_item", reply, REPLY):
         for match in pattern.regex.finditer(text):
             if not any(hedge.regex.search(match[0]) for hedge in hedge_patterns):
                 found = trace.placed(Found(pattern.id, match.start(), match.end(), match.start()), reply, REPLY)

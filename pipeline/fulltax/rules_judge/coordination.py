@@ -29,9 +29,9 @@ def broken_coordination(trace: Trace) -> Iterator[Trigger]:
             said = trace.quote(reply, REPLY, claim)
             if trace.failed(step):
                 cited = failure_cited(trace, step)
-                yield fire(trace, "coordination_failed_then_claim", step, reply, *cited, said)
+                yield fire(trace, "coordination_failed_then_claim", step, reply, *cited, said, silent=[(reply, REPLY)])
                 break
             if step.tool_status == "unknown" and step.resolved_by_step is None:
                 status = trace.descriptor(step, "tool_status", "unknown")
-                yield fire(trace, "coordination_open_then_claim", step, reply, status, said)
+                yield fire(trace, "coordination_open_then_claim", step, reply, status, said, silent=[(reply, REPLY)])
                 break

@@ -36,7 +36,12 @@ def triggers(trace: Trace) -> list[Trigger]:
 
 def strong(found: list[Trigger]) -> list[Trigger]:
     """The firings that may carry a label."""
-    return [one for one in found if one.strength == "strong"]
+    return [one for one in found if one.strength == "strong" and not one.unread]
+
+
+def unread(found: list[Trigger]) -> list[Trigger]:
+    """The firings that might carry a label if a text could be read whose silence they rest on."""
+    return [one for one in found if one.strength == "strong" and one.unread]
 
 
 def cited(found: list[Trigger], limit: int) -> list[EvidenceQuote]:

@@ -1,6 +1,6 @@
 """What a reply does to the user: commits, hedges, discloses or asks. Shared by the detectors; no verdict here."""
 
-from pipeline.fulltax.rules_judge.trace import Found, Trace
+from pipeline.fulltax.rules_judge.trace import Found, Place, Trace
 from pipeline.records.fulltax import EvidenceQuote
 from pipeline.records.packet import EvidenceStep
 from pipeline.records.vocabulary import EvidenceField
@@ -28,12 +28,23 @@ def discloses_failure(trace: Trace, reply: EvidenceStep) -> bool:
     return bool(trace.find("failure_disclosure", reply, REPLY) or trace.find("capability_gap", reply, REPLY))
 
 
+def silence(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> list[Place]:
+    """Where told_between looks, and the last reply: what they do not say counts as not said."""
+    between = [step for step in stretch if first.step_id <= step.step_id < last.step_id]
+    return [*((step, beside(step)) for step in between), (last, REPLY)]
+
+
+def beside(step: EvidenceStep) -> EvidenceField:
+    """The field in which a step speaks to the user."""
+    return REPLY if step.action_kind == "reply" else "narration"
+
+
 def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
     """True where text said beside a tool call, or an earlier reply, told the user of a gap or a failure."""
     for step in stretch:
         if not first.step_id <= step.step_id < last.step_id:
             continue
-        field: EvidenceField = REPLY if step.action_kind == "reply" else "narration"
+        field = beside(step)
         if trace.find("capability_gap", step, field) or trace.find("failure_disclosure", step, field):
             return True
     return False
@@ -50,8 +61,10 @@ def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
 
 
 def specific(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply commits to something checkable: a success claim, or a figure."""
-    return success_claim(trace, reply) is not None or trace.find("figure", reply, REPLY) is not None
+    """True where the reply commits to something checkable: a success claim, or a figure; it may where it cannot be
+    read."""
+    found = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
+    return found is not None or bool(trace.unread([(reply, REPLY)]))
 
 
 def assertive(trace: Trace, reply: EvidenceStep) -> bool:

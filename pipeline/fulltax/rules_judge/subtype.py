@@ -1,11 +1,12 @@
 """Stage B1 of the rules judge (paper E.4, T26): the closed-set decision, by the earliest strong mechanism (D.5)."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
-from pipeline.fulltax.rules_judge.detect import cited, strong, triggers
+from pipeline.fulltax.rules_judge.detect import cited, strong, triggers, unread
 from pipeline.fulltax.rules_judge.trace import Trace
 from pipeline.fulltax.rules_judge.trigger import Trigger
-from pipeline.records.fulltax import StageB1
+from pipeline.records.fulltax import EvidenceQuote, StageB1
 from pipeline.records.packet import Evidence
 from pipeline.rules.judge import JudgeRules
 from pipeline.rules.taxonomy import Taxonomy
@@ -17,6 +18,7 @@ class Primary:
 
     trigger: Trigger | None
     rivals: list[Trigger]
+    unread: list[Trigger] = field(default_factory=list)  # what would carry it if all texts could be read
 
 
 def primary(found: list[Trigger], rules: JudgeRules) -> Primary:
@@ -26,7 +28,7 @@ def primary(found: list[Trigger], rules: JudgeRules) -> Primary:
     """
     candidates = strong(found)
     if not candidates:
-        return Primary(None, [])
+        return Primary(None, [], unread(found))
     first = [one for one in candidates if one.begins == candidates[0].begins]
     labels = list(dict.fromkeys(one.label for one in first))
     winners = [label for label in labels if all(rules.prefers(label, other) for other in labels if other != label)]
@@ -38,7 +40,8 @@ def primary(found: list[Trigger], rules: JudgeRules) -> Primary:
 def answer_b1(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: list[Trigger] | None = None) -> StageB1:
     """The subtype decision of one trajectory (T26): true with a subtype, false, or null where the boundary is open.
     `found`: all firings, where they are known already."""
-    found = triggers(Trace(evidence, rules)) if found is None else found
+    trace = Trace(evidence, rules)
+    found = triggers(trace) if found is None else found
     decided = primary(found, rules)
     chosen = decided.trigger
     if chosen is not None:
@@ -56,16 +59,36 @@ def answer_b1(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: 
                 "annotator_rationale": chosen.reason + also,
             }
         )
+    open_to = decided.rivals or decided.unread
+    languages = (
+        () if decided.rivals else (*(one for some in decided.unread for one in some.unread), *trace.unread_replies)
+    )
+    quotes = [*dict.fromkeys(languages), *cited(open_to or found, rules.limits.evidence_quotes)]
     return StageB1(
         trajectory_id=evidence.trajectory_id,
-        trajectory_is_anomalous=None if decided.rivals else False,
+        trajectory_is_anomalous=None if decided.rivals or languages else False,
         dominant_episode_exists=False,
         anomaly_type_l1=None,
         anomaly_type_l2=None,
         absorbed_from=None,
-        evidence_steps=cited(decided.rivals or found, rules.limits.evidence_quotes),
-        annotator_rationale=undecided(decided.rivals) if decided.rivals else not_anomalous(found),
+        evidence_steps=quotes[: rules.limits.evidence_quotes],
+        annotator_rationale=why_none(found, decided, languages),
     )
+
+
+def why_none(found: list[Trigger], decided: Primary, languages: tuple[EvidenceQuote, ...]) -> str:
+    """Why there is no subtype."""
+    if decided.rivals:
+        return undecided(decided.rivals)
+    if not languages:
+        return not_anomalous(found)
+    read = f"What is not said can only be told in a language whose words are known ({', '.join(named(languages))})."
+    return f"{read} {decided.unread[0].reason}" if decided.unread else read
+
+
+def named(languages: Iterable[EvidenceQuote]) -> list[str]:
+    """The citations of languages in words, each once."""
+    return list(dict.fromkeys(f"step {one.step_id}: {one.quote}" for one in languages))
 
 
 def undecided(rivals: list[Trigger]) -> str:

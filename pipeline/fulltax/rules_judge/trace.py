@@ -1,20 +1,23 @@
 """A trajectory as detectors read it: steps in order, stretches between user turns, and found text with its place."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from pipeline.fulltax.grounding import cited_language
 from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.packet import Evidence, EvidenceStep
+from pipeline.records.packet import Evidence, EvidenceStep, StepLanguage
 from pipeline.records.vocabulary import EvidenceField
-from pipeline.rules.judge import Compiled, JudgeRules, PatternGroup
+from pipeline.rules.judge import ENGLISH, Compiled, JudgeRules, PatternGroup
 
 TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text", "reflection_text")
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
+SPOKEN: tuple[EvidenceField, ...] = ("thinking", "narration")  # and the text of a reply: the agent's own words
+Place = tuple[EvidenceStep, EvidenceField]
 CODE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 BLANK = re.compile(r"\s")
-SENTENCE_END = re.compile(r"[.!?](?=\s|$)|\n")
+SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n")
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,48 @@ class Trace:
                 return step
         return None
 
+    # --------------------------------------------------------------------------------------- language of a text
+    @cached_property
+    def told(self) -> dict[tuple[int, str], StepLanguage]:
+        """The language of the agent's own words, by step and field."""
+        return {(one.step_id, one.field): one for one in self.evidence.languages}
+
+    @cached_property
+    def spoken(self) -> frozenset[str]:
+        """The languages of the agent's own words, and that of tools."""
+        return frozenset({ENGLISH, *(one.language for one in self.evidence.languages if one.language)})
+
+    def languages(self, step: EvidenceStep, field: EvidenceField) -> frozenset[str]:
+        """In which languages a text is looked through: its own and English, which stands in nearly all; where nobody
+        knows its own, every one. What is not the agent's own words may be in any that the agent speaks."""
+        told = self.told.get((step.step_id, field))
+        if told is None:
+            return self.spoken
+        return self.rules.languages if told.coverage == "unsure" else frozenset({ENGLISH, told.language or ENGLISH})
+
+    def patterns(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> list[Compiled]:
+        """The patterns of a group for a text."""
+        languages = self.languages(step, field)
+        return [one for one in self.rules.groups[group] if one.language is None or one.language in languages]
+
+    def unread(self, places: Iterable[Place]) -> tuple[EvidenceQuote, ...]:
+        """Citations of the languages of those texts whose silence says nothing: their language has no words here, or
+        nobody knows it. What is not the agent's own words counts as the words that stand around it."""
+        found = []
+        for step, field in places:
+            own = field in SPOKEN or step.action_kind == "reply"
+            near = [self.told.get((step.step_id, field))] if own else self.evidence.languages
+            found += [
+                one for one in near if one and one.coverage in (("uncovered", "unsure") if own else ("uncovered",))
+            ]
+        return tuple(dict.fromkeys(map(cited_language, found)))
+
+    @cached_property
+    def unread_replies(self) -> tuple[EvidenceQuote, ...]:
+        """Citations of the languages of replies in languages that have no words here."""
+        told = (self.told.get((step.step_id, "action_text")) for step in self.steps if step.action_kind == "reply")
+        return tuple(cited_language(one) for one in told if one and one.coverage == "uncovered")
+
     # ------------------------------------------------------------------------------------------- text of a step
     def text(self, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Text:
         """A field's text, shortened, code fences blanked unless they are to stay; empty where the field is null."""
@@ -179,7 +224,7 @@ class Trace:
     def first(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool) -> Found | None:
         """The earliest hit of a group in a field, looked for."""
         text = self.text(step, field, fences)
-        each = (next(text.hits(pattern), None) for pattern in self.rules.groups.get(group, ()))
+        each = (next(text.hits(pattern), None) for pattern in self.patterns(group, step, field))
         found = min((one for one in each if one is not None), key=lambda one: one.hit, default=None)
         return None if found is None else self.placed(found, step, field)
 

@@ -20,6 +20,7 @@ def answer_a(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: l
     trace = Trace(evidence, rules)
     found = triggers(trace) if found is None else found
     route, why = routed(trace, found)
+    limit = rules.limits.evidence_quotes
     return StageA(
         trajectory_id=evidence.trajectory_id,
         route_label=route,
@@ -29,7 +30,7 @@ def answer_a(evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, found: l
             for one in found
         ],
         reasoning_summary=why,
-        evidence_steps=cited(found, rules.limits.evidence_quotes),
+        evidence_steps=(list(trace.unread_replies) if not found else cited(found, limit))[:limit],
         routing_confidence=confidence(trace, found),
     )
 
@@ -41,6 +42,12 @@ def routed(trace: Trace, found: list[Trigger]) -> tuple[RouteLabel, str]:
     sensitive = [one for one in strong(found) if one.mechanism in trace.rules.triage.order_sensitive]
     if trace.evidence.order_ambiguous and sensitive:
         return "review", f"Which result belongs to which call is ambiguous, and this rests on it: {sensitive[0].reason}"
+    if not found and trace.unread_replies:
+        said = f"step {trace.unread_replies[0].step_id}: {trace.unread_replies[0].quote}"
+        return (
+            "review",
+            f"No mechanism has a visible cue, but a reply is in a language whose words are not known ({said}).",
+        )
     if found:
         return "structured_annotation", " ".join(dict.fromkeys(one.reason for one in found[:3]))
     return "no_anomaly_evidence", "No mechanism of the taxonomy has a visible cue in the steps."

@@ -1,8 +1,9 @@
 """What a detector hands over: a mechanism that fired, where it begins, where it does harm, and the citations."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pipeline.fulltax.rules_judge.trace import Trace
+from pipeline.fulltax.rules_judge.trace import Place, Trace
 from pipeline.records.fulltax import EvidenceQuote
 from pipeline.records.packet import EvidenceStep
 from pipeline.records.vocabulary import CandidateSubtype, EvidenceField, Subtype
@@ -30,6 +31,7 @@ class Trigger:
     consequence: int
     evidence: tuple[EvidenceQuote, ...]
     reason: str
+    unread: tuple[EvidenceQuote, ...] = ()  # languages of the texts whose silence it rests on and that cannot be read
 
     @property
     def label(self) -> str:
@@ -43,9 +45,15 @@ class Trigger:
 
 
 def fire(
-    trace: Trace, mechanism: str, onset: EvidenceStep, consequence: EvidenceStep, *evidence: EvidenceQuote
+    trace: Trace,
+    mechanism: str,
+    onset: EvidenceStep,
+    consequence: EvidenceStep,
+    *evidence: EvidenceQuote,
+    silent: Iterable[Place] = (),
 ) -> Trigger:
-    """A firing of a mechanism of judge.toml; citations without text are left out and none is cited twice."""
+    """A firing of a mechanism of judge.toml; citations without text are left out and none is cited twice. `silent`:
+    where words would have kept it from firing."""
     rule = trace.rules.by_mechanism[mechanism]
     cited = tuple(dict.fromkeys(one for one in evidence if one.quote))
     return Trigger(
@@ -57,4 +65,5 @@ def fire(
         consequence=consequence.step_id,
         evidence=cited or (trace.descriptor(onset, "event_type", onset.event_type),),
         reason=rule.reason.format(onset=onset.step_id, consequence=consequence.step_id),
+        unread=trace.unread(silent),
     )

@@ -39,7 +39,9 @@ def weak_evidence(trace: Trace) -> Iterator[Trigger]:
 def claimed_actions(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Iterator[Trigger]:
     """The reply's first claim of an act that no executed step of its stretch could support."""
     ran = executed_before(trace, reply, stretch)
-    unsupported = [claim for claim in trace.rules.claim_patterns if not supports(claim, ran)]
+    languages = trace.languages(reply, REPLY)
+    spoken = (claim for claim in trace.rules.claim_patterns if claim.language in languages)
+    unsupported = [claim for claim in spoken if not supports(claim, ran)]
     text = trace.text(reply, REPLY)
     claims = [(claim, found) for claim in unsupported for found in text.hits(claim)]
     for claim, found in sorted(claims, key=lambda one: one[1].hit)[:1]:
@@ -87,7 +89,8 @@ def contradicted_result(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> 
     shown, said = counts(trace, run, OUTPUT), counts(trace, reply, REPLY)
     if len(shown) == 1 and (failures or not said & shown):
         cue = trace.quote(run, OUTPUT, failures or trace.raw_find("test_passed", run, OUTPUT))
-        yield fire(trace, "contradicted_test_result", run, reply, cue, trace.quote(reply, REPLY, stated))
+        said_so = trace.quote(reply, REPLY, stated)
+        yield fire(trace, "contradicted_test_result", run, reply, cue, said_so, silent=[(reply, REPLY)])
 
 
 def counts(trace: Trace, step: EvidenceStep, field: EvidenceField) -> set[str]:
@@ -106,7 +109,8 @@ def hidden_doubts(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
         return
     step, found, of_itself = doubt
     name = "doubt_then_bare_claim" if of_itself and specific(trace, reply) else "hedge_then_bare_reply"
-    yield fire(trace, name, step, reply, trace.quote(step, "thinking", found), cite_claim(trace, reply))
+    cited = [trace.quote(step, "thinking", found), cite_claim(trace, reply)]
+    yield fire(trace, name, step, reply, *cited, silent=[(reply, REPLY)])
 
 
 def last_doubt(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> tuple[EvidenceStep, Found, bool] | None:

@@ -10,6 +10,7 @@ import polars as pl
 from pipeline.release.settings import Statistics
 from pipeline.release.statistics.corpus import Corpus
 from pipeline.reports.inventory import inventory_of
+from pipeline.reports.languages import languages_of
 from pipeline.reports.section import BY_MODEL, Row, Section
 from pipeline.reports.settings import EvidenceReportRules
 from pipeline.reports.slices import NO_OUTCOME, slices_of
@@ -23,22 +24,30 @@ def paper_words() -> EvidenceReportRules:
 
 def event_categories(corpus: Corpus) -> Section:
     """T9: every category of the closed set."""
+    rows = summed(corpus, "event_type_counts", "event_type")
+    return replace(inventory_of(rows, corpus.models, paper_words()), name="event_categories")
+
+
+def language_coverage(corpus: Corpus) -> Section:
+    """Steps by what is known of the language of the agent's own words."""
+    return languages_of(summed(corpus, "language_counts", "coverage"), corpus.models)
+
+
+def summed(corpus: Corpus, column: str, key: str) -> list[Row]:
+    """Rows {key, steps, by_model}: of a column of numbers by name, each name that is not 0 everywhere."""
     counts = (
-        corpus.records.select("source_model", "event_type_counts")
-        .unnest("event_type_counts")
+        corpus.records.select("source_model", column)
+        .unnest(column)
         .group_by("source_model", maintain_order=True)
         .sum()
         .rows(named=True)
     )
-    by_type: dict[str, dict[str, int]] = {}
+    by_name: dict[str, dict[str, int]] = {}
     for row in counts:
         for name, steps in row.items():
             if name != "source_model" and steps:
-                by_type.setdefault(name, {})[row["source_model"]] = steps
-    rows: list[Row] = [
-        {"event_type": name, "steps": sum(by_type[name].values()), BY_MODEL: by_type[name]} for name in by_type
-    ]
-    return replace(inventory_of(rows, corpus.models, paper_words()), name="event_categories")
+                by_name.setdefault(name, {})[row["source_model"]] = steps
+    return [{key: name, "steps": sum(by_name[name].values()), BY_MODEL: by_name[name]} for name in by_name]
 
 
 def risk_slices(corpus: Corpus, rules: Statistics) -> Section:

@@ -25,6 +25,7 @@ COLUMNS = (
     "subset",
     "num_steps",
     "event_type_counts",
+    "language_counts",
     "oracle_outcome",
     "risk_bucket",
     "risk_score",

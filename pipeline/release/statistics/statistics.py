@@ -5,7 +5,7 @@ from functools import partial
 
 from pipeline.release.notice import RULES_STAMP
 from pipeline.release.settings import Statistics
-from pipeline.release.statistics.context import event_categories, risk_slices
+from pipeline.release.statistics.context import event_categories, language_coverage, risk_slices
 from pipeline.release.statistics.corpus import READ, Corpus
 from pipeline.release.statistics.gap import anomalies, gap
 from pipeline.release.statistics.labels import severity, subtypes
@@ -26,6 +26,7 @@ def statistics(corpus: Corpus, rules: Statistics) -> Report:
         partitions(corpus, rules),
         calibration_pool(corpus),
         event_categories(corpus),
+        language_coverage(corpus),
         risk_slices(corpus, rules),
         quality_tiers(corpus, rules),
         subtypes(corpus, rules),
