@@ -110,11 +110,12 @@ def hashed(*parts: str) -> float:
 
 
 def zone(task_digest: str, rules: ReleaseRules) -> str:
-    """train, test, or `calibration_task`, by hash of the task alone."""
+    """train, test, or `calibration_task`, by hash of the task alone: the reserved tasks at its lower end, test at its
+    upper, so that a larger share of either takes tasks of train and of nothing else."""
     place = hashed("default_cut", task_digest)
     if place >= 1 - rules.test_share:
         return "test"
-    return RESERVED if place >= 1 - rules.test_share - rules.calibration.task_share else "train"
+    return RESERVED if place < rules.calibration.task_share else "train"
 
 
 def decided_status(row: Mapping[str, Any]) -> str | None:

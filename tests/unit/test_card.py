@@ -21,6 +21,7 @@ from pipeline.release.card.features import feature_lines, features
 from pipeline.release.labels import part_file
 from pipeline.release.provenance import licenses
 from pipeline.release.settings import Dataset, PublishRules, known_licenses
+from pipeline.release.statistics.pictures import severity, short, subtypes
 from pipeline.tables import empty, schema
 
 
@@ -160,6 +161,17 @@ def test_a_licence_that_nobody_knows_is_refused() -> None:
 def test_the_repository_in_the_code_is_the_address() -> None:
     assert repository(dataset()) == "PATH_OR_REPO"
     assert repository(dataset(url="https://example.org/datasets/ada/set")) == "ada/set"
+
+
+def test_pictures_end_at_a_hundred_and_cut_no_name() -> None:
+    row = {"anomaly_type_l2": "write_under_unresolved_ambiguity", "trajectories": 9, "share": 1.0}
+    axes = subtypes([row | {"low_share": 0.7, "high_share": 1.0}], "accepted").axes[0]
+    assert axes.get_xlim() == (0, 100)
+    counts = {"severity": "low", "trajectories": 1, "partially_recoverable": 1}
+    heat = severity([counts], ["partially_recoverable"], "accepted").axes[0]
+    assert [one.get_text() for one in heat.get_xticklabels()] == ["partially_recoverable"]
+    name = "a-source-model-with-a-long-name"
+    assert short({"name": name, "scope": "source_model, pass_high_risk"}) == f"{name}, high risk"
 
 
 def test_no_text_of_an_example_ends_its_block() -> None:

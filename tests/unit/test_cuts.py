@@ -74,6 +74,15 @@ def test_no_task_of_the_pool_is_ever_trained_on_however_the_corpus_grows() -> No
     assert len(once) > 50
 
 
+def test_a_larger_share_takes_tasks_of_train_alone() -> None:
+    tasks = [f"task:{number}" for number in range(3_000)]
+    more_test = RULES.model_copy(update={"test_share": 0.3})
+    more_reserved = RULES.model_copy(update={"calibration": RULES.calibration.model_copy(update={"task_share": 0.3})})
+    for other, zone_of_others in ((more_test, "test"), (more_reserved, "calibration_task")):
+        moved = {(zone(task, RULES), zone(task, other)) for task in tasks if zone(task, RULES) != zone(task, other)}
+        assert moved == {("train", zone_of_others)}
+
+
 def test_labels_of_the_rules_judge_are_a_status_of_their_own_in_every_cut() -> None:
     corpus = rows(500)
     for row in corpus:
