@@ -34,7 +34,9 @@ def steps(example: Ran) -> dict[tuple[str, str, int], Row]:
     """Key -> step and descriptor, as the tables have them."""
     names = ("step", "aligned_descriptor", "descriptor")
     tables = [pl.read_parquet(example.data / "work" / name / "*.parquet") for name in names]
-    tables[-1] = tables[-1].select("source_model", "trajectory_id", "step_id", "command_parts", "flag_evidence", "languages")
+    tables[-1] = tables[-1].select(
+        "source_model", "trajectory_id", "step_id", "command_parts", "flag_evidence", "languages"
+    )
     rows: dict[tuple[str, str, int], Row] = {}
     for table in tables:
         for row in table.to_dicts():

@@ -69,7 +69,10 @@ FLAGS = [[], ["uncertainty"], ["hedge", "uncertainty"]]  # other values of auto_
 # Columns that are not compared -> why.
 APART = {
     (AlignedDescriptor, "tool_name_raw"): "as the session wrote it",
-    (AlignedDescriptor, "languages"): "whose rules decide nothing but which flags are looked for, and those are compared",
+    (
+        AlignedDescriptor,
+        "languages",
+    ): "whose rules decide nothing but which flags are looked for, and those are compared",
     **dict.fromkeys(
         ((Packet, name) for name in schema(Packet) if name != "compacted"),
         "columns of other tables; PacketIndex.packet_sha256 changes with any of them",
