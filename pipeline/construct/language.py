@@ -24,7 +24,7 @@ def words_of(given: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     text = pl.col("text")
     long = text.str.len_chars() > rules.beginning + rules.end
     ends = pl.concat_str(text.str.head(rules.beginning), pl.lit("\n"), text.str.tail(rules.end))
-    plain = pl.when(long).then(ends).otherwise(text).str.replace_all(rules.left_out, " ").str.to_lowercase()
+    plain = pl.when(long).then(ends).otherwise(text).str.replace_all(rules.left_out_pattern, " ").str.to_lowercase()
     each = given.lazy().select("place", word=plain.str.extract_all(rules.word)).explode("word", empty_as_null=True)
     return each.drop_nulls("word").group_by("place", "word").agg(count=pl.len().cast(pl.Int64)).collect()
 
@@ -57,9 +57,9 @@ def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     """word, language, worth: languages to which a letter or the ending of a word points that no language has."""
     others = distinct.join(word_table(rules), on="word", how="anti")
     found = [
-        others.filter(pl.col("word").str.contains(one.hint)).with_columns(language=pl.lit(one.code))
+        others.filter(pl.col("word").str.contains(one.hint_pattern)).with_columns(language=pl.lit(one.code))
         for one in rules.languages
-        if one.hint
+        if one.hint_pattern
     ]
     every = pl.concat([others.clear().with_columns(language=pl.lit(None, pl.String)), *found])
     return every.with_columns(worth=rules.told.hint_points)

@@ -20,11 +20,6 @@ def language_code(code: str) -> str:
     return code
 
 
-def separate(text: str) -> list[str]:
-    """Words that stand between blanks."""
-    return text.split()
-
-
 LanguageCode = Annotated[str, AfterValidator(language_code)]
 
 
@@ -43,8 +38,8 @@ class Language(Record):
     """Words, in lower case, and letters or endings that a language has and most others have not."""
 
     code: LanguageCode
-    hint: RustPattern | None = None
-    words: str = ""
+    hint_pattern: RustPattern | None = None
+    words: list[str] = Field(default_factory=list)  # several in each text, between blanks
 
 
 class Told(Record):
@@ -62,7 +57,7 @@ class LanguageRules(Rules):
 
     FILE: ClassVar[str] = "language.toml"
     covered: list[LanguageCode]
-    left_out: RustPattern
+    left_out_pattern: RustPattern
     beginning: int = Field(ge=1)
     end: int = Field(ge=0)
     told: Told
@@ -89,6 +84,6 @@ class LanguageRules(Rules):
         """Word -> the languages that have it."""
         found: dict[str, list[str]] = {}
         for one in self.languages:
-            for word in separate(one.words):
+            for word in " ".join(one.words).split():
                 found.setdefault(word, []).append(one.code)
         return found

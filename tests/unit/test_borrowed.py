@@ -142,17 +142,19 @@ def test_an_aligned_descriptor_has_its_lists_from_the_descriptor(tmp_path: Path)
         key("t") | {"step_id": 2, "event_type": "reply", "auto_flags": ["hedge"], "command_parts": []},
     ]
     named = [{"event_type": "read", "tool_name": "exec", "alignment_case": "exact"}, {"alignment_case": "reply"}]
-    descriptors = from_records([{"flag_evidence": [], **one} for one in described], Descriptor)
+    descriptors = from_records([{"flag_evidence": [], "languages": [], **one} for one in described], Descriptor)
     aligned = from_records(
-        [{"flag_evidence": [], **one, **other} for one, other in zip(described, named, strict=True)], AlignedDescriptor
+        [{"flag_evidence": [], "languages": [], **one, **other} for one, other in zip(described, named, strict=True)],
+        AlignedDescriptor,
     )
     folder.write_part(Descriptor, 0, "d", descriptors)
     folder.write_part(AlignedDescriptor, 0, "a", aligned, {Descriptor: "d"})
     assert folder.scan(AlignedDescriptor, {0: "a"}).collect().equals(aligned)
     written = folder.written(AlignedDescriptor, {0: "a"}).collect()
-    for name in ("command_parts", "flag_evidence"):
+    lent = ("command_parts", "flag_evidence", "languages")
+    for name in lent:
         assert written[name].is_null().all() and not aligned[name].is_null().any()
-    assert written.drop("command_parts", "flag_evidence").equals(aligned.drop("command_parts", "flag_evidence"))
+    assert written.drop(lent).equals(aligned.drop(lent))
 
 
 def test_a_lender_is_read_by_the_stage_or_written_by_it_before() -> None:
