@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -31,6 +32,7 @@ class Reading(Generic[Answer]):
 
 
 COMPLETE, CONTENT = "complete", "content"
+MOVED = "answer_field"  # id of the repair of a text that stood in another field than the content
 FINISHES = {"truncated": "The answer was cut off: it was too long.", "empty": "The answer was empty."}
 LONGEST_DETAIL = 600  # characters
 OUTCOMES = (  # what an answer can be that cannot be used
@@ -58,9 +60,15 @@ def read_reply(
         return Reading(failure=finish, detail=FINISHES.get(finish, finish))
     reading = read_answer(text, model, trajectory_id, rules, b1, sent_id=sent_id)
     if text_from != CONTENT:
-        moved = Repair(rule_id="answer_field", field=FIELD, before=json.dumps(text_from), after=json.dumps(CONTENT))
+        moved = Repair(rule_id=MOVED, field=FIELD, before=json.dumps(text_from), after=json.dumps(CONTENT))
         reading.repairs.insert(0, moved)
     return reading
+
+
+def text_from(repairs: Iterable[Mapping[str, Any]]) -> str:
+    """The field of the response that an answer's text stood in, by the answer's repairs."""
+    moved = next((one["before"] for one in repairs if one["rule_id"] == MOVED), None)
+    return CONTENT if moved is None else str(json.loads(moved))
 
 
 def read_answer(
@@ -81,7 +89,8 @@ def read_answer(
         return reading
     if found.error is not None:
         reading.failure = "refusal" if rules.refusal.is_one(found.around or text) else "not_json"
-        reading.detail = f"The answer is not valid JSON: {found.error}"[:LONGEST_DETAIL]
+        # These words stand in the corrective question, and so in the key of its answer: other words ask it anew.
+        reading.detail = f"The answer is no JSON: {found.error}"[:LONGEST_DETAIL]
         return reading
     value = found.value
     if not isinstance(value, dict):

@@ -9,6 +9,7 @@ from pipeline.judge.embedded_json import objects_in
 from pipeline.records.fulltax import Repair
 from pipeline.rules.repairs import RepairRules
 
+CODE_FENCE = "code_fence"  # id of the wrapping that has always been taken away
 MOST = 8  # wrappings, one in the other
 FIELD = "response_text"
 
@@ -26,7 +27,7 @@ class Unwrapped:
     """The JSON of an answer, what was reasoned before it, and what had to be done to read it."""
 
     value: Any = None
-    error: ValueError | RecursionError | None = None  # why there is no value
+    error: ValueError | RecursionError | None = None  # why there is no value: of the text without its code fence
     around: str = ""  # the words before the object, where there are any
     reasoning: str | None = None
     repairs: list[Repair] = field(default_factory=list)
@@ -36,20 +37,28 @@ def unwrapped(text: str, own: frozenset[str], rules: RepairRules) -> Unwrapped:
     """Read a text as JSON; where it is none, take away what rules.wrapping knows, and at last the words around its only
     object that has a field of the schema (`own`)."""
     found = Unwrapped()
+    error = None
     for _ in range(MOST):
         if load(text, found):
             return found
+        if isinstance(found.error, GivenTwice):
+            return found
+        if all(one.rule_id == CODE_FENCE for one in found.repairs):
+            error = found.error
         inside = without_wrapping(text, rules, found)
         if inside is None:
             break
         text = inside
     objects = [(begin, end) for begin, end, value in objects_in(text) if own & value.keys()]
-    if len(objects) == 1 and not isinstance(found.error, GivenTwice):
+    if len(objects) == 1:
         begin, end = objects[0]
         before = " ".join((text[:begin] + text[end:]).split())
         found.around = text[:begin]
         if not rules.refusal.is_one(text[:begin]) and load(text[begin:end], found):
             found.repairs.append(Repair(rule_id="words_around", field=FIELD, before=json.dumps(before), after=None))
+            return found
+    if not isinstance(found.error, GivenTwice):
+        found.error = error
     return found
 
 

@@ -19,6 +19,7 @@ from pipeline.judge.batch import BatchRun, open_requests
 from pipeline.judge.batch_client import BatchClient
 from pipeline.judge.completion import parsed
 from pipeline.judge.engine import REFUSED, Engine, Task
+from pipeline.judge.keeping import was_cut_off_sooner
 from pipeline.judge.ledger import Ledger
 from pipeline.judge.ledger_file import NAME, connect_to_read, has_table, reading
 from pipeline.judge.limits import RateLimits
@@ -118,7 +119,7 @@ class LanguageModelJudge:
 
     def standing(self, question: Question) -> tuple[Stored, Stored] | None:
         """The first and the last answer to a question, as settled, or as the ledger's answers are read now where this
-        judge has not settled it; null where one is missing."""
+        judge has not settled it; null where one is missing, or was cut off at a lower limit than that of now."""
         query = "select first, last from settled where question = ?"
         row = self.looked_up().execute(query, (self.question_id(question.request_sha256),)).fetchone()
         if row is not None:
@@ -134,7 +135,9 @@ class LanguageModelJudge:
         complaint = task.read(first).complaint
         second = None if complaint is None else task.second(first, complaint)
         last = first if second is None else answer_to(self.looked_up(), second)
-        return None if last is None else (first, last)
+        if last is None or was_cut_off_sooner(task.read(last), last, task.first):
+            return None
+        return first, last
 
     def has_answer(self, question: Question) -> bool:
         """True where the ledger has the answer that stands for a question."""

@@ -97,7 +97,8 @@ class Rows(sqlite3.Cursor):
     connection: "Connection"
 
     def execute(self, *values: Any) -> Self:
-        return self.connection.told(super().execute, *values)
+        self.connection.told(super().execute, *values)
+        return self
 
     def fetchone(self) -> Any:
         return self.connection.told(super().fetchone)

@@ -32,9 +32,9 @@ class ChatRequest:
     schema: str
     packet_sha256: str
     key: bytes  # sha256 of all of these but for the limit of the answer, and of the round
-    bytes: int  # of the messages' JSON
     base: bytes  # the key of the first round
     former_key: bytes  # the same with the limit of the answer
+    bytes: int  # of the messages' JSON; after the other fields of bytes, whose type this name hides
     round: int = 0
 
     @property
@@ -64,7 +64,7 @@ def chat_request(
     key = former = hashlib.sha256(msgspec.json.encode(meant)).digest()
     if limited["max_output_tokens"] != KEY_LIMIT:
         former = hashlib.sha256(msgspec.json.encode(meant | {"parameters": limited})).digest()
-    return ChatRequest(model, parameters, messages, schema_id, schema, packet_sha256, key, len(encoded), key, former)
+    return ChatRequest(model, parameters, messages, schema_id, schema, packet_sha256, key, key, former, len(encoded))
 
 
 def messages_of(question: Question) -> list[Message]:

@@ -55,13 +55,12 @@ class OpenaiTransport:
 
 def bounded_client(most: int, **values: Any) -> Any:
     """The client's own HTTP client over aiohttp, whose responses are read up to a limit, whatever their status."""
-    import httpx
     import openai
 
     class Bounded(openai.DefaultAioHttpClient):
         """Reads a response itself."""
 
-        async def send(self, request: httpx.Request, **how: Any) -> httpx.Response:
+        async def send(self, request: Any, **how: Any) -> Any:  # of whichever HTTP library the client is built on
             response = await super().send(request, **(how | {"stream": True}))
             try:
                 body = await whole(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
@@ -69,7 +68,7 @@ def bounded_client(most: int, **values: Any) -> Any:
                 await response.aclose()
             lengths = ("content-encoding", "content-length", "transfer-encoding")
             headers = [(name, value) for name, value in response.headers.items() if name not in lengths]
-            return httpx.Response(response.status_code, headers=headers, content=body, request=request)
+            return type(response)(response.status_code, headers=headers, content=body, request=request)
 
     return Bounded(**values)
 

@@ -1,8 +1,8 @@
 """Keys in what an endpoint sends back: they reach no file and no screen, and no answer is changed for a key's sake.
 
-Some servers repeat the key of a request. A key that is long and mixed stands in no text by chance: it is taken out of
-whatever is kept or shown. A short or plain one ("test", "EMPTY", "none") may well stand in an answer, and taking it out
-would change the answer: it is taken out of what is shown alone, where it stands as a whole word.
+Some servers repeat the key of a request. A key that is long and of many characters stands in no text by chance: it is
+taken out of whatever is kept or shown. A short or plain one ("test", "EMPTY", "none") may well stand in an answer, and
+taking it out would change the answer: it is taken out of what is shown alone, where it stands as a whole word.
 """
 
 import json
@@ -39,15 +39,15 @@ class Secrets:
 
 def is_strong(value: str, rules: SecretRules) -> bool:
     """True for a key that stands in no text by chance."""
-    kinds = any(one.isalpha() for one in value) and any(one.isdigit() for one in value)
-    return kinds and len(value) >= rules.least_characters and len(set(value)) >= rules.least_different
+    return len(value) >= rules.least_characters and len(set(value)) >= rules.least_different
 
 
 def pattern(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[bytes] | None:
     """What finds these values, the second ones as whole words; null where there is none."""
-    forms = [form for value in anywhere for form in written(value)]
+    forms: list[bytes] = [form for value in anywhere for form in written(value)]
     forms += [rb"(?<!%b)%b(?!%b)" % (WORD, form, WORD) for value in words for form in written(value)]
-    return re.compile(b"|".join(sorted(forms, key=len, reverse=True))) if forms else None
+    forms.sort(key=len, reverse=True)
+    return re.compile(b"|".join(forms)) if forms else None
 
 
 def written(value: str) -> set[bytes]:
