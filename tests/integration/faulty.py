@@ -107,8 +107,10 @@ class Faulty(Endpoint):
             return found
         choice = found["choices"][0]
         again = AGAIN in body["messages"][1]["content"]
-        text = self.written(choice["message"]["content"])
+        text = self.written(choice["message"]["content"] or "")
         choice["message"]["content"] = text if again and not self.script.get("odd_again") else self.wrapped(text)
+        if again and not self.script.get("odd_again"):
+            return found
         for part, name in ((choice["message"], "message"), (choice, "choice"), (found, "completion")):
             for field, value in self.script.get(name, {}).items():
                 part[field] = filled(value, text)
@@ -120,8 +122,11 @@ class Faulty(Endpoint):
         return template.replace("{answer}", text)
 
     def written(self, text: str) -> str:
-        """The answer's JSON, with what the script changes of its values."""
-        value = json.loads(text)
+        """The answer's JSON, with what the script changes of its values; what is not JSON as it is."""
+        try:
+            value = json.loads(text)
+        except ValueError:  # one that endpoint.py has spoilt
+            return text
         if kind := self.script.get("step_ids"):
             for quote in value.get("evidence_steps", []):
                 number = quote["step_id"]
