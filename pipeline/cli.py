@@ -13,6 +13,7 @@ from pipeline.console import demo as demo_
 from pipeline.console import doctor as doctor_
 from pipeline.console import dry_run as dry_run_
 from pipeline.console import report, second_pass, shares, status_report
+from pipeline.console.ask_again import AskAgain, begin_rounds
 from pipeline.console.asking import NOTHING, Asking, with_asking
 from pipeline.console.audit_cli import app as audit_group
 from pipeline.console.diff_cli import diff
@@ -252,6 +253,7 @@ def annotate(
     debug: Debug = False,
     pass_: second_pass.Pass = 1,
     plan: Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")] = False,
+    again: AskAgain = None,
     asking: Asking = NOTHING,
 ) -> None:
     """FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge."""
@@ -263,10 +265,15 @@ def annotate(
         return
     how = {"unmatched": unmatched}
     who = second_pass.judge_flags(pass_, judge, model)
+    if plan and again is not None:
+        raise WrongUse("--ask-again: `openclawbench ledger stats` says how many they are. Leave --dry-run out.")
     if plan:
         pipeline.run.DEBUG = debug
         dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **where, **asking)
         return
+    if again is not None:
+        flags = {**who, **how, **where, **asking}
+        begin_rounds(DataFolder(data), settings(DataFolder(data), raw=raw, **flags), pass_, again)
     carry_out(verb, data, json_out, debug, raw, oracle, annotation_pass=pass_, **who, **how, **where, **asking)
 
 

@@ -77,6 +77,12 @@ class EndpointFailing(OpenClawBenchError):
     exit_status = 3
 
 
+class AnswersUnreadable(OpenClawBenchError):
+    """The endpoint answers, and none of its answers can be read. Every answer is kept."""
+
+    exit_status = 3
+
+
 class BudgetReached(OpenClawBenchError):
     """The next question would not fit into the budget."""
 

@@ -167,16 +167,16 @@ def fill(folder: Path, answered: int) -> None:
             key = hashlib.sha256(digest.encode()).digest()
             row = (key, "a", "bench", digest, digest, "complete", content, "r1", 1500, 0, 300, 0.002, 6000, 1, 0.2)
             for kind, values in (
-                (ADD_ANSWER, (*row, 0.0, Way().text, None, hashlib.sha256(content).digest())),
+                (ADD_ANSWER, (*row, 0.0, Way().text, None, hashlib.sha256(content).digest(), None, 0)),
                 (ADD_SETTLED, settled(judge, digest, key)),
             ):
                 connection.execute(kind.over(1), values)
         connection.execute("commit")
 
 
-def settled(judge: LanguageModelJudge, digest: str, key: bytes) -> tuple[bytes, bytes, bytes, str]:
+def settled(judge: LanguageModelJudge, digest: str, key: bytes) -> tuple[bytes | str, ...]:
     """The row that says which answer stands for a question."""
-    return judge.question_id(digest), key, key, "read"
+    return judge.question_id(digest), key, key, "read", judge.reads_as, key
 
 
 def timed(asking: Asking, first: list[float]) -> Asking:

@@ -34,10 +34,17 @@ def stats(data: Data = DATA, json_out: Annotated[bool, typer.Option("--json", he
 
 def print_stats(console: Console, found: dict[str, Any]) -> None:
     """Tables for people."""
-    for title, name in (("Answers", "answers"), ("Questions", "questions"), ("Endpoints", "endpoints")):
+    for title, name in (
+        ("Answers", "answers"),
+        ("Questions", "questions"),
+        ("Endpoints", "endpoints"),
+        ("Responses that were no answer", "unread_responses"),
+    ):
         if some := found[name]:
             console.print(table(title, list(some[0]), (map(safe, map(str, row.values())) for row in some)))
     console.print(f"{found['usd']} USD; {found['attempts']} attempts, {found['corrective']} corrective questions")
+    if found["estimated_usage"]:
+        console.print(f"{found['estimated_usage']} answers came without a usage that can be: it is estimated")
     for name, what in (
         ("maybe_paid_without_answer", "calls may have been paid for without an answer"),
         ("in_flight", "calls are in flight, or were when their run was killed"),

@@ -27,7 +27,11 @@ def said(tally: Tally) -> str:
     last = f" (last: {tally.last_failure})" if tally.last_failure else ""
     parts += [f"{tally.asked_again} asked again"] if tally.asked_again else []
     parts += [f"{number_of(tally.failures, 'failure')}{last}"] if tally.failures else []
-    counts = {"given up": tally.unanswered, "too long, not sent": tally.too_long}
+    counts = {
+        "given up": tally.unanswered,
+        "too long, not sent": tally.too_long,
+        "with an estimated usage": tally.estimated,
+    }
     parts += [f"{count} {name}" for name, count in counts.items() if count]
     return "; ".join([", ".join(parts), *([counted(tally.gists)] if tally.gists else [])])
 

@@ -2,13 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from pipeline.canonical import whole_characters
+from pipeline.fulltax.unwrap import FIELD, GivenTwice, unwrapped
 from pipeline.records.fulltax import Repair
 from pipeline.rules.repairs import RepairRules
 
@@ -21,16 +22,24 @@ class Reading(Generic[Answer]):
 
     answer: Answer | None = None
     # truncated | refusal | empty | too_long | content_filter: the judge gave no whole answer;
-    # not_json | not_an_object | missing_fields | extra_fields | wrong_enum | schema | wrong_trajectory: not T25-T28
+    # refused: the endpoint refuses this question alone;
+    # not_json | not_an_object | missing_fields | extra_fields | duplicate_fields | wrong_enum | schema |
+    # wrong_trajectory: not T25-T28
     failure: str | None = None
     detail: str = ""  # of the failure, for whoever is to correct the answer
+    reasoning: str | None = None  # what was reasoned in the text before the answer
     repairs: list[Repair] = field(default_factory=list)
 
 
-COMPLETE = "complete"
+COMPLETE, CONTENT = "complete", "content"
+MOVED = "answer_field"  # id of the repair of a text that stood in another field than the content
 FINISHES = {"truncated": "The answer was cut off: it was too long.", "empty": "The answer was empty."}
 LONGEST_DETAIL = 600  # characters
-CODE_FENCE = re.compile(r"\s*```[A-Za-z]*[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
+OUTCOMES = (  # what an answer can be that cannot be used
+    *("truncated", "refusal", "empty", "too_long", "content_filter", "refused", "not_json", "not_an_object"),
+    *("missing_fields", "extra_fields", "duplicate_fields", "wrong_enum", "schema", "wrong_trajectory"),
+)
+WHOLE = re.compile(r"-?[0-9]{1,18}")
 KINDS = {"missing": "missing_fields", "extra_forbidden": "extra_fields", "literal_error": "wrong_enum"}
 
 
@@ -41,13 +50,25 @@ def read_reply(
     trajectory_id: str,
     rules: RepairRules,
     b1: dict[str, Any] | None = None,
+    text_from: str = CONTENT,
     sent_id: str = "",
 ) -> Reading[Answer]:
-    """As read_answer; what ended in another way than `complete` is no answer, whatever its text. An answer about
-    `sent_id`, under which a language model was sent the trajectory, is one about the trajectory."""
+    """As read_answer; what ended in another way than `complete` is no answer, whatever its text. A text that stood in
+    another field of the response than the content (`text_from`) is read, which is a repair. An answer about `sent_id`,
+    under which a language model was sent the trajectory, is one about the trajectory."""
     if finish != COMPLETE:
         return Reading(failure=finish, detail=FINISHES.get(finish, finish))
-    return read_answer(text, model, trajectory_id, rules, b1, sent_id=sent_id)
+    reading = read_answer(text, model, trajectory_id, rules, b1, sent_id=sent_id)
+    if text_from != CONTENT:
+        moved = Repair(rule_id=MOVED, field=FIELD, before=json.dumps(text_from), after=json.dumps(CONTENT))
+        reading.repairs.insert(0, moved)
+    return reading
+
+
+def text_from(repairs: Iterable[Mapping[str, Any]]) -> str:
+    """The field of the response that an answer's text stood in, by the answer's repairs."""
+    moved = next((one["before"] for one in repairs if one["rule_id"] == MOVED), None)
+    return CONTENT if moved is None else str(json.loads(moved))
 
 
 def read_answer(
@@ -59,27 +80,33 @@ def read_answer(
     sent_id: str = "",
 ) -> Reading[Answer]:
     """Parse and validate; never raises. `b1` is the B1 answer that optional B2 fields may be filled from."""
-    reading: Reading[Answer] = Reading()
-    try:
-        value = whole_characters(json.loads(unfenced(text, reading.repairs)))
-    except (ValueError, RecursionError) as error:
-        reading.failure = "refusal" if rules.refusal.is_one(text) else "not_json"
-        reading.detail = f"The answer is no JSON: {error}"[:LONGEST_DETAIL]
+    own = own_names(model)
+    found = unwrapped(text, own, rules)
+    reading: Reading[Answer] = Reading(reasoning=found.reasoning, repairs=found.repairs)
+    if isinstance(found.error, GivenTwice):
+        name = found.error.name if found.error.name in own else "(another field)"
+        reading.failure, reading.detail = "duplicate_fields", f"{name} is given twice, with different values."
         return reading
+    if found.error is not None:
+        reading.failure = "refusal" if rules.refusal.is_one(found.around or text) else "not_json"
+        # These words stand in the corrective question, and so in the key of its answer: other words ask it anew.
+        reading.detail = f"The answer is no JSON: {found.error}"[:LONGEST_DETAIL]
+        return reading
+    value = found.value
     if not isinstance(value, dict):
         reading.failure, reading.detail = "not_an_object", "The answer is JSON, but no object."
         return reading
     try:
-        reading.answer = model.model_validate(value)
+        reading.answer = model.model_validate(value, strict=True)
     except ValidationError:
-        normalized = normalize(value, rules, reading.repairs, own_names(model))
+        normalized = normalize(value, rules, reading.repairs, own)
         fill_optional(normalized, model, rules, b1, reading.repairs)
         try:
-            reading.answer = model.model_validate(normalized)
+            reading.answer = typed(normalized, model, rules, reading.repairs)
         except ValidationError as error:
             kinds = {one["type"] for one in error.errors()}
             reading.failure = KINDS.get(kinds.pop(), "schema") if len(kinds) == 1 else "schema"
-            reading.detail = faults_of(error, own_names(model))
+            reading.detail = faults_of(error, own)
             return reading
     named = getattr(reading.answer, "trajectory_id", None)
     if sent_id and named == sent_id:
@@ -102,13 +129,43 @@ def place(location: tuple[int | str, ...], own: frozenset[str]) -> str:
     return ".".join(str(one) if isinstance(one, int) or one in own else "(another field)" for one in location)
 
 
-def unfenced(text: str, repairs: list[Repair]) -> str:
-    """The text without the Markdown code fence around the whole of it, which is recorded."""
-    found = CODE_FENCE.fullmatch(text)
-    if found is None:
-        return text
-    repairs.append(Repair(rule_id="code_fence", field="response_text", before=json.dumps("```"), after=None))
-    return found[1]
+def typed(value: dict[str, Any], model: type[Answer], rules: RepairRules, repairs: list[Repair]) -> Answer:
+    """The record, with values of another type than their field's that can mean one thing only put right, which is
+    recorded. ValidationError where that does not make it one: `true` is no step, and 1.5 is none."""
+    try:
+        return model.model_validate(value, strict=True)
+    except ValidationError as error:
+        for one in error.errors():
+            before, proper = one["input"], meant(one["type"], one["input"], rules)
+            if proper is UNKNOWN:
+                continue
+            *way, last = one["loc"]
+            inside: Any = value
+            for name in way:
+                inside = inside[name]
+            inside[last] = proper
+            field_name = next((str(name) for name in reversed(one["loc"]) if isinstance(name, str)), "")
+            repairs.append(
+                Repair(rule_id="type_format", field=field_name, before=json.dumps(before), after=json.dumps(proper))
+            )
+    return model.model_validate(value, strict=True)
+
+
+UNKNOWN = object()
+
+
+def meant(fault: str, value: Any, rules: RepairRules) -> Any:
+    """What a value of a wrong type means; UNKNOWN where that is not certain."""
+    words = value.strip().casefold() if isinstance(value, str) else None
+    if fault == "int_type" and words is not None and WHOLE.fullmatch(words):
+        return int(words)
+    if fault == "int_type" and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if fault == "bool_type" and words in rules.type_format.true:
+        return True
+    if fault == "bool_type" and words in rules.type_format.false:
+        return False
+    return None if fault in ("int_type", "bool_type") and words in rules.type_format.nulls else UNKNOWN
 
 
 @cache

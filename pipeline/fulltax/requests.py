@@ -60,7 +60,14 @@ def decision(
     b1 = (json.loads(asked["previous"]) if asked["previous"] else {}).get("b1")
     sent_id = opaque_id(asked["source_model"], asked["trajectory_id"])
     reading: Reading[Any] = read_reply(
-        given["finish"], given["response_text"], model, asked["trajectory_id"], rules, b1, sent_id=sent_id
+        given["finish"],
+        given["response_text"],
+        model,
+        asked["trajectory_id"],
+        rules,
+        b1,
+        text_from=given["text_from"],
+        sent_id=sent_id,
     )
     kept = ["judge", "judge_model", "usage", "cost_usd", "request_id", "request_sha256", "response_text", "former"]
     return {
@@ -72,6 +79,7 @@ def decision(
         "prompt_version": asked["prompt_version"],
         "packet_sha256": asked["packet_sha256"],
         **{name: given[name] for name in kept},
+        "reasoning": "\n".join(one for one in (given["reasoning"], reading.reasoning) if one) or None,
         "issues": [],
         "repairs": [one.model_dump() for one in reading.repairs],
         "answer": None if reading.answer is None else reading.answer.model_dump(),

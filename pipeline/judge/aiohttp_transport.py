@@ -8,7 +8,8 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from pipeline import __version__
-from pipeline.judge.responses import checked
+from pipeline.judge.bounded import ACCEPTED, whole
+from pipeline.judge.responses import checked, one_line
 from pipeline.judge.transport import Endpoint, Passing, Received
 from pipeline.rules.asking import AskingRules
 
@@ -24,8 +25,19 @@ def proxy_for(url: str) -> str | None:
 
 def failure_of(error: BaseException | None) -> Passing:
     """Which failure an exception of aiohttp is."""
-    if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError | ssl.SSLError):
-        return Passing("no_connection")
+    if isinstance(error, Passing):
+        return error
+    words = one_line(str(error))
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        return Passing("proxy_failed", words=words)
+    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError | ssl.CertificateError):
+        return Passing("tls_failed", words=words)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Passing("name_not_found", words=words)
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
+        return Passing("connection_refused", words=words)
+    if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError | aiohttp.InvalidURL):
+        return Passing("no_connection", words=words)
     if isinstance(error, TimeoutError):
         return Passing("timeout", may_be_paid=True)
     return Passing("connection_lost", may_be_paid=True)
@@ -37,6 +49,7 @@ class AiohttpTransport:
     def __init__(self, endpoint: Endpoint, concurrency: int, rules: AskingRules) -> None:
         self.endpoint, self.concurrency, self.rules = endpoint, concurrency, rules
         self.url = f"{endpoint.base_url}/chat/completions"
+        self.secrets = endpoint.secrets(rules)
 
     async def __aenter__(self) -> Self:
         times = self.rules.connection
@@ -46,10 +59,12 @@ class AiohttpTransport:
             headers={
                 "Content-Type": "application/json",
                 "Accept": "application/json",
+                "Accept-Encoding": ACCEPTED,
                 "User-Agent": f"openclawbench/{__version__}",
                 **self.endpoint.headers(),
             },
             proxy=proxy_for(self.endpoint.base_url),
+            auto_decompress=False,  # done here, where the limit on what it comes to holds
             cookie_jar=aiohttp.DummyCookieJar(),  # none are kept, and none looked for at every request
         )
         return self
@@ -61,7 +76,12 @@ class AiohttpTransport:
         """The whole answer. Raises Passing or Refusal."""
         try:
             async with self.session.post(self.url, data=body, allow_redirects=False) as response:
-                content = await response.read()
+                content = await content_of(response, self.rules.connection.largest_answer_bytes)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise failure_of(error) from error
-        return checked(response.status, response.headers, self.endpoint.clean(content), self.rules)
+        return checked(response.status, response.headers, content, self.rules, self.secrets)
+
+
+async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body of a response. Passing where it is larger than `most`, decompressed."""
+    return await whole(response.content.iter_any(), response.headers.get("content-encoding", ""), most)

@@ -76,6 +76,8 @@ def answer(request: dict[str, Any], one: Question, judge: Judge) -> dict[str, An
         "request_sha256": request["request_sha256"],
         "response_text": reply.text,
         "finish": reply.finish,
+        "text_from": reply.text_from,
+        "reasoning": reply.reasoning,
         "former": None if reply.former is None else vars(reply.former),
         "judge": judge.name,
         "judge_model": judge.model,

@@ -5,26 +5,31 @@ at any moment finds its batches again, and makes none twice. What a batch did no
 """
 
 import asyncio
+import hashlib
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
-from pipeline.errors import BudgetReached, EndpointFailing, EndpointRefused
+from pipeline.errors import AnswersUnreadable, BudgetReached, EndpointFailing, EndpointRefused
 from pipeline.judge.batch_client import BatchClient
-from pipeline.judge.engine import Task, answer_row, other_way, stored_answer
-from pipeline.judge.ledger import ADD_ANSWER, Kind, Ledger, now
+from pipeline.judge.engine import REFUSED, Task, is_client_fault, other_way
+from pipeline.judge.keeping import answer_row, stored_answer, was_cut_off_sooner
+from pipeline.judge.ledger import ADD_ANSWER, ADD_UNREAD, Kind, Ledger, Row, now
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
+from pipeline.judge.protocol import Heard
 from pipeline.judge.responses import checked, one_line
+from pipeline.judge.stored import Stored
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Passing, Received, Refusal, shown
+from pipeline.judge.unreadable import Unreadable
 from pipeline.judge.way import Way
-from pipeline.rules.asking import AskingRules
+from pipeline.rules.asking import AskingRules, RequestRules
 from pipeline.rules.prices import Price
 
 BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "request_bytes", "way", "corrects"]
@@ -34,6 +39,7 @@ END_BATCHED = Kind("delete from batched where key in (values {})", 1)
 COMMIT_TOGETHER = 200  # answers of a batch in one commit
 PASSING = ".batch-"  # files on their way to or from the endpoint
 ENDED = ("completed", "failed", "expired", "cancelled")
+Rows = tuple[Row, ...]
 
 
 class BatchRun:
@@ -47,6 +53,7 @@ class BatchRun:
         budget: Budget,
         way: Way,
         rules: AskingRules,
+        parameters: RequestRules,
         plain: str,
         tally: Tally,
         stopped: Callable[[], None],
@@ -54,14 +61,19 @@ class BatchRun:
         """`price` is that of batches. `stopped` raises where the run is to end."""
         self.ledger, self.client, self.price, self.budget = ledger, client, price, budget
         self.way, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
+        self.parameters = parameters
         self.failures: Counter[bytes] = Counter()
-        self.refused: tuple[Refusal, dict[str, Any]] | None = None  # of the batch that is being collected; its row
+        self.refused: list[tuple[Refusal, dict[str, Any]]] = []  # of the batch that is being collected; their rows
+        self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
+        self.first_read, self.first_unread = 0, 0  # first answers of this run that can be read, and that cannot
+        self.collected: set[bytes] = set()  # keys of the answers of this run
 
     async def run(self, tasks: Callable[[], Iterator[list[Task]]]) -> None:
         """Rounds: hand over what has no answer, collect. EndpointFailing where requests fail in every round;
         BudgetReached where what is left does not fit."""
         while True:
             await self.collect_all()
+            self.first_read = self.first_unread = 0
             sent, over = await self.hand_over(tasks())
             if not sent:
                 if over is not None:
@@ -117,18 +129,38 @@ class BatchRun:
 
     def next_request(self, task: Task) -> tuple[ChatRequest, bytes | None] | None:
         """What is to be asked for a question; null where its answer stands, which is noted then."""
-        first = last = self.ledger.answer(task.first.key)
+        first = last = self.ledger.answer_to(task.first)
         if first is None or last is None:
             return task.first, None
         heard = task.read(first)
         if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
-            last = self.ledger.answer(second.key)
+            last = self.ledger.answer_to(second)
             if last is None:
+                self.refuse_to_correct_all(first, heard)
                 return second, first.key
             heard = task.read(last)
-        self.ledger.settle(task.id, first.key, last.key, heard.outcome)
+        else:
+            self.first_read += first.key in self.collected
+        if last.key not in self.collected and was_cut_off_sooner(heard, last, task.first):
+            another = task.in_round(task.first.round + 1)
+            self.ledger.begin_round(task.first.base, another.first.round, task.first.model)
+            return self.next_request(another)
+        self.ledger.settle(task.id, first.key, last.key, heard.outcome, task.judge, task.first.base)
         self.tally.heard(heard.gist)
+        if last.key in self.collected:
+            self.unreadable.heard(heard, last)
         return None
+
+    def refuse_to_correct_all(self, first: Stored, heard: Heard) -> None:
+        """AnswersUnreadable where many first answers came in this run and not one of them can be read: they are not
+        asked for once more, all of them, before somebody has looked."""
+        self.first_unread += first.key in self.collected
+        if not self.first_read and self.first_unread >= self.unreadable.most:
+            raise AnswersUnreadable(
+                f"the first {self.first_unread} answers are all unreadable (the last one: {heard.outcome}). Nothing "
+                "more is asked. `openclawbench ledger export` shows what the model writes; try another model or "
+                "endpoint, or run again to ask for each of these answers once more. Every answer is kept."
+            )
 
     async def submit(self, requests: list[tuple[Task, ChatRequest, bytes | None]]) -> int:
         """Make one batch. Its name and requests are durable before anything is sent."""
@@ -161,7 +193,7 @@ class BatchRun:
             self.stopped()
             await asyncio.sleep(self.rules.batch.poll_s)
         last_word = f"batch {id_} ended as {found['status']}{because(found)}"
-        self.refused = None
+        self.refused, before = [], set(self.collected)
         for field in ("output_file_id", "error_file_id"):
             if file_id := found.get(field):
                 path = self.ledger.folder / f"{PASSING}{name}.{field}.jsonl"
@@ -174,8 +206,7 @@ class BatchRun:
         await self.ledger.put((ADD_BATCH, (name, id_, "collected", 0.0)), *ended)
         self.budget.forget()
         self.budget.spent_usd, self.budget.spent_tokens = self.ledger.spent()
-        if self.refused is not None:
-            await self.find_another_way(*self.refused)
+        await self.settle_refused(bool(self.collected - before))
         if found["status"] == "failed":  # the same file would fail again
             raise EndpointFailing(f"{last_word}. Every answer is kept; run again to make another one.")
         if most := max((self.failures[key] for key in unanswered), default=0):
@@ -185,6 +216,27 @@ class BatchRun:
                     f"{len(unanswered)} requests got no answer in {most} batches ({last_word}). Every answer is kept; "
                     "run again to ask them again."
                 )
+
+    async def settle_refused(self, is_well: bool) -> None:
+        """Requests of the batch that were refused. Those that are refused for a reason that nothing is known of go to
+        review, with the endpoint's words as their answer, and end no later run: where others of the batch were answered
+        (`is_well`), or they are few and the model has answered others before."""
+        poison = []
+        for refusal, row in self.refused:
+            way = Way.from_text(str(row["way"]))
+            if is_client_fault(refusal) and other_way(way, refusal, self.rules) is None:
+                poison.append((refusal, row))
+            else:
+                await self.find_another_way(refusal, row)
+        few = len(poison) < self.rules.retry.refused_in_a_row
+        if poison and not is_well and not (few and self.ledger.has_answers_of(str(poison[0][1]["model"]))):
+            await self.find_another_way(*poison[0])
+            return
+        for refusal, row in poison:
+            received = Received(refusal.body, refusal.headers, request_id=refusal.request_id)
+            rows = self.kept_rows(bytes(row["key"]), received, REFUSED, row)
+            self.failures.pop(bytes(row["key"]), None)
+            await self.ledger.put(*rows)
 
     async def find_another_way(self, refusal: Refusal, row: dict[str, Any]) -> None:
         """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
@@ -204,13 +256,13 @@ class BatchRun:
     async def keep(self, path: Path) -> None:
         """Keep the answers in a batch's file; what is none is left for another batch."""
         with path.open("rb") as file:
-            lines = (self.client.endpoint.clean(line) for line in file if line.strip())
+            lines = (line for line in lines_of(file, self.rules.connection.largest_answer_bytes) if line.strip())
             while some := list(islice(lines, COMMIT_TOGETHER)):
                 found = [rows for line in some if (rows := self.rows_of(line)) is not None]
                 if found:
                     await self.ledger.put(*chain.from_iterable(found))
 
-    def rows_of(self, line: bytes) -> tuple[tuple[Kind, tuple[Any, ...]], ...] | None:
+    def rows_of(self, line: bytes) -> Rows | None:
         """The answer's row and the end of its waiting; null where the line holds no answer."""
         try:
             found = msgspec.json.decode(line, type=Line)
@@ -221,25 +273,52 @@ class BatchRun:
         query = f"select {', '.join(BATCHED)} from batched where key = ?"
         known = self.ledger.reader.execute(query, (key,)).fetchone()
         response = found.response
-        if known is None or response is None:
+        if known is None:
             return None
         row = dict(zip(BATCHED, known, strict=True))
-        headers = {"x-request-id": response.request_id} if response.request_id else {}
+        if response is None:
+            return None
+        headers = {"x-request-id": str(response.request_id)} if response.request_id else {}
         finish = None
         try:
-            received = checked(response.status_code, headers, bytes(response.body), self.rules)
-        except Passing:
-            return None
+            received = checked(response.status_code, headers, bytes(response.body), self.rules, self.client.secrets)
+        except Passing as failure:
+            self.tally.last_failure = failure.sentence
+            return None if failure.body is None else unread_rows(row, failure)
         except Refusal as refusal:
             finish = self.rules.question_fault_in(refusal.message)
             if finish is None:
-                self.refused = refusal, row
+                self.refused.append((refusal, row))
                 return None
-            received = Received(refusal.body, headers)
-        kept = stored_answer(key, received, finish, self.price)
+            received = Received(refusal.body, headers, request_id=refusal.request_id)
+        return self.kept_rows(key, received, finish, row)
+
+    def kept_rows(self, key: bytes, received: Received, finish: str | None, row: dict[str, Any]) -> Rows:
+        """The rows of an answer and of the end of its waiting."""
+        limit = self.parameters.max_output_tokens
+        kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
         answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
-        self.tally.add(kept.cost_usd, kept.prompt_tokens + kept.completion_tokens, kept.cached_tokens)
+        tokens = kept.prompt_tokens + kept.completion_tokens
+        self.tally.add(kept.cost_usd, tokens, kept.cached_tokens, kept.usage_estimated)
+        self.collected.add(key)
         return (ADD_ANSWER, answer), (END_BATCHED, (key,))
+
+
+def unread_rows(row: dict[str, Any], failure: Passing) -> Rows:
+    """The row of a response with status 200 that is no answer."""
+    body = failure.body or b""
+    about = (row["key"], row["stage"], row["trajectory_id"], failure.reason, now())
+    return ((ADD_UNREAD, (*about, body, hashlib.sha256(body).digest())),)
+
+
+def lines_of(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """The lines of a file. One that is longer than an answer may be is left out: it is asked for again."""
+    while line := file.readline(2 * most):
+        if line.endswith(b"\n") or len(line) < 2 * most:
+            yield line
+        else:
+            while (rest := file.readline(2 * most)) and not rest.endswith(b"\n"):
+                pass
 
 
 class LineResponse(msgspec.Struct):
@@ -247,7 +326,7 @@ class LineResponse(msgspec.Struct):
 
     status_code: int
     body: msgspec.Raw
-    request_id: str | None = None
+    request_id: Any = None
 
 
 class Line(msgspec.Struct):

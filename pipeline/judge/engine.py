@@ -9,26 +9,30 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from pipeline.errors import EndpointFailing, EndpointRefused, OpenClawBenchError
-from pipeline.judge.ledger import ADD_ANSWER, ADD_LOST, END_INTENT, Ledger, Stored, now
+from pipeline.judge.keeping import answer_row, stored_answer, was_cut_off_sooner
+from pipeline.judge.ledger import ADD_ANSWER, ADD_LOST, ADD_UNREAD, END_INTENT, Ledger, now
 from pipeline.judge.limits import RateLimits
 from pipeline.judge.messages import ChatRequest
 from pipeline.judge.money import Budget
 from pipeline.judge.protocol import Complaint, Heard, Question
 from pipeline.judge.retrying import Breaker, Patience
 from pipeline.judge.slots import Slots
+from pipeline.judge.stored import Stored, storable
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Endpoint, Passing, Received, Refusal, Transport, shown
+from pipeline.judge.unreadable import Unreadable
 from pipeline.judge.way import Way
 from pipeline.rules.asking import AskingRules
 from pipeline.rules.prices import Price
 
 LONGEST_NAP_S = 0.5
+REFUSED = "refused"  # outcome of a question that the endpoint refuses while it answers others
 # Questions under way beside those with the endpoint, their intents being made durable or waiting for a slot: at least
 # so many, or one for so many slots.
 LEAST_WAITING = 4
@@ -44,9 +48,20 @@ class Task:
     question: Question
     id: bytes  # under which it is settled
     first: ChatRequest
+    judge: bytes  # who reads it: stands beside what is settled
     read: Callable[[Stored], Heard]  # what an answer says, and what is wrong with it
     second: Callable[[Stored, Complaint], ChatRequest | None]  # null where asking again is no use
     is_new: bool  # no answer to the first request was there when the task was made
+
+    def in_round(self, number: int, is_new: bool = True) -> "Task":
+        """The same question, asked anew."""
+        second = self.second
+
+        def again(kept: Stored, complaint: Complaint) -> ChatRequest | None:
+            request = second(kept, complaint)
+            return None if request is None else request.in_round(number)
+
+        return replace(self, first=self.first.in_round(number), second=again, is_new=is_new)
 
 
 class Halted(Exception):
@@ -80,6 +95,8 @@ class Engine:
         self.way: Way | None = None
         self.remembered: Way | None = None
         self.last_failure = ""
+        self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
+        self.refused = 0  # requests in a row that were refused for a reason that is not known
 
     async def run(self, batches: Iterator[list[Task]]) -> None:
         """Ask everything. Raises what ended the run early, after the calls in flight; EndpointFailing where questions
@@ -121,7 +138,7 @@ class Engine:
             self.halt(error)
         except Passing as failure:
             self.tally.unanswered += 1
-            self.last_failure = f"{failure.reason}, {task.question.trajectory_id}"
+            self.last_failure = f"{task.question.trajectory_id}: {failure.sentence}"
         except Halted:
             pass
         finally:
@@ -133,19 +150,27 @@ class Engine:
 
     async def pursue(self, task: Task) -> None:
         """Ask; ask once more where the answer is none; note which answer stands."""
-        kept = None if task.is_new else self.ledger.answer(task.first.key)
+        kept = None if task.is_new else self.ledger.answer_to(task.first)
         first = last = kept or await self.answer(task, task.first, None)
         heard = task.read(first)
         if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
-            self.tally.asked_again += 1
-            last = self.ledger.answer(second.key) or await self.answer(task, second, first.key)
+            kept = self.ledger.answer_to(second)
+            last = kept or await self.answer(task, second, first.key)
             heard = task.read(last)
-        self.ledger.settle(task.id, first.key, last.key, heard.outcome)
+        if kept is not None and was_cut_off_sooner(heard, last, task.first):
+            another = task.in_round(task.first.round + 1)
+            await self.ledger.begin_round(task.first.base, another.first.round, task.first.model)
+            await self.pursue(another)
+            return
+        self.ledger.settle(task.id, first.key, last.key, heard.outcome, task.judge, task.first.base)
         self.tally.heard(heard.gist)
+        if kept is None:
+            self.unreadable.heard(heard, last)
 
     async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
         """The endpoint's answer to a request, once it is durable."""
         reserved = await self.budget.reserve(request.bytes)
+        self.tally.asked_again += corrects is not None
         usd, tokens = 0.0, 0
         try:
             stored, row = await self.call(task, request, corrects)
@@ -153,7 +178,7 @@ class Engine:
         finally:
             self.budget.settle(reserved, usd, tokens)
         self.limits.correct(self.estimated(task, request), tokens)
-        self.tally.add(usd, tokens, stored.cached_tokens)
+        self.tally.add(usd, tokens, stored.cached_tokens, stored.usage_estimated)
         try:
             await self.ledger.put((ADD_ANSWER, row), (END_INTENT, (request.key,)))
         finally:
@@ -193,9 +218,19 @@ class Engine:
                 finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
                 if finish is None and refusal.status == 413:
                     finish = "too_long"
+                if finish is None and self.is_poison(refusal, way, request):
+                    finish = REFUSED
                 if finish is not None:
-                    return Received(refusal.body, refusal.headers), finish, way
+                    return Received(refusal.body, refusal.headers, request_id=refusal.request_id), finish, way
                 self.find_another_way(refusal, way, request)
+
+    def is_poison(self, refusal: Refusal, way: Way, request: ChatRequest) -> bool:
+        """True where this request alone is refused, for a reason that nothing is known of: this model has answered
+        others, and not many in a row were refused."""
+        if not is_client_fault(refusal) or other_way(way, refusal, self.rules) is not None:
+            return False
+        self.refused += 1
+        return self.refused < self.rules.retry.refused_in_a_row and self.ledger.has_answers_of(request.model)
 
     def estimated(self, task: Task, request: ChatRequest) -> int:
         """Tokens that a request is counted for until its usage is known."""
@@ -228,6 +263,7 @@ class Engine:
                 await self.note(failure, task.question, request)
                 raise
             self.breaker.answered()
+            self.refused = 0
             self.slots.answered()
             self.limits.learn(received.headers)
             return received
@@ -241,10 +277,13 @@ class Engine:
         """Count a failure, list it where it may have been paid for, wait where the endpoint says so."""
         self.tally.failures += 1
         self.tally.last_failure = failure.reason
+        about = (request.key, question.stage, storable(question.trajectory_id), failure.reason, now())
+        if failure.body is not None:
+            digest = hashlib.sha256(failure.body).digest()
+            await self.ledger.put((ADD_UNREAD, (*about, failure.body, digest)))
         if failure.may_be_paid:
-            lost = (request.key, question.stage, question.trajectory_id, failure.reason, now())
             self.budget.lose(request.bytes)
-            await self.ledger.put((ADD_LOST, lost))
+            await self.ledger.put((ADD_LOST, about))
         if failure.retry_after is not None:
             self.limits.pause(failure.retry_after)
         try:
@@ -274,6 +313,8 @@ class Engine:
     def sentence(self, refusal: Refusal, model: str) -> str:
         """What the endpoint refuses and what to do, without the key."""
         url, said = shown(self.endpoint.base_url), refusal.message
+        if 300 <= refusal.status < 400:
+            return f"{url} redirects ({refusal.status}), and a key goes nowhere else: {said} Correct --base-url."
         what = {
             401: f"{url} refuses the key (401). Set OPENAI_API_KEY to one that is valid there and run again.",
             403: f"{url} does not allow this key to ask {model} (403). Use another key or model and run again.",
@@ -293,7 +334,8 @@ class Engine:
         latency: float,
     ) -> tuple[Stored, tuple[Any, ...]]:
         """The answer as it is used and as the ledger keeps it."""
-        stored = stored_answer(request.key, received, finish, self.price)
+        limit = request.parameters.max_output_tokens
+        stored = stored_answer(request.key, received, finish, self.price, self.rules, request.bytes, limit)
         about = {
             "stage": task.question.stage,
             "model": request.model,
@@ -302,33 +344,6 @@ class Engine:
             "request_bytes": request.bytes,
         }
         return stored, answer_row(stored, about, attempts, latency, way.text, corrects)
-
-
-def answer_row(
-    stored: Stored, about: dict[str, Any], attempts: int, latency: float, way: str, corrects: bytes | None
-) -> tuple[Any, ...]:
-    """The columns of ledger_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
-    return (
-        stored.key,
-        about["stage"],
-        about["model"],
-        about["trajectory_id"],
-        about["packet_sha256"],
-        stored.finish,
-        stored.response,
-        stored.request_id,
-        stored.prompt_tokens,
-        stored.cached_tokens,
-        stored.completion_tokens,
-        stored.cost_usd,
-        about["request_bytes"],
-        attempts,
-        round(latency, 4),
-        now(),
-        way,
-        corrects,
-        hashlib.sha256(stored.response).digest(),
-    )
 
 
 def is_client_fault(refusal: Refusal) -> bool:
@@ -340,16 +355,3 @@ def other_way(way: Way, refusal: Refusal, rules: AskingRules) -> Way | None:
     """The way without what the endpoint refuses of it; null where that is not what it is."""
     refused = rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
     return way.without(refused) if refused else None
-
-
-def stored_answer(key: bytes, received: Received, finish: str | None, price: Price) -> Stored:
-    """An answer as it is kept: `finish` of a refused question, else what the answer says itself."""
-    found = received.parsed
-    if found is None or finish is not None:
-        assert finish is not None
-        return Stored(key, finish, received.body, received.headers.get("x-request-id"), 0, 0, 0, 0.0)
-    usage = found.usage
-    cost = price.of(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-    request_id = received.headers.get("x-request-id") or found.id
-    tokens = (usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
-    return Stored(key, found.finish, received.body, request_id, *tokens, cost, found.text)

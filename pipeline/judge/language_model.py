@@ -17,16 +17,18 @@ from pipeline.collector import little_collecting
 from pipeline.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
 from pipeline.judge.batch import BatchRun, open_requests
 from pipeline.judge.batch_client import BatchClient
-from pipeline.judge.engine import Engine, Task
-from pipeline.judge.ledger import Ledger, Stored, stored
-from pipeline.judge.ledger_file import NAME, connect_to_read
+from pipeline.judge.completion import parsed
+from pipeline.judge.engine import REFUSED, Engine, Task
+from pipeline.judge.keeping import was_cut_off_sooner
+from pipeline.judge.ledger import Ledger
+from pipeline.judge.ledger_file import NAME, connect_to_read, has_table, reading
 from pipeline.judge.limits import RateLimits
 from pipeline.judge.messages import ChatRequest, chat_request, corrective, messages_of
 from pipeline.judge.money import Budget
 from pipeline.judge.prompts import Prompt, read_prompt
 from pipeline.judge.protocol import Complaint, FormerReply, Heard, Part, Question, Reader, Reply
-from pipeline.judge.responses import parsed
 from pipeline.judge.share_ledgers import bring_over, spent_before
+from pipeline.judge.stored import Stored, answer_to, stored
 from pipeline.judge.tally import Tally
 from pipeline.judge.transport import Endpoint, Transport, shown
 from pipeline.judge.way import Way
@@ -35,7 +37,7 @@ from pipeline.rules.asking import AskingRules, RequestRules
 from pipeline.rules.prices import Price
 
 CHUNK = 32  # questions made at a time
-NO_SECOND = ("too_long", "content_filter")  # asking once more would end the same way
+NO_SECOND = ("too_long", "content_filter", REFUSED)  # asking once more would end the same way
 NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
@@ -82,7 +84,9 @@ class LanguageModelJudge:
         self.again: Prompt = read_prompt("again")
         self.plain: Prompt = read_prompt("plain")
         parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
-        self.digest: str = hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+        sha256 = hashlib.sha256(canonical_json(parts).encode())
+        self.reads_as: bytes = sha256.digest()  # under which answers are settled
+        self.digest: str = asked_anew(former or ledger, model, sha256.hexdigest())
         self.connection: sqlite3.Connection | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -95,35 +99,49 @@ class LanguageModelJudge:
         NotAnswered where the ledger has none."""
         if not question.fits:
             return Reply("", NO_TOKENS, 0.0, None, "too_long")
-        row = self.looked_up().execute(
-            "select first, last from settled where question = ?", (self.question_id(question.request_sha256),)
-        )
-        found = row.fetchone()
+        found = self.standing(question)
         if found is None:
             raise NotAnswered(
                 f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
             )
-        first, last = (self.kept(key) for key in found)
+        first, last = found
         reply = reply_of(last)
         if first.key == last.key:
             return reply
         former = reply_of(first)
-        why = self.reader.read(question, former.finish, former.text).complaint
-        return Reply(
-            text=reply.text,
+        why = self.read(question, first).complaint
+        return replace(
+            reply,
             usage=total(former.usage, reply.usage),
             cost_usd=former.cost_usd + reply.cost_usd,
-            request_id=reply.request_id,
-            finish=reply.finish,
             former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
         )
 
-    def has_answer(self, request_sha256: str) -> bool:
+    def standing(self, question: Question) -> tuple[Stored, Stored] | None:
+        """The first and the last answer to a question, as settled, or as the ledger's answers are read now where this
+        judge has not settled it; null where one is missing, or was cut off at a lower limit than that of now."""
+        query = "select first, last from settled where question = ?"
+        row = self.looked_up().execute(query, (self.question_id(question.request_sha256),)).fetchone()
+        if row is not None:
+            return self.kept(row[0]), self.kept(row[1])
+        task = self.task(question)
+        if has_table(self.looked_up(), "rounds"):
+            query = "select round from rounds where base = ?"
+            row = self.looked_up().execute(query, (task.first.base,)).fetchone()
+            task = task.in_round(row[0]) if row else task
+        first = answer_to(self.looked_up(), task.first)
+        if first is None:
+            return None
+        complaint = task.read(first).complaint
+        second = None if complaint is None else task.second(first, complaint)
+        last = first if second is None else answer_to(self.looked_up(), second)
+        if last is None or was_cut_off_sooner(task.read(last), last, task.first):
+            return None
+        return first, last
+
+    def has_answer(self, question: Question) -> bool:
         """True where the ledger has the answer that stands for a question."""
-        if not (self.ledger / NAME).exists():
-            return False
-        query = "select 1 from settled where question = ?"
-        return self.looked_up().execute(query, (self.question_id(request_sha256),)).fetchone() is not None
+        return (self.ledger / NAME).exists() and self.standing(question) is not None
 
     def looked_up(self) -> sqlite3.Connection:
         """The ledger, to read."""
@@ -140,7 +158,7 @@ class LanguageModelJudge:
 
     def question_id(self, request_sha256: str) -> bytes:
         """Under which a question's answer is settled: this judge, this question."""
-        return hashlib.sha256(f"{self.digest}\n{request_sha256}".encode()).digest()
+        return hashlib.sha256(f"{self.reads_as.hex()}\n{request_sha256}".encode()).digest()
 
     def describe(self) -> dict[str, Any]:
         """Name, model, parameters, and how the endpoints that were asked had to be asked."""
@@ -219,7 +237,8 @@ class LanguageModelJudge:
 
         budget = self.budget(asking, price, ledger)
         async with BatchClient(endpoint, self.rules) as client:
-            run = BatchRun(ledger, client, price, budget, way, self.rules, self.plain.text, tally, stop)
+            plain = self.plain.text
+            run = BatchRun(ledger, client, price, budget, way, self.rules, self.parameters, plain, tally, stop)
             with interruptible(stopped.append):
                 await run.run(tasks)
 
@@ -247,8 +266,14 @@ class LanguageModelJudge:
             open_rows = [row for row, id_ in zip(rows, ids, strict=True) if id_ not in known]
             made = part.questions(open_rows) if open_rows else iter(())
             while batch := [self.task(question) for question in islice(made, CHUNK)]:
-                known = ledger.answered([task.first.key for task in batch])
-                yield [replace(task, is_new=task.first.key not in known) for task in batch] if known else batch
+                rounds = ledger.rounds([task.first.base for task in batch])
+                batch = [
+                    task.in_round(rounds[task.first.base]) if task.first.base in rounds else task for task in batch
+                ]
+                known = ledger.answered([key for task in batch for key in (task.first.key, task.first.former_key)])
+                yield [
+                    replace(task, is_new=known.isdisjoint((task.first.key, task.first.former_key))) for task in batch
+                ]
 
     def task(self, question: Question) -> Task:
         """How a question is asked that has no answer yet."""
@@ -258,6 +283,7 @@ class LanguageModelJudge:
             question=question,
             id=self.question_id(question.request_sha256),
             first=ask(messages),
+            judge=self.reads_as,
             read=lambda kept: self.read(question, kept),
             second=lambda kept, complaint: self.second(question, messages, kept, complaint),
             is_new=True,
@@ -270,7 +296,8 @@ class LanguageModelJudge:
 
     def read(self, question: Question, kept: Stored) -> Heard:
         """What an answer says, and what is wrong with it."""
-        return self.reader.read(question, kept.finish, text_of(kept))
+        reply = reply_of(kept)
+        return self.reader.read(question, reply.finish, reply.text)
 
     def second(
         self, question: Question, messages: list[dict[str, str]], kept: Stored, complaint: Complaint
@@ -278,25 +305,43 @@ class LanguageModelJudge:
         """The corrective request; null where asking again is no use."""
         if kept.finish in NO_SECOND:
             return None
-        said = text_of(kept) if kept.finish == "complete" else None
+        reply = reply_of(kept)
+        said = reply.text if reply.finish == "complete" else None
         return self.request(question, corrective(messages, said, complaint.detail, self.again.text))
 
 
-def text_of(kept: Stored) -> str:
-    """The text of a kept answer, taken from the verbatim response."""
-    if kept.text is not None:
-        return kept.text
-    no_tokens = not (kept.prompt_tokens or kept.completion_tokens or kept.cached_tokens)
-    refused = kept.finish in ("too_long", "content_filter") and no_tokens
-    return kept.response.decode("utf-8", "backslashreplace") if refused else parsed(kept.response).text
-
-
 def reply_of(kept: Stored) -> Reply:
-    """A kept answer as a reply."""
+    """A kept answer as a reply. How it ended is taken, as the text is, from the verbatim response, so that what a
+    former version could not read is read now; the body of a refused question is an endpoint's own words."""
     usage = Usage(
         prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
     )
-    return Reply(text_of(kept), usage, kept.cost_usd, kept.request_id, kept.finish)
+    no_tokens = not (kept.prompt_tokens or kept.completion_tokens or kept.cached_tokens)
+    if kept.parsed is None and kept.finish in NO_SECOND and no_tokens:
+        text = kept.response.decode("utf-8", "backslashreplace")
+        return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
+    found = kept.parsed or parsed(kept.response)
+    return Reply(
+        text=found.text,
+        usage=usage,
+        cost_usd=kept.cost_usd,
+        request_id=kept.request_id,
+        finish=found.finish,
+        text_from=found.text_from,
+        reasoning=found.reasoning,
+    )
+
+
+def asked_anew(ledger: Path, model: str, digest: str) -> str:
+    """The digest of a judge, and of what it was asked again for (--ask-again): its answers are others then."""
+    if not (ledger / NAME).exists():
+        return digest
+    with reading(ledger) as connection:
+        if not has_table(connection, "rounds"):
+            return digest
+        query = "select hex(base), asked from rounds where asked > 0 and model = ? order by base"
+        rows = connection.execute(query, (model,)).fetchall()
+    return hashlib.sha256(canonical_json([digest, *map(list, rows)]).encode()).hexdigest() if rows else digest
 
 
 def total(one: Usage, other: Usage) -> Usage:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import queue
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,9 +20,13 @@ from typing import Any, Self
 
 from pipeline.errors import LedgerFailed
 from pipeline.judge.ledger_file import ANSWER, BALLAST, NAME, connect_to_read, failed, locked, open_for_writing
+from pipeline.judge.messages import ChatRequest
+from pipeline.judge.stored import Stored, answer_to, storable, stored
 from pipeline.rules.asking import Commit
 
 AT_ONCE = 500  # keys of one look-up
+UNREAD = ["key", "stage", "trajectory_id", "reason", "received_at", "response", "response_sha256"]
+SETTLED = ["question", "first", "last", "outcome", "judge", "base"]
 ROWS = sorted({size for power in range(9) for size in (2**power, 3 * 2**power)}, reverse=True)  # of one statement
 
 
@@ -41,24 +46,13 @@ ADD_ANSWER = Kind(f"insert or ignore into answers({', '.join(ANSWER)}) values {{
 ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at) values {}", 4)
 END_INTENT = Kind("delete from intents where key in (values {})", 1)
 ADD_LOST = Kind("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
-ADD_SETTLED = Kind("insert or replace into settled(question, first, last, outcome) values {}", 4)
+ADD_UNREAD = Kind(f"insert into unread({', '.join(UNREAD)}) values {{}}", len(UNREAD))
+ADD_SETTLED = Kind(f"insert or replace into settled({', '.join(SETTLED)}) values {{}}", len(SETTLED))
+ADD_ROUND = Kind(
+    "insert into rounds(base, round, asked, model) values {} on conflict(base) do update set round = excluded.round", 4
+)
 ADD_ENDPOINT = Kind("insert or replace into endpoints(base_url, model, accepts) values {}", 3)
 Row = tuple[Kind, tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Stored:
-    """An answer as it was kept."""
-
-    key: bytes
-    finish: str
-    response: bytes
-    request_id: str | None
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    cost_usd: float
-    text: str | None = None  # of the answer, where it was just received; not a column
 
 
 @dataclass
@@ -112,6 +106,26 @@ class Ledger:
             raise self.broken
 
     # ------------------------------------------------------------------------------------------------------- reading
+    def answer_to(self, request: ChatRequest) -> Stored | None:
+        """The answer to a request; null where there is none."""
+        return answer_to(self.reader, request)
+
+    def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
+        """In which round these requests are, those that are in another one than their first. For another thread than
+        the loop's."""
+        found: dict[bytes, int] = {}
+        for some in pieces_of(bases):
+            places = ", ".join("?" * len(some))
+            found.update(
+                self.scout.execute(f"select base, round from rounds where base in ({places})", some).fetchall()
+            )
+        return found
+
+    def has_answers_of(self, model: str) -> bool:
+        """True where this model has answered anything."""
+        query = "select 1 from answers where model = ? and completion_tokens > 0 limit 1"
+        return self.reader.execute(query, (model,)).fetchone() is not None
+
     def settled(self, questions: list[bytes]) -> set[bytes]:
         """Which of these questions have their answer."""
         return self.among("select question from settled where question in", questions)
@@ -123,8 +137,7 @@ class Ledger:
     def among(self, query: str, keys: list[bytes]) -> set[bytes]:
         """The keys that a query finds. For another thread than the loop's."""
         found: set[bytes] = set()
-        for start in range(0, len(keys), AT_ONCE):
-            some = keys[start : start + AT_ONCE]
+        for some in pieces_of(keys):
             found.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
         return found
 
@@ -159,21 +172,33 @@ class Ledger:
     def put(self, *rows: Row) -> "asyncio.Future[None]":
         """Add rows to the next commit; the future is done when they are durable."""
         future = asyncio.get_running_loop().create_future()
-        if self.broken is not None:
-            future.set_exception(self.broken)
-        else:
+        if self.broken is None:
             self.waiting.put(Waiting((*rows, *self.unhurried), future))
             self.unhurried.clear()
+        if self.broken is not None and not future.done():  # asked anew: the writer may have ended in between
+            future.set_exception(self.broken)
         return future
 
     def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
         """Note that a call is about to be sent."""
-        return self.put((ADD_INTENT, (key, stage, trajectory_id, now())))
+        return self.put((ADD_INTENT, (key, stage, storable(trajectory_id), now())))
 
-    def settle(self, question: bytes, first: bytes, last: bytes, outcome: str) -> None:
+    def settle(
+        self,
+        question: bytes,
+        first: bytes,
+        last: bytes,
+        outcome: str,
+        judge: bytes | None = None,
+        base: bytes | None = None,
+    ) -> None:
         """Note which answer stands for a question. It goes with the next commit, and nobody waits for it: it follows
-        from answers that are durable."""
-        self.unhurried.append((ADD_SETTLED, (question, first, last, outcome)))
+        from answers that are durable. `base`: key of the first round of its request."""
+        self.unhurried.append((ADD_SETTLED, (question, first, last, outcome, judge, base)))
+
+    def begin_round(self, base: bytes, number: int, model: str) -> "asyncio.Future[None]":
+        """Note that a request is asked anew."""
+        return self.put((ADD_ROUND, (base, number, 0, model)))
 
     def remember(self, base_url: str, model: str, accepts: str) -> "asyncio.Future[None]":
         """Note what an endpoint accepts."""
@@ -191,14 +216,31 @@ class Ledger:
 
     # ------------------------------------------------------------------------------------------------ the one writer
     def write(self) -> None:
-        """Commit what waits, group by group, until told to end."""
+        """Commit what waits, group by group, until told to end. Whatever ends it otherwise, nobody waits for ever."""
         group: list[Waiting] = []
-        while (first := self.waiting.get()) is not None:
-            group = [first]
-            ended = self.gather(group)
-            self.commit(group)
-            if ended:
-                return
+        is_told = False
+        try:
+            while not is_told and (first := self.waiting.get()) is not None:
+                group = [first]
+                is_told = self.gather(group)
+                self.commit(group)
+            is_told = True
+        finally:
+            if not is_told:
+                self.end_for_all(group)
+
+    def end_for_all(self, group: list[Waiting]) -> None:
+        """The writer ends for a reason that it does not know: tell all who wait and will wait."""
+        why = sys.exception()
+        self.broken = LedgerFailed(
+            f"{self.path}: the writer of the ledger ended ({type(why).__name__}: {why}). Every answer that was "
+            "acknowledged is kept; run again, and report this with --debug."
+        )
+        while not self.waiting.empty():
+            if (one := self.waiting.get()) is not None:
+                group.append(one)
+        for loop, futures in by_loop(group).items():
+            loop.call_soon_threadsafe(tell, futures, self.broken)
 
     def gather(self, group: list[Waiting]) -> bool:
         """Let a group grow for a moment; true where the end was among what came. The thread sleeps meanwhile: waking it
@@ -232,10 +274,14 @@ class Ledger:
                 for some in pieces(rows):
                     self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
             self.connection.execute("commit")
-        except sqlite3.Error as error:
+        except (sqlite3.Error, ValueError, OverflowError, LedgerFailed) as error:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
-            return failed(self.path, error)
+            if isinstance(error, LedgerFailed):
+                return error
+            if isinstance(error, sqlite3.Error):
+                return failed(self.path, error)
+            return LedgerFailed(f"{self.path}: a value cannot be kept: {error}. Nothing was asked after this.")
         return None
 
     def hold_ballast(self) -> None:
@@ -300,8 +346,7 @@ def tell(futures: list["asyncio.Future[None]"], error: LedgerFailed | None) -> N
             one.set_exception(error)
 
 
-def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
-    """The answer to a request; null where there is none."""
-    names = ", ".join(name for name in Stored.__dataclass_fields__ if name != "text")
-    row = connection.execute(f"select {names} from answers where key = ?", (key,)).fetchone()
-    return None if row is None else Stored(*row)
+def pieces_of(keys: list[bytes]) -> Iterator[list[bytes]]:
+    """As many keys as one look-up takes."""
+    for start in range(0, len(keys), AT_ONCE):
+        yield keys[start : start + AT_ONCE]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.errors import LedgerFailed
-from pipeline.judge.ledger_file import NAME, failed, has_digests, locked, open_for_writing, rows
-from pipeline.judge.responses import parsed
+from pipeline.judge.completion import Failed, parsed
+from pipeline.judge.ledger_file import NAME, failed, has_digests, has_table, is_current, locked, open_for_writing, rows
 
-REFUSED = ("too_long", "content_filter")  # outcomes whose response is an endpoint's error
+REFUSED = ("too_long", "content_filter", "refused")  # outcomes whose response is an endpoint's error
 
 
 def stats(connection: sqlite3.Connection) -> dict[str, Any]:
@@ -38,6 +38,8 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         "answers": answers,
         "usd": round(sum(one["usd"] for one in answers), 6),
         "questions": questions,
+        "estimated_usage": estimated_usage(connection),
+        "unread_responses": unread(connection),
         "corrective": connection.execute("select count(*) from answers where corrects is not null").fetchone()[0],
         "attempts": connection.execute("select coalesce(sum(attempts), 0) from answers").fetchone()[0],
         "maybe_paid_without_answer": lost,
@@ -49,6 +51,20 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         ),
         "endpoints": rows(connection, "select base_url, model, accepts from endpoints order by base_url, model"),
     }
+
+
+def estimated_usage(connection: sqlite3.Connection) -> int:
+    """Answers whose usage the endpoint did not state, or not as it can be: it was estimated from their bytes."""
+    if not is_current(connection):
+        return 0
+    return int(connection.execute("select count(*) from answers where usage_estimated").fetchone()[0])
+
+
+def unread(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Responses with status 200 that were no answer, by what they were."""
+    if not has_table(connection, "unread"):
+        return []
+    return rows(connection, "select reason, count(*) as responses from unread group by reason order by reason")
 
 
 def moment(seconds: float) -> str:
@@ -75,7 +91,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
                 yield f"answer {key}: the response is not what was received: its digest is another"
             elif finish not in REFUSED and (why := differs(finish, response, prompt, completion)):
                 yield f"answer {key}: {why}"
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, LedgerFailed) as error:
         yield f"SQLite: {error}"
 
 
@@ -83,10 +99,13 @@ def differs(finish: str, response: bytes, prompt: int, completion: int) -> str |
     """How an answer's columns differ from its verbatim response; null where they don't."""
     try:
         found = parsed(response)
-    except (ValueError, LookupError) as error:
+    except (ValueError, LookupError, RecursionError, Failed) as error:
         return f"the response cannot be read: {error}"
-    same = (found.finish, found.usage.prompt_tokens, found.usage.completion_tokens) == (finish, prompt, completion)
-    return None if same else "its columns differ from its response"
+    kept = {"prompt_tokens": prompt, "completion_tokens": completion}
+    stated = {name: value for name, value in found.usage.model_dump().items() if name in kept}
+    same = all(kept[name] == stated[name] for name in kept if name not in found.missing)
+    finishes = {found.finish, "empty"} if found.text_from != "content" else {found.finish}  # as former versions read it
+    return None if same and finish in finishes else "its columns differ from its response"
 
 
 def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:

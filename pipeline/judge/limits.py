@@ -1,5 +1,6 @@
 """Requests and tokens a minute: dealt out evenly, never more than was stated, less where the endpoint says so."""
 
+import math
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -101,11 +102,12 @@ class RateLimits:
 
 
 def number(text: str | None) -> float | None:
-    """A number, or null where it is none."""
+    """A finite number, or null where it is none."""
     try:
-        return None if text is None else float(text)
+        found = None if text is None else float(text)
     except ValueError:
         return None
+    return found if found is not None and math.isfinite(found) else None
 
 
 def duration(text: str) -> float:

@@ -1,11 +1,12 @@
 """A question as a chat request: its messages, and the digest under which its answer is kept.
 
 The digest covers what is meant (model, parameters, messages, schema, packet), not how an endpoint had to be told
-(response format, a parameter that it refuses): that stands beside the answer in the ledger.
+(response format, a parameter that it refuses), nor how long the answer may be: both stand beside the answer in the
+ledger. An answer that was cut off, and one that is asked for again, has another round of the same digest.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -17,6 +18,7 @@ from pipeline.judge.sent import sent_packet, sent_previous
 from pipeline.rules.asking import RequestRules
 
 Message = dict[str, str]
+KEY_LIMIT = 8192  # stands in every key where the limit of the answer once stood, so that older answers are found
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,21 @@ class ChatRequest:
     schema_id: str
     schema: str
     packet_sha256: str
-    key: bytes  # sha256 of all of these
-    bytes: int  # of the messages' JSON
+    key: bytes  # sha256 of all of these but for the limit of the answer, and of the round
+    base: bytes  # the key of the first round
+    former_key: bytes  # the same with the limit of the answer
+    bytes: int  # of the messages' JSON; after the other fields of bytes, whose type this name hides
+    round: int = 0
+
+    @property
+    def has_former_key(self) -> bool:
+        """True where an answer may stand under the key with its limit."""
+        return self.round == 0 and self.former_key != self.key
+
+    def in_round(self, number: int) -> "ChatRequest":
+        """The same request in another round."""
+        key = hashlib.sha256(self.base + f"\nround {number}".encode()).digest() if number else self.base
+        return replace(self, round=number, key=key)
 
 
 def chat_request(
@@ -38,15 +53,18 @@ def chat_request(
 ) -> ChatRequest:
     """The request with its key: sha256 over the canonical JSON of what is meant."""
     encoded = msgspec.json.encode(messages)
+    limited = parameters.parameters()
     meant: dict[str, Any] = {
         "model": model,
-        "parameters": parameters.parameters(),
+        "parameters": limited | {"max_output_tokens": KEY_LIMIT},
         "messages": msgspec.Raw(encoded),
         "schema": msgspec.Raw(schema.encode()),
         "packet_sha256": packet_sha256,
     }
-    key = hashlib.sha256(msgspec.json.encode(meant)).digest()
-    return ChatRequest(model, parameters, messages, schema_id, schema, packet_sha256, key, len(encoded))
+    key = former = hashlib.sha256(msgspec.json.encode(meant)).digest()
+    if limited["max_output_tokens"] != KEY_LIMIT:
+        former = hashlib.sha256(msgspec.json.encode(meant | {"parameters": limited})).digest()
+    return ChatRequest(model, parameters, messages, schema_id, schema, packet_sha256, key, key, former, len(encoded))
 
 
 def messages_of(question: Question) -> list[Message]:

@@ -5,6 +5,7 @@ from typing import Any, Self
 import msgspec
 
 from pipeline.judge.aiohttp_transport import failure_of
+from pipeline.judge.bounded import whole
 from pipeline.judge.responses import checked
 from pipeline.judge.transport import Endpoint, Received
 from pipeline.rules.asking import AskingRules
@@ -17,6 +18,7 @@ class OpenaiTransport:
 
     def __init__(self, endpoint: Endpoint, concurrency: int, rules: AskingRules) -> None:
         self.endpoint, self.concurrency, self.rules = endpoint, concurrency, rules
+        self.secrets = endpoint.secrets(rules)
 
     async def __aenter__(self) -> Self:
         import openai  # two seconds of a processor: not before it is needed
@@ -31,7 +33,7 @@ class OpenaiTransport:
             project=self.endpoint.project,
             max_retries=0,
             timeout=timeout,
-            http_client=openai.DefaultAioHttpClient(follow_redirects=False, timeout=timeout),
+            http_client=bounded_client(times.largest_answer_bytes, follow_redirects=False, timeout=timeout),
         )
         return self
 
@@ -48,7 +50,27 @@ class OpenaiTransport:
             raise failure_of(innermost(error)) from error
         except self.openai.APIStatusError as error:  # not handled here: its own words may repeat the key
             response = error.response
-        return checked(response.status_code, response.headers, self.endpoint.clean(response.content), self.rules)
+        return checked(response.status_code, response.headers, response.content, self.rules, self.secrets)
+
+
+def bounded_client(most: int, **values: Any) -> Any:
+    """The client's own HTTP client over aiohttp, whose responses are read up to a limit, whatever their status."""
+    import openai
+
+    class Bounded(openai.DefaultAioHttpClient):
+        """Reads a response itself."""
+
+        async def send(self, request: Any, **how: Any) -> Any:  # of whichever HTTP library the client is built on
+            response = await super().send(request, **(how | {"stream": True}))
+            try:
+                body = await whole(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
+            finally:
+                await response.aclose()
+            lengths = ("content-encoding", "content-length", "transfer-encoding")
+            headers = [(name, value) for name, value in response.headers.items() if name not in lengths]
+            return type(response)(response.status_code, headers=headers, content=body, request=request)
+
+    return Bounded(**values)
 
 
 def innermost(error: BaseException) -> BaseException:

@@ -118,7 +118,7 @@ class Planner:
 
     def is_answered(self, question: Question) -> bool:
         """True where the ledger has the answer that stands for a question."""
-        return self.judge.has_answer(question.request_sha256)
+        return self.judge.has_answer(question)
 
     def ask(self, question: Question) -> Reply:
         """The ledger's answer."""

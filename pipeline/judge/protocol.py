@@ -36,14 +36,17 @@ class FormerReply:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, verbatim. `usage` and `cost_usd` hold those of a former reply too."""
+    """What came back, verbatim. `usage` and `cost_usd` hold those of a former reply too; `text_from` is the field that
+    the text stood in, `reasoning` what the model thought, as far as the endpoint gives it apart from the text."""
 
     text: str
     usage: Usage
     cost_usd: float
     request_id: str | None
-    finish: str = "complete"  # complete | truncated | refusal | empty | too_long | content_filter
+    finish: str = "complete"  # complete | truncated | refusal | empty | too_long | content_filter | refused
     former: FormerReply | None = None
+    text_from: str = "content"  # content | tool_calls | reasoning
+    reasoning: str | None = None
 
 
 class Part(Protocol):

@@ -1,6 +1,6 @@
-"""What a response means: an answer, a failure that may pass, or a refusal; and what stands in an answer."""
+"""What a response means: an answer, a failure that may pass, or a refusal."""
 
-import json
+import math
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -8,104 +8,65 @@ from typing import Any
 
 import msgspec
 
-from pipeline.canonical import whole_characters
-from pipeline.judge.transport import Parsed, Passing, Received, Refusal
-from pipeline.records.fulltax import Usage
+from pipeline.judge.completion import Failed, parsed
+from pipeline.judge.secrets import NONE, Secrets
+from pipeline.judge.transport import Passing, Received, Refusal, shown
 from pipeline.rules.asking import AskingRules
 
-FINISHES = {"length": "truncated", "content_filter": "content_filter"}
 LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
+STATUS_FIELDS = ("status", "status_code", "http_status", "code")
 
 
-class Message(msgspec.Struct):
-    """Of a choice. Some servers send a list of parts as content."""
-
-    content: Any = None
-    refusal: str | None = None
-
-
-class Choice(msgspec.Struct):
-    """One answer."""
-
-    message: Message
-    finish_reason: str | None = None
-
-
-class Details(msgspec.Struct):
-    """Of prompt tokens."""
-
-    cached_tokens: int | None = None
-
-
-class Tokens(msgspec.Struct):
-    """Usage; the last field is what some endpoints call cached tokens."""
-
-    prompt_tokens: int | None = 0
-    completion_tokens: int | None = 0
-    prompt_tokens_details: Details | None = None
-    prompt_cache_hit_tokens: int | None = None
-
-
-class Completion(msgspec.Struct):
-    """A chat completion, as far as it is read."""
-
-    choices: list[Choice]
-    id: str | None = None
-    usage: Tokens | None = None
-
-
-DECODER = msgspec.json.Decoder(Completion)
-
-
-def checked(status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules) -> Received:
-    """A 200 with an answer in it. Raises Passing for what may pass, Refusal for the rest."""
-    if status == 200:
-        try:
-            return Received(body, headers, parsed(body))
-        except (ValueError, LookupError, RecursionError) as error:
-            raise Passing("broken_body", may_be_paid=True) from error
-    message = message_in(body)
-    if rules.is_fatal(message) or not (status in rules.retry.statuses or status >= 500):
-        raise Refusal(status, message, body, headers)
-    raise Passing(f"status_{status}", may_be_paid=False, retry_after=retry_after(headers))
-
-
-def parsed(body: bytes) -> Parsed:
-    """Text, ending and usage of an answer. ValueError or LookupError where it is none."""
-    completion = decoded(body)
-    choice, tokens = completion.choices[0], completion.usage or Tokens()
-    details = tokens.prompt_tokens_details
-    cached = (details.cached_tokens if details else None) or tokens.prompt_cache_hit_tokens or 0
-    usage = Usage(
-        prompt_tokens=tokens.prompt_tokens or 0,
-        completion_tokens=tokens.completion_tokens or 0,
-        cached_tokens=min(cached, tokens.prompt_tokens or 0),
-    )
-    text = text_of(choice.message.content)
-    finish = FINISHES.get(choice.finish_reason or "")
-    if choice.message.refusal:
-        text, finish = text or choice.message.refusal, "refusal"
-    elif finish is None:
-        finish = "complete" if text.strip() else "empty"
-    return Parsed(text, finish, usage, completion.id)
-
-
-def decoded(body: bytes) -> Completion:
-    """The completion. Half an emoji, which strict readers refuse, is kept as its six characters; an answer that was
-    paid for is not thrown away for it. ValueError (msgspec's are such) where it is none."""
+def checked(
+    status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules, secrets: Secrets = NONE
+) -> Received:
+    """A 200 with an answer in it. Raises Passing for what may pass, Refusal for the rest. An error that a gateway sends
+    with status 200 is taken for the status that it names. A body with status 200 is kept verbatim whatever it is."""
+    request_id = secrets.shown_text(headers["x-request-id"]) if headers.get("x-request-id") else None
+    if status != 200:
+        raise failure(status, secrets.shown(body), headers, rules, request_id)
+    kept = secrets.kept(body)
     try:
-        return DECODER.decode(body)
-    except msgspec.ValidationError:
-        raise
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.convert(whole_characters(json.loads(body)), Completion)
+        return Received(kept, headers, parsed(kept, rules.usage.largest_tokens), request_id)
+    except Failed as error:
+        named = msgspec.json.encode({"error": error.error})
+        failed = failure(status_of(error.error, rules), secrets.shown(named), headers, rules, request_id)
+        if isinstance(failed, Passing):
+            failed.body, failed.may_be_paid = kept, error.tokens > 0
+        raise failed from error
+    except (ValueError, LookupError, RecursionError) as error:
+        words = secrets.shown_text(one_line(kept[:LONGEST_MESSAGE].decode("utf-8", "replace")))
+        raise Passing("broken_body", may_be_paid=True, words=words, body=kept) from error
 
 
-def text_of(content: Any) -> str:
-    """The text of a message's content, be it a text or a list of parts."""
-    if isinstance(content, list):
-        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
+def failure(
+    status: int | None, body: bytes, headers: Mapping[str, str], rules: AskingRules, request_id: str | None
+) -> Passing | Refusal:
+    """What an error is. `status` null: an error under status 200 that names none and that nothing is known of."""
+    message = message_in(body)
+    if status is None and not rules.is_fatal(message):
+        return Passing("error_in_answer", words=message)
+    number = status or 402
+    if rules.is_fatal(message) or not (number in rules.retry.statuses or number >= 500):
+        if 300 <= number < 400 and headers.get("location"):
+            message = one_line(f"it redirects to {target(headers['location'])}, which is not followed. {message}")
+        return Refusal(number, message, body, headers, request_id)
+    return Passing(f"status_{number}", retry_after=retry_after(headers), words=message)
+
+
+def target(location: str) -> str:
+    """Where a redirect leads, without user, password and query."""
+    return shown(location) if "://" in location else location.partition("?")[0]
+
+
+def status_of(error: Any, rules: AskingRules) -> int | None:
+    """The status that an error under status 200 names, in its fields or by its words; null where it names none."""
+    fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
+    for value in fields:
+        number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value
+        if isinstance(number, int) and 400 <= number <= 599:
+            return number
+    return rules.status_named_in(message_in(msgspec.json.encode({"error": error})))
 
 
 def message_in(body: bytes) -> str:
@@ -127,17 +88,19 @@ def one_line(words: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null where neither says."""
+    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null where neither says, or says what is
+    no time (`inf`)."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         text = headers.get(name)
         if text is None:
             continue
         try:
-            return max(0.0, float(text) / unit)
+            seconds = float(text) / unit
         except ValueError:
-            pass
-        try:
-            return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-        except ValueError:
-            continue
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - time.time()
+            except (ValueError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
     return None

@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, wait_random_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from pipeline.errors import EndpointFailing
 from pipeline.judge.transport import Passing
@@ -12,6 +12,7 @@ from pipeline.rules.asking import Retry
 
 Result = TypeVar("Result")
 BUSY = "status_429"
+UNREACHED = ("connection_refused", "name_not_found", "tls_failed", "proxy_failed", "no_connection")
 
 
 class Patience:
@@ -42,7 +43,7 @@ class Patience:
             return failures >= self.rules.attempts or time.monotonic() - started > self.rules.patience_s
 
         trying = AsyncRetrying(
-            retry=retry_if_exception_type(Passing), wait=self.wait, stop=is_over, sleep=sleep, reraise=True
+            retry=retry_if_exception(passes), wait=self.wait, stop=is_over, sleep=sleep, reraise=True
         )
         return await trying(next_one)
 
@@ -53,6 +54,11 @@ class Patience:
         return min(asked or 0.0, self.rules.longest_retry_after_s) + self.backoff(state)
 
 
+def passes(failure: BaseException) -> bool:
+    """True where another attempt may end otherwise."""
+    return isinstance(failure, Passing) and failure.again
+
+
 def reason_of(state: RetryCallState) -> Passing:
     """The failure that an attempt ended in."""
     failure = state.outcome.exception() if state.outcome else None
@@ -61,16 +67,19 @@ def reason_of(state: RetryCallState) -> Passing:
 
 
 class Breaker:
-    """Counts failures in a row over all requests; answers set it back. 429 does not count: such an endpoint is well."""
+    """Counts failures in a row over all requests; answers set it back. 429 does not count: such an endpoint is well.
+    While nothing at all was heard of the endpoint, few failures are enough."""
 
     def __init__(self, concurrency: int, rules: Retry) -> None:
         self.rules = rules
         self.streak = max(rules.breaker_least, rules.breaker_per_slot * concurrency)
         self.failures = 0
+        self.is_heard = False
 
     def answered(self) -> None:
         """The endpoint is well."""
         self.failures = 0
+        self.is_heard = True
 
     def failed(self, failure: Passing) -> None:
         """Raises EndpointFailing where the streak is reached, or the endpoint wants a longer wait than the run has."""
@@ -79,9 +88,11 @@ class Breaker:
                 f"the endpoint asks to wait {failure.retry_after:.0f} s ({failure.reason}). Every answer is kept; run "
                 "again after that to go on."
             )
+        self.is_heard = self.is_heard or failure.reason not in UNREACHED
         self.failures += failure.reason != BUSY
-        if self.failures >= self.streak:
+        streak = self.streak if self.is_heard else min(self.streak, self.rules.breaker_unreached)
+        if self.failures >= streak:
             raise EndpointFailing(
-                f"the endpoint failed {self.failures} times in a row (last: {failure.reason}). Every answer is kept; "
+                f"the endpoint failed {self.failures} times in a row (last: {failure.sentence}). Every answer is kept; "
                 "run again to go on when it is well."
             )

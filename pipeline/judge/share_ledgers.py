@@ -13,14 +13,15 @@ from contextlib import closing
 from pathlib import Path
 
 from pipeline.errors import WrongUse
-from pipeline.judge.ledger_file import ANSWER, NAME, failed, has_digests, locked, open_for_writing, reading
+from pipeline.judge.ledger import SETTLED, UNREAD
+from pipeline.judge.ledger_file import ANSWER, NAME, failed, is_current, locked, open_for_writing, reading
 from pipeline.share import Share
 
 SHARES = "shares"
 AT_ONCE = 500  # keys of one look-up
 TABLES = {
     "answers": ", ".join(ANSWER),
-    "settled": "question, first, last, outcome",
+    "settled": ", ".join(SETTLED),
     "endpoints": "base_url, model, accepts",
     "batches": "name, id, status, created_at",
     "batched": "key, batch, stage, model, trajectory_id, packet_sha256, request_bytes, way, corrects",
@@ -77,11 +78,23 @@ def add(connection: sqlite3.Connection, file: Path) -> None:
         for table, columns in TABLES.items():
             connection.execute(f"insert or ignore into {table}({columns}) select {columns} from other.{table}")
         connection.execute("insert into lost select key, stage, trajectory_id, reason, sent_at from other.lost")
+        names = ", ".join(UNREAD)
+        connection.execute(f"insert into unread({names}) select {names} from other.unread")
+        connection.execute(copied_rounds("other"))
         connection.execute(f"insert into lost select {IN_FLIGHT} from other.intents")
         connection.execute("commit")
         connection.execute("detach other")
     except sqlite3.Error as error:
         raise failed(file, error) from error
+
+
+def copied_rounds(database: str) -> str:
+    """The statement that takes over the rounds of another ledger; the later one counts."""
+    return (
+        f"insert into rounds(base, round, asked, model) select base, round, asked, model from {database}.rounds "
+        "where true on conflict(base) do update set round = max(round, excluded.round), "
+        "asked = max(asked, excluded.asked)"
+    )
 
 
 def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
@@ -100,6 +113,7 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
                 copy_answers(connection, f"key not in ({loose})", [])
                 names = TABLES["endpoints"]
                 connection.execute(f"insert or ignore into endpoints({names}) select {names} from former.endpoints")
+            connection.execute(copied_rounds("former"))
             for some in chunks(questions):
                 wanted = f"question in ({', '.join('?' * len(some))})"
                 for column in ("first", "last"):
@@ -116,8 +130,8 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
 def bring_former_up_to_date(folder: Path) -> None:
     """Open a ledger of an earlier version for writing once, so that its columns are this version's. BusyLedger."""
     with reading(folder) as connection:
-        is_current = has_digests(connection)
-    if not is_current:
+        current = is_current(connection)
+    if not current:
         with locked(folder):
             open_for_writing(folder).close()
 

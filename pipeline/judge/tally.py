@@ -23,6 +23,7 @@ class Tally:
     usd: float = 0.0
     tokens: int = 0
     cached_tokens: int = 0
+    estimated: int = 0  # answers whose usage the endpoint did not state, or not as it can be
     started: float = field(default_factory=time.monotonic)
 
     def heard(self, gist: str) -> None:
@@ -30,9 +31,10 @@ class Tally:
         self.done += 1
         self.gists[gist] += 1
 
-    def add(self, usd: float, tokens: int, cached_tokens: int) -> None:
+    def add(self, usd: float, tokens: int, cached_tokens: int, is_estimated: bool = False) -> None:
         """Count an answer."""
         self.calls += 1
+        self.estimated += is_estimated
         self.usd += usd
         self.tokens += tokens
         self.cached_tokens += cached_tokens

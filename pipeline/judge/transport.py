@@ -6,6 +6,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from pipeline.errors import WrongUse
+from pipeline.judge.secrets import Secrets
 from pipeline.records.fulltax import Usage
 from pipeline.rules.asking import AskingRules
 
@@ -13,29 +14,76 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class Passing(Exception):
-    """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost."""
+    """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost;
+    `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is no answer;
+    `again`: false where the next attempt would be paid for and end the same way."""
 
-    def __init__(self, reason: str, may_be_paid: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        may_be_paid: bool = False,
+        retry_after: float | None = None,
+        words: str = "",
+        body: bytes | None = None,
+        again: bool = True,
+    ) -> None:
         super().__init__(reason)
         self.reason, self.may_be_paid, self.retry_after = reason, may_be_paid, retry_after
+        self.words, self.body, self.again = words, body, again
+
+    @property
+    def sentence(self) -> str:
+        """The reason, with the cause and what to do about it where one is known, and the words."""
+        known = CAUSES.get(self.reason)
+        said = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
+        return (
+            ": ".join([self.reason, "; ".join(one for one in (known, said) if one)]) if known or said else self.reason
+        )
+
+
+HEARD = ("status_", "error_in_answer", "broken_body")  # reasons of failures that the endpoint itself told
+CAUSES = {  # reason -> what it means and what to do
+    "connection_refused": "nothing listens at this address; start the server, or correct --base-url",
+    "name_not_found": "the host name of the address cannot be resolved; correct --base-url, or check the network",
+    "tls_failed": "no secure connection; the certificate must be one that this machine trusts (SSL_CERT_FILE names "
+    "others), and the address must begin with http:// where the server has no TLS",
+    "proxy_failed": "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) cannot be used; correct "
+    "it, or name the host in NO_PROXY",
+    "no_connection": "the endpoint cannot be reached; check --base-url and the network",
+    "timeout": "no whole answer within connection.answer_s of asking.toml",
+    "connection_lost": "the connection broke off before the answer was whole",
+    "broken_body": "status 200, but the body is no chat completion; is --base-url the one of an OpenAI-compatible API "
+    "(it often ends in /v1)?",
+    "error_in_answer": "the endpoint sent an error with status 200",
+    "answer_too_large": "the response is larger than connection.largest_answer_bytes of asking.toml",
+    "unknown_encoding": "the response is compressed in a way that was not asked for",
+}
 
 
 class Refusal(Exception):
     """The endpoint refuses: status and its own words, cut to a readable length."""
 
-    def __init__(self, status: int, message: str, body: bytes, headers: Mapping[str, str]) -> None:
+    def __init__(
+        self, status: int, message: str, body: bytes, headers: Mapping[str, str], request_id: str | None = None
+    ) -> None:
         super().__init__(f"{status}: {message}")
         self.status, self.message, self.body, self.headers = status, message, body, headers
+        self.request_id = request_id
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter."""
+    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter; `text_from` the field
+    that the text stood in (content, tool_calls, reasoning); `missing` the counts of the usage that were not stated, or
+    cannot be: they are zero."""
 
     text: str
     finish: str
     usage: Usage
     id: str | None
+    text_from: str = "content"
+    reasoning: str | None = None
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +93,7 @@ class Received:
     body: bytes
     headers: Mapping[str, str]
     parsed: "Parsed | None" = None  # null for the body of a refusal
+    request_id: str | None = None  # of the headers
 
 
 @dataclass(frozen=True)
@@ -70,10 +119,11 @@ class Endpoint:
                 f"{shown(url)}: the base URL holds a user name or password. Leave them out; keys come "
                 "from OPENAI_API_KEY."
             )
-        key = environment.get("OPENAI_API_KEY") or None
+        key = header_value("OPENAI_API_KEY", environment)
         if key is None and parts.hostname not in LOCAL_HOSTS:
             raise WrongUse("there is no key for the judge. Set OPENAI_API_KEY.")
-        organization, project = environment.get("OPENAI_ORG_ID"), environment.get("OPENAI_PROJECT_ID")
+        organization = header_value("OPENAI_ORG_ID", environment)
+        project = header_value("OPENAI_PROJECT_ID", environment)
         return cls(url, key, organization, project, custom_headers(environment.get("OPENAI_CUSTOM_HEADERS") or ""))
 
     @property
@@ -90,9 +140,9 @@ class Endpoint:
             found["OpenAI-Project"] = self.project
         return found | dict(self.more_headers)
 
-    def clean(self, body: bytes) -> bytes:
-        """A body of the endpoint's with the key taken out, should it repeat it: what is kept, or shown, holds none."""
-        return body.replace(self.key.encode(), b"[key]") if self.key else body
+    def secrets(self, rules: AskingRules) -> Secrets:
+        """The keys that no file and no screen may show."""
+        return Secrets((self.key or "", *self.more_headers.values()), rules.secret)
 
 
 class Transport(Protocol):
@@ -115,7 +165,22 @@ def shown(url: str) -> str:
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
 
 
+def header_value(name: str, environment: Mapping[str, str]) -> str | None:
+    """A setting of the environment that is sent in a header, without blanks and line ends around it, which a file may
+    have brought; null where there is none. WrongUse for what no header can hold."""
+    value = (environment.get(name) or "").strip()
+    if not (value.isprintable() and value.isascii()):
+        raise WrongUse(
+            f"{name} holds a line break or another character that cannot be sent in a header. Set it to the key alone, "
+            "on one line."
+        )
+    return value or None
+
+
 def custom_headers(text: str) -> dict[str, str]:
     """`Name: value` lines, as the `openai` client reads them."""
     pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
+    found = {name.strip(): value.strip() for name, value in pairs}
+    if "" in found or any(not (one.isprintable() and one.isascii()) for one in (*found, *found.values())):
+        raise WrongUse("OPENAI_CUSTOM_HEADERS: a name or value cannot be sent in a header. Write `Name: value` lines.")
+    return found

@@ -171,7 +171,9 @@ class JudgeAnswer(Keyed):
     purpose: str
     request_sha256: str
     response_text: str
-    finish: str  # complete | truncated | refusal | empty | too_long | content_filter
+    finish: str  # complete | truncated | refusal | empty | too_long | content_filter | refused
+    text_from: str  # field of the response in which the text stood: content | tool_calls | reasoning
+    reasoning: str | None  # what the model thought, where the endpoint gives it apart from the text
     former: FormerAnswer | None
     judge: str
     judge_model: str
@@ -196,6 +198,7 @@ class Decision(Keyed):
     request_sha256: str
     packet_sha256: str
     response_text: str
+    reasoning: str | None  # what the model thought, apart from its answer or in a block before it
     former: FormerAnswer | None
     issues: list[Issue]  # what deterministic checks of this answer alone found
     repairs: list[Repair]  # field-name and label-format normalization

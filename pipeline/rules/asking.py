@@ -41,6 +41,9 @@ class Retry(Part):
     longest_retry_after_s: Amount
     breaker_per_slot: AtLeastOne
     breaker_least: AtLeastOne
+    breaker_unreached: AtLeastOne
+    unreadable_in_a_row: AtLeastOne
+    refused_in_a_row: AtLeastOne
 
 
 class Limits(Part):
@@ -95,6 +98,25 @@ class QuestionFault(Pattern):
     outcome: Annotated[str, one_of("too_long", "content_filter")]
 
 
+class NamedError(Pattern):
+    """An error under status 200, and the status that it stands for."""
+
+    status: Annotated[int, Field(ge=400, le=599)]
+
+
+class SecretRules(Part):
+    """Which keys cannot stand in a text by chance."""
+
+    least_characters: AtLeastOne
+    least_different: AtLeastOne
+
+
+class UsageRules(Part):
+    """Which usage is believed."""
+
+    largest_tokens: AtLeastOne
+
+
 class Estimate(Part):
     """Assumptions of a plan."""
 
@@ -110,6 +132,7 @@ class Batch(Part):
 
     requests: AtLeastOne
     bytes: AtLeastOne
+    largest_file_bytes: AtLeastOne
     poll_s: Amount
     completion_window: str
 
@@ -140,6 +163,9 @@ class AskingRules(Rules):
     adaptation: list[Adaptation]
     question_fault: list[QuestionFault]
     fatal: list[Pattern]
+    named_error: list[NamedError]
+    secret: SecretRules
+    usage: UsageRules
     estimate: Estimate
     batch: Batch
 
@@ -150,6 +176,10 @@ class AskingRules(Rules):
     def question_fault_in(self, message: str) -> str | None:
         """The outcome of a question that the endpoint refuses for itself alone; null where it is another refusal."""
         return next((one.outcome for one in self.question_fault if one.fits(message)), None)
+
+    def status_named_in(self, message: str) -> int | None:
+        """The status that an error under status 200 stands for, by its words; null where they say nothing known."""
+        return next((one.status for one in self.named_error if one.fits(message)), None)
 
     def is_fatal(self, message: str) -> bool:
         """True where trying again is no use whatever the status says."""

@@ -1,5 +1,6 @@
 """Loader of repairs.toml."""
 
+import re
 from typing import Annotated, ClassVar
 
 from pipeline.records.base import Record
@@ -16,6 +17,7 @@ from pipeline.records.fulltax import (
 )
 from pipeline.rules.base import Rules
 from pipeline.rules.closed import one_of
+from pipeline.rules.patterns import PythonPattern
 
 ANSWERS = (StageA, StageB1, StageB2, StageC, EvidenceQuote, SubtypeTrigger, Span, Issue, RequiredFix)
 AnswerField = Annotated[str, one_of(*dict.fromkeys(name for record in ANSWERS for name in record.model_fields))]
@@ -38,6 +40,25 @@ class OptionalB2(Record):
     fill_empty: list[StructureField]
 
 
+class Wrapping(Record):
+    """What stands around an answer, and how it is told from it."""
+
+    id: str
+    pattern: PythonPattern
+
+    def fits(self, text: str) -> re.Match[str] | None:
+        """The match of the whole text; null where it is not so wrapped."""
+        return re.fullmatch(self.pattern, text, re.DOTALL)
+
+
+class TypeFormat(Record):
+    """How values may be written as text."""
+
+    true: list[str]
+    false: list[str]
+    nulls: list[str]
+
+
 class Refusal(Record):
     """How a refusal in plain words begins."""
 
@@ -57,4 +78,6 @@ class RepairRules(Rules):
     label_format: LabelFormat
     optional_b2: OptionalB2
     fixes: dict[str, list[StructureField]]
+    wrapping: list[Wrapping]
+    type_format: TypeFormat
     refusal: Refusal

@@ -284,7 +284,7 @@ def test_an_endpoint_that_is_down_stops_the_run_and_it_goes_on_later(
     data, env = fresh(tmp_path), rules(tmp_path, breaker_least=6, breaker_per_slot=1)
     endpoint.script(faults={"503": 1.0})
     ended = call(*arguments(endpoint, data, raw, "--concurrency", "4"), env=env)
-    assert ended.status == 3 and "6 times in a row (last: status_503)" in ended.err
+    assert ended.status == 3 and "6 times in a row (last: status_503: it says: try again" in ended.err
     assert len(endpoint.log()["times"]) <= 6 + 4
     endpoint.script()
     assert call(*arguments(endpoint, data, raw), env=env).status == 0

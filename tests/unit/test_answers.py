@@ -45,7 +45,7 @@ def failure(text: str, finish: str = "complete") -> str | None:
         ("I\u2019m sorry, but I can't help with that.", "refusal"),
         ("**I cannot assist with this request.**", "refusal"),
         ("As the agent never asked, I can't call it normal.", "not_json"),
-        (f"Here it is: {json.dumps(A)}", "not_json"),
+        (f"Here it is: {json.dumps(A)}", None),
         ("[]", "not_an_object"),
         (json.dumps(A | {"comment": "more"}), "extra_fields"),
         (json.dumps({k: v for k, v in A.items() if k != "reasoning_summary"}), "missing_fields"),

@@ -25,7 +25,22 @@ SHA256 = hashlib.sha256(BODY).digest()
 def row(number: int) -> tuple[Any, ...]:
     """An answer's row."""
     tokens = (1500, 0, 300, 0.002, 6000, 1, 0.2, now())
-    return (key(number), "a", "m", f"t{number}", "p", "complete", BODY, f"r{number}", *tokens, "{}", None, SHA256)
+    return (
+        key(number),
+        "a",
+        "m",
+        f"t{number}",
+        "p",
+        "complete",
+        BODY,
+        f"r{number}",
+        *tokens,
+        "{}",
+        None,
+        SHA256,
+        8192,
+        0,
+    )
 
 
 def key(number: int) -> bytes:
@@ -154,7 +169,7 @@ def test_verify_names_every_kind_of_damage(tmp_path: Path) -> None:
     async def work(ledger: Ledger) -> None:
         await add(ledger, 4)
         ledger.settle(key(100), key(0), key(99), "read")
-        await ledger.put((ADD_ANSWER, (*row(20)[:6], b"{", *row(20)[7:-1], hashlib.sha256(b"{").digest())))
+        await ledger.put((ADD_ANSWER, (*row(20)[:6], b"{", *row(20)[7:-3], hashlib.sha256(b"{").digest(), 8192, 0)))
         await ledger.put((ADD_ANSWER, (*row(21)[:8], 1, *row(21)[9:])))
         await ledger.put((ADD_ANSWER, (*row(22)[:6], BODY.replace(b"accept", b"reject"), *row(22)[7:])))
 
@@ -194,8 +209,15 @@ def test_no_ledger_a_foreign_file_and_another_version(tmp_path: Path) -> None:
 def former_version(folder: Path) -> None:
     """Make a ledger one of the version in which answers had no digest."""
     with sqlite3.connect(folder / NAME) as connection:
-        connection.execute("alter table answers drop column response_sha256")
-        connection.execute("pragma user_version=1")
+        for table, column in [
+            ("answers", "response_sha256"),
+            ("answers", "answer_limit"),
+            ("answers", "usage_estimated"),
+            ("settled", "judge"),
+            ("settled", "base"),
+        ]:
+            connection.execute(f"alter table {table} drop column {column}")
+        connection.executescript("drop table rounds; drop table unread; pragma user_version=1")
 
 
 def test_a_ledger_without_digests_is_read_and_brought_up_to_date(tmp_path: Path) -> None:

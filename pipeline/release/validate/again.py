@@ -12,6 +12,7 @@ import polars as pl
 
 from pipeline.construct.slice import slice
 from pipeline.flow import FLOW
+from pipeline.fulltax.answers import text_from
 from pipeline.fulltax.merge import merge
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.fulltax.second_pass import SECOND_PASS
@@ -113,6 +114,7 @@ class Again:
                 | {name: asked[name] for name in ("source_model", "trajectory_id", "purpose", "request_sha256")}
                 | {"finish": said["failure"] if said["failure"] in FINISHES else "complete", "request_id": None}
                 | {"usage": total.get("usage", NO_USAGE), "cost_usd": total.get("cost_usd", 0.0)}
+                | {"text_from": text_from(said["repairs"]), "reasoning": None}
             )
         return rows
 

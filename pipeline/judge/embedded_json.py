@@ -1,0 +1,24 @@
+"""JSON objects among other words: where each of them begins and ends."""
+
+import json
+from typing import Any
+
+DECODER = json.JSONDecoder()
+MOST = 64  # opening braces that are tried: a text of nothing else would take the square of its length
+
+
+def objects_in(text: str) -> list[tuple[int, int, dict[str, Any]]]:
+    """Objects of a text that are in no other one: begin, end, value. An opening brace that begins none is skipped."""
+    found, place = [], 0
+    for _ in range(MOST):
+        place = text.find("{", place)
+        if place < 0:
+            break
+        try:
+            value, end = DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            place += 1
+            continue
+        found.append((place, end, value))
+        place = end
+    return found
