@@ -182,9 +182,14 @@ def has_digests(connection: sqlite3.Connection) -> bool:
 
 @contextmanager
 def reading(folder: Path) -> Iterator[sqlite3.Connection]:
-    """The ledger of a folder to read, while another process may be writing. UnreadableInput where there is none."""
+    """The ledger of a folder to read, while another process may be writing.
+
+    UnreadableInput where there is none; LedgerFailed for what SQLite finds wrong while it is read."""
     with closing(connect_to_read(folder)) as connection:
-        yield connection
+        try:
+            yield connection
+        except sqlite3.Error as error:
+            raise failed(folder / NAME, error) from error
 
 
 def connect_to_read(folder: Path) -> sqlite3.Connection:

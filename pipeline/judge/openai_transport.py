@@ -66,8 +66,9 @@ def bounded_client(most: int, **values: Any) -> Any:
                 body = await whole(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
             finally:
                 await response.aclose()
-            lengths = ("content-encoding", "content-length", "transfer-encoding")
-            headers = [(name, value) for name, value in response.headers.items() if name not in lengths]
+            # As bytes: a value that is not ASCII is kept as it came.
+            lengths = (b"content-encoding", b"content-length", b"transfer-encoding")
+            headers = [(name, value) for name, value in response.headers.raw if name.lower() not in lengths]
             return type(response)(response.status_code, headers=headers, content=body, request=request)
 
     return Bounded(**values)

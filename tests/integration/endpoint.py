@@ -36,7 +36,7 @@ from unsent import whole, whole_previous
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.records.packet import Evidence
+from pipeline.records.packet import Evidence, LanguageCounts
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
 ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage
@@ -204,7 +204,7 @@ class Endpoint:
         messages = body["messages"]
         again = AGAIN in messages[1]["content"]
         odd = None if again and not self.script.get("odd_again") else self.hit("odd", digest if not again else "", 0)
-        if again and self.script.get("odd_again"):
+        if again and self.script.get("odd_again") and self.script.get("odd"):
             odd = next(iter(self.script["odd"]))
         if stage := self.script.get("odd_stage"):
             found, asked = NAMED.search(messages[1]["content"]), stage_of(messages)
@@ -256,7 +256,8 @@ class Endpoint:
         if found is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
         packet = whole(blocks["PACKET"])
-        evidence = Evidence.model_validate({name: packet[name] for name in Evidence.model_fields})
+        none = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}  # in no packet
+        evidence = Evidence.model_validate({name: (none | packet)[name] for name in Evidence.model_fields})
         previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
         said = self.judge.answer(found[1].lower(), evidence, previous)
         place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32

@@ -16,7 +16,7 @@ from child import Ended, call, table
 pytestmark = pytest.mark.slow
 
 SESSIONS = 12
-REVIEW = "review"
+UNREAD = "parse_failure"  # of an answer that nobody could read: its trajectory goes to review
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_reasoning_about_an_answer_that_never_came_is_no_answer(
     endpoint.script(message={"content": "", "reasoning_content": "It may be normal, {} or not."}, odd_again=True)
     ended = asked(endpoint, data := fresh(tmp_path), raw, rules(tmp_path))
     assert ended.status == 0, ended.err
-    assert {outcome for _, outcome, _ in decided(data)} == {REVIEW}
+    assert {outcome for _, outcome, _ in decided(data)} == {UNREAD}
 
 
 @pytest.mark.parametrize("mode", ["online", "batch"])
@@ -267,7 +267,7 @@ def test_answers_that_are_all_unreadable_stop_the_run(mode: str, endpoint: Endpo
     assert "answers are all unreadable" in words(ended) and "not_json" in words(ended)
     if mode == "online":
         assert "the first 4 answers" in words(ended)
-        assert endpoint.log()["calls"] == 8, "four questions, each asked once more"
+        assert 8 <= endpoint.log()["calls"] <= 10, "four questions, each asked once more, and what was under way"
     else:
         assert ledger(data, "select count(*) from answers where corrects is not null") == [(0,)]
     endpoint.script()
@@ -417,7 +417,7 @@ def test_a_value_that_can_mean_two_things_is_asked_again_and_never_accepted(
     assert ended.status == 0, ended.err
     for row, (_, _, answer) in zip(table(data, "decision_a"), decided(usual), strict=True):
         is_touched = failure == "duplicate_fields" or bool(answer["evidence_steps"])
-        assert (row["outcome"] == REVIEW, row["failure"]) == (is_touched, failure if is_touched else None)
+        assert (row["outcome"] == UNREAD, row["failure"]) == (is_touched, failure if is_touched else None)
 
 
 def test_a_field_that_is_given_twice_alike_is_a_recorded_repair(
