@@ -27,7 +27,7 @@ class Statistics(Record):
     confidence: float = Field(gt=0, lt=1)
     interval: Literal["wilson", "exact"]
     onset_steps: list[AtLeastOne] = Field(min_length=1)  # rising; last step of each group
-    onset_parts: int = Field(ge=1)
+    onset_parts: int = Field(ge=1, le=1000)  # a row each
     pictures: list[Literal["png", "svg"]] = Field(min_length=1)
     pictured_rows: int = Field(ge=10)
     default_use: dict[str, str]  # partition, tier or slice -> default use

@@ -15,17 +15,17 @@ from pipeline.canonical import canonical_json
 from pipeline.errors import OpenClawBenchError
 from pipeline.records.datapackage import DataPackage
 from pipeline.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
+from pipeline.records.tiers import status_of
 from pipeline.release.card.configs import models_of
 from pipeline.release.card.described import described
-from pipeline.release.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, as_json, part_file, typed_file
+from pipeline.release.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file, typed_file
 from pipeline.release.parquet import TABLES, arrow_schema, shard_name, table_of
 from pipeline.release.privacy.rules import PrivacyRules
 from pipeline.release.provenance import NAME as PACKAGE
 from pipeline.release.provenance import resources
 from pipeline.release.publish import summary
 from pipeline.release.record_index import INDEX_FILE
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILE, ROOT, TIER_FILES, stage_raw_file
-from pipeline.release.split import label_status
+from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
 from pipeline.release.statistics.files import statistics_files, statistics_of
 from pipeline.release.summarize import summarize
 from pipeline.release.validate.card import BROKEN, settings
@@ -107,9 +107,10 @@ class Opened:
             self.put(f"{ROOT}/{model}/{MASTER_FILE}", rows)
             for tier, file in TIER_FILES.items():
                 self.put(f"{ROOT}/{model}/{file}", [row for row in rows if row["quality_tier"] == tier])
-            positive = [r for r in rows if r["is_anomalous"] and r["quality_tier"] != "review_or_unresolved"]
             fields = PositiveStructured.model_fields
-            self.put(f"{ROOT}/{model}/{POSITIVES_FILE}", [{name: row[name] for name in fields} for row in positive])
+            for status, file in POSITIVES_FILES.items():
+                positive = [row for row in rows if row["is_anomalous"] and status_of(row["quality_tier"]) == status]
+                self.put(f"{ROOT}/{model}/{file}", [{name: row[name] for name in fields} for row in positive])
         if found and self.index_digests:
             for row in self.rows(INDEX_FILE):
                 if key_of(row) in found:
@@ -138,13 +139,15 @@ class Opened:
             for row in rows:
                 if (record := records.get(key_of(row))) and name != POOL_FILE:
                     copied = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier")
-                    row.update({field: record[field] for field in copied}, label_status=label_status(record))
+                    row.update({field: record[field] for field in copied})
+                    row["label_status"] = status_of(record["quality_tier"])
             kind = PoolRow if name == POOL_FILE else LabelRow
             if name == POOL_FILE or not name.startswith(HOLD_OUT):
                 from_records(rows, kind).write_parquet(self.root / typed_file(name))
             if name != POOL_FILE:
-                accepted = [row for row in rows if row["label_status"] == "accepted"]
-                from_records(accepted, kind).write_parquet(self.root / part_file(name))
+                for status in PARTS:
+                    part = [row for row in rows if row["label_status"] == status]
+                    from_records(part, kind).write_parquet(self.root / part_file(name, status))
 
 
 def reseal(root: Path, last: Callable[[], object] | None = None) -> None:

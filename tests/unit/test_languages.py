@@ -9,10 +9,11 @@ from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
 from pipeline.construct.language import languages
 from pipeline.errors import BrokenRules
-from pipeline.rules.base import OVERRIDE, rule_path
+from pipeline.rules.base import rule_path
 from pipeline.rules.flags import FlagRules
 from pipeline.rules.judge import JudgeRules
 from pipeline.rules.language import LanguageRules
+from pipeline.rules.own import OVERRIDE
 
 FOLDER = Path(__file__).parents[1] / "golden" / "languages"
 ANY = {"uncertainty", "hedge", "capability_gap"}

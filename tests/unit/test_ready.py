@@ -20,14 +20,15 @@ def test_a_group_has_one_thread_for_all_its_plans() -> None:
 
 def test_no_group_has_more_patterns_than_stay_ready() -> None:
     rules, flags = DescribeRules.load(), FlagRules.load()
-    words = {  # patterns, and for each flag what takes it back
-        rare: {one for rule in flags.texts if rule.rare is rare for one in (rule.pattern, rule.flag)}
+    words = {  # patterns of a language, and for each of its flags what takes it back
+        f"{'rare ' if rare else ''}words {language}": len(texts) + len({rule.flag for rule in texts})
+        for language in flags.languages
         for rare in (False, True)
+        for texts in [flags.of(language, rare=rare)]
     }
     asked = [rule.effect_when for rule in rules.tools if rule.effect_when]
     groups = {
-        "words": len(words[False]),
-        "rare words": len(words[True]),
+        **words,
         "calls": 1 + len(rules.verbs) + len(asked) + len(rules.state_files) + 2 + 1,  # two unions, remote tools
         "signs": 2 + len(rules.status.asked_for),  # the exit code, names of tools that look
         "statuses": len(rules.failures) + len(rules.clears) + 1,  # what an exit code of 1 is not

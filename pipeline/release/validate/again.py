@@ -10,13 +10,14 @@ from typing import Any, cast
 
 import polars as pl
 
+from pipeline.construct.own_texts import of_steps, own_texts
 from pipeline.construct.slice import slice
 from pipeline.flow import FLOW
 from pipeline.fulltax.answers import text_from
 from pipeline.fulltax.merge import merge
 from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.fulltax.second_pass import SECOND_PASS
-from pipeline.records.base import Record
+from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY, Record
 from pipeline.records.evidence import AlignedDescriptor
 from pipeline.records.oracle import Fused
 from pipeline.records.packet import EvidenceStep
@@ -26,6 +27,8 @@ from pipeline.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
 from pipeline.release.fingerprint import fingerprint
 from pipeline.release.keys import Key, key_of
 from pipeline.release.validate.in_force import InForce
+from pipeline.rules.flags import FlagRules
+from pipeline.rules.language import LanguageRules
 from pipeline.rules.onset import OnsetRules
 from pipeline.rules.risk import RiskRules
 from pipeline.stage import Stage
@@ -37,6 +40,7 @@ FIRST_PASS = [one for one in FLOW[FLOW.index(slice) : FLOW.index(merge)] if one.
 NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
 FINISHES = ("truncated", "empty", "too_long", "content_filter", "refusal")  # failures that an answer ended with
 SCORES: set[type[Record]] = {Risk, StepRisk, Onset}
+TEXTS = ("thinking", "narration", "action_text")  # where a step's own words stand
 PARTIAL = "partial"  # of a trial record that says so
 RULES = "rules"  # name of the embedded judge
 
@@ -59,6 +63,7 @@ class Again:
     def make(self, passes: Iterable[int]) -> None:
         """Carry out the stages of these passes."""
         self.tables |= tables_of(self.records, self.index)
+        self.tables[AlignedDescriptor] = self.with_languages()
         self.carry_out(fingerprint)
         for one in FIRST_PASS:
             self.step(one)
@@ -66,6 +71,21 @@ class Again:
         if 2 in passes:
             for one in SECOND_PASS:
                 self.step(one)
+
+    def with_languages(self) -> pl.LazyFrame:
+        """The descriptors with the languages of the released texts; a redacted record keeps its own."""
+        steps = self.tables[Step].select(*STEP_KEY, "action_kind", *TEXTS)
+        whole = [key for key in map(key_of, self.records) if not (key in self.index and self.index[key].redacted)]
+        keys = pl.DataFrame(whole, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row").lazy()
+        fields = self.in_force.rules(FlagRules).fields
+        texts = own_texts(steps.join(keys, on=TRAJECTORY_KEY).collect(), fields, self.in_force.rules(LanguageRules))
+        descriptors = self.tables[AlignedDescriptor]
+        kept = descriptors.join(keys, on=TRAJECTORY_KEY, how="anti")
+        told = descriptors.join(keys, on=TRAJECTORY_KEY).drop("languages")
+        told = told.join(of_steps(texts).lazy(), on=STEP_KEY, how="left").with_columns(
+            pl.col("languages").fill_null([])
+        )
+        return pl.concat([kept, told.select(kept.collect_schema().names())]).sort(STEP_KEY)
 
     def step(self, one: Stage) -> None:
         """One stage; in the place of the judge's answers, those that were released."""
@@ -149,7 +169,12 @@ def tables_of(records: list[dict[str, Any]], index: Mapping[Key, RecordIndexRow]
         TraceSummaryRow: ({**one, "behaviour": one["trace_summary"]["behaviour"]} for one in records),
         Fused: ({**one, "oracle_match": "matched"} for one in records),
         Step: ({**key, **step} for key, one in zip(keys, records, strict=True) for step in one["steps"]),
-        AlignedDescriptor: ({**key, **step} for key, one in zip(keys, records, strict=True) for step in one["steps"]),
+        AlignedDescriptor: (
+            {**key, **step, "languages": languages.get(step["step_id"], [])}
+            for key, one in zip(keys, records, strict=True)
+            for languages in [languages_of(one)]
+            for step in one["steps"]
+        ),
         UserTurn: (
             {**key, **turn, "raw_text": turn["text"]}
             for key, one in zip(keys, records, strict=True)
@@ -157,6 +182,14 @@ def tables_of(records: list[dict[str, Any]], index: Mapping[Key, RecordIndexRow]
         ),
     }
     return {record: from_records(list(some), record).lazy() for record, some in rows.items()}
+
+
+def languages_of(record: Mapping[str, Any]) -> dict[int, list[dict[str, Any]]]:
+    """step_id -> its FieldLanguages, as a record has them."""
+    found: dict[int, list[dict[str, Any]]] = {}
+    for one in record["languages"]:
+        found.setdefault(one["step_id"], []).append(one)
+    return found
 
 
 def asks_for_more(in_force: InForce) -> bool:
