@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm test-wheel lint bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-llm test-scout test-wheel lint bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas lock
 
 help: ## list the targets
@@ -52,6 +52,10 @@ test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, eve
 
 test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
 	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)
+
+test-scout: $(READY) ## open an export in Inspect Scout with Chromium (Debian: chromium); installs Scout beside the environment
+	@test -x $(VENV)/scout/bin/scout || { "$(PYTHON)" -m venv $(VENV)/scout && $(VENV)/scout/bin/python -m pip -qq --disable-pip-version-check install inspect-scout==0.6.1 playwright==1.65.2; }
+	@OPENCLAWBENCH_TEST_SCOUT=$(abspath $(VENV))/scout/bin/python OPENCLAWBENCH_BIN=$(abspath $(VENV))/bin $(VENV)/bin/python -m pytest -rs tests/scout $(ARGS)
 
 test-wheel: $(READY) ## build the wheel, install it into an empty environment and run it outside the checkout
 	@VENV="$(VENV)" .ci/test-wheel
