@@ -1,7 +1,7 @@
-"""Opens the transcripts of a folder in `scout view` with Chromium and clicks on one: `python browse.py FOLDER NAME PORT`.
+"""Opens a folder's transcripts in `scout view` with Chromium and clicks on one: `python browse.py FOLDER NAME PORT`.
 
-Runs in an environment with inspect-scout and playwright. Prints one JSON object: the text of the list, of the transcript
-that was clicked on, the address then, and every answer of the server with a status of 400 or more.
+Runs in an environment with inspect-scout and playwright. Prints one JSON object: the text of the list, that of the
+transcript that was clicked on, the address then, and every answer of the server with a status of 400 or more.
 """
 
 import json
@@ -34,7 +34,7 @@ def wait_for(address: str, server: "subprocess.Popen[bytes]") -> None:
 
 def main(folder: str, name: str, port: str) -> None:
     scout = Path(sys.executable).with_name("scout")
-    with tempfile.TemporaryDirectory() as own, open(Path(own) / "log", "wb") as log:
+    with tempfile.TemporaryDirectory() as own, (Path(own) / "log").open("wb") as log:
         command = [scout, "view", "--port", port, "-T", folder, "--no-browser"]
         server = subprocess.Popen(command, cwd=own, stdout=log, stderr=log)
         try:
