@@ -13,7 +13,7 @@ from pipeline.records.oracle import Fused
 from pipeline.records.packet import Evidence
 from pipeline.records.risk import Risk
 from pipeline.records.session import TraceSummaryRow, Trajectory
-from pipeline.records.tiers import status_of
+from pipeline.records.tiers import STATUS_OF
 from pipeline.run import Run
 
 TEXT_FIELDS = {
@@ -140,7 +140,7 @@ def label(console: Console, annotation: dict[str, Any]) -> None:
     provenance = annotation["provenance"]
     rows = {
         "label": f"{decided} {annotation['anomaly_type_l2'] or ''}".rstrip(),
-        "status": status_of(annotation["quality_tier"]),
+        "status": STATUS_OF.get(annotation["quality_tier"], "-"),
         "tier": f"{annotation['quality_tier']} {annotation['review_cause'] or ''}".rstrip(),
         "judge": f"{provenance['judge'] or 'not asked'} {provenance['judge_model'] or ''}".rstrip(),
         "severity": f"{annotation['severity'] or '-'}, {annotation['recoverability'] or '-'}",

@@ -11,10 +11,13 @@ from pipeline.fulltax.rules_judge import RulesJudge
 from pipeline.judge.ask import question as as_question
 from pipeline.judge.prompts import PromptB1, PromptB2, PromptC, StagePrompt
 from pipeline.judge.protocol import Question, Reply
-from pipeline.records.packet import Evidence
+from pipeline.records.packet import Evidence, LanguageCounts
 from pipeline.rules.control import ControlRules
 from pipeline.rules.repairs import RepairRules
 from pipeline.schemas import STAGE_RECORDS
+
+# Languages stand in evidence and not in packets.
+NO_LANGUAGES: dict[str, Any] = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
 
 
 class Forecast:
@@ -26,8 +29,8 @@ class Forecast:
         self.b1, self.b2, self.c = PromptB1.load(), PromptB2.load(), PromptC.load()
 
     def reply(self, question: Question) -> Reply:
-        """What the rules judge would answer."""
-        packet = json.loads(question.material)
+        """What the rules judge would answer, of words other than English what it sees without their language."""
+        packet = json.loads(question.material) | NO_LANGUAGES
         evidence = json.dumps({name: packet[name] for name in Evidence.model_fields})
         asked = Question(
             question.stage,

@@ -6,7 +6,7 @@ from pipeline.records.tiers import BASELINE_JUDGES
 
 RULES_NOTICE = (
     "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
-    "surface cues in English text, no understanding. "
+    "surface cues in text, in a few languages, no understanding. "
     "Do not train on them as if a person or a language model had judged."
 )
 RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on every picture

@@ -35,8 +35,9 @@ from unsent import whole, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from pipeline.fulltax.forecast import NO_LANGUAGES
 from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.records.packet import Evidence, LanguageCounts
+from pipeline.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
 ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage
@@ -256,8 +257,7 @@ class Endpoint:
         if found is None or "PACKET" not in blocks:
             return json.dumps({"trajectory_id": "none"})
         packet = whole(blocks["PACKET"])
-        none = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}  # in no packet
-        evidence = Evidence.model_validate({name: (none | packet)[name] for name in Evidence.model_fields})
+        evidence = Evidence.model_validate({name: (packet | NO_LANGUAGES)[name] for name in Evidence.model_fields})
         previous = whole_previous(blocks.get("PREVIOUS") or {}, evidence.trajectory_id)
         said = self.judge.answer(found[1].lower(), evidence, previous)
         place = int(hashlib.sha256(evidence.trajectory_id.encode()).hexdigest()[:8], 16) / 2**32

@@ -282,7 +282,7 @@ def test_progress_goes_to_stderr_and_results_to_stdout(example: Ran) -> None:
         "sessions_in = ",
         "Quality tiers",
         "Risk slices",
-        "Outcome-process gap",
+        "Baseline, not the gap",
         "One label, back to its raw",
     ):
         assert title in example.ended.text

@@ -89,7 +89,7 @@ def test_hugging_face_datasets(small: Ran, release: Path, tmp_path: Path, monkey
     datasets = pytest.importorskip("datasets")
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
     path = packed(release, LABELS)
-    named = datasets.load_dataset(str(release), "silver_labels_with_review", split="train")
+    named = datasets.load_dataset(str(release), "silver_labels_all", split="train")
     want = [row["trajectory_id"] for row in lines(small.data / "release" / LABELS)]
     assert list(named["trajectory_id"]) == want
     if path.suffix == ".zst":

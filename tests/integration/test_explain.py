@@ -138,7 +138,7 @@ def test_the_command_prints_what_it_knows(example: Ran) -> None:
         call("explain", *more, "--data", example.data) for more in ([wanted], [wanted, "2"], [wanted, "2", "--json"])
     )
     assert (whole.status, step.status, machine.status) == (0, 0, 0)
-    for said in ("raw 8.1; 37.9029 = 100 * (1 - exp(-8.1 / 17))", "step 2: earliest_side_effect_step", "tier high"):
+    for said in ("raw 8.1; 37.9029 = 100 * (1 - exp(-8.1 / 17))", "step 2: earliest_side_effect_step", "tier baseline"):
         assert said in whole.text
     for said in ("»it is not clear«", "flag write_under_uncertainty", "risk.toml:", "onset candidate earliest_"):
         assert said in step.text

@@ -57,7 +57,7 @@ def test_a_release_says_who_judged_it(undisturbed: Path) -> None:
     release = undisturbed / "release"
     summary = release / "dataset_summary.json"
     assert '"openai"' in summary.read_text() and '"test-model"' in summary.read_text()
-    assert "rules judge" not in (release / "README.md").read_text()
+    assert "made by the rules judge" not in (release / "README.md").read_text()
     master = lines(release / "fulltax_prod_v1" / "scripted-a" / "master_table_all.jsonl")
     provenance = [row["provenance"] for row in master if row["stages"]["a"]]
     assert {(one["judge"], one["judge_model"]) for one in provenance} == {("openai", "test-model")}

@@ -168,7 +168,8 @@ def test_croissant_is_valid_and_every_record_set_is_read(release: Path, monkeypa
     dataset = mlcroissant.Dataset(release / "croissant.json")
     issues = dataset.metadata.ctx.issues
     assert issues.errors == set()
-    assert all("datePublished" in warning for warning in issues.warnings)  # no date until a person names one
+    left_open = ("citeAs", "datePublished", "license", "creator", "version", "url")  # until a person names them
+    assert all(any(name in warning for name in left_open) for warning in issues.warnings), issues.warnings
     offered = {
         (one.name if split == "full" else f"{one.name}_{split}"): (one, pattern)
         for one in configs(release)
@@ -193,8 +194,7 @@ def test_croissant_holds_what_the_paper_asks_of_it(release: Path) -> None:
     said = json.loads((release / "croissant.json").read_text())
     assert {f"rai:{name}" for name in RAI} <= said.keys()
     assert said["rai:dataLimitations"].startswith("Labels of this release were made by the rules judge")
-    assert said["license"].endswith("/by/4.0/")
-    assert "Apache-2.0" in " ".join(said["isBasedOn"])
+    assert {"license", "creator", "datePublished", "isBasedOn"}.isdisjoint(said), "nobody has named them"
     sums = dict(line.split("  ", 1)[::-1] for line in (release / "CHECKSUMS.sha256").read_text().splitlines())
     objects = [one for one in said["distribution"] if one["@type"] == "cr:FileObject" and one["@id"] != "release"]
     files = {one["contentUrl"]: one["sha256"] for one in objects}

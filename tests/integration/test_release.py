@@ -83,6 +83,8 @@ def test_every_file_of_t37_is_there_and_nothing_unexpected(release: Path) -> Non
         "privacy.json",
         "publish.toml",
         "splits.json",
+        "record_index.jsonl",
+        "rules.json",
         "statistics.json",
         "STATISTICS.md",
         "README.md",

@@ -72,7 +72,7 @@ def line(before: str, after: str) -> Damage:
 
 WAYS: dict[str, tuple[Damage, set[str]]] = {
     "a count": (first_row("gap", anomalous=1_000), {"statistics", "identities"}),
-    "a share": (first_row("gap", anomalous_share=0.5), {"statistics", "identities"}),
+    "a share": (first_row("gap", baseline_share=0.5), {"statistics", "identities"}),
     "an end of an interval": (first_row("gap", low_share=0.0), {"statistics"}),
     "a total": (first_row("onset_steps", trajectories=77), {"statistics", "identities"}),
     "a definition": (data(lambda s: s["gap"]["columns"].update(anomalous="all of them")), {"statistics"}),
