@@ -138,7 +138,7 @@ def draw(data: Path, *more: str) -> dict[str, Path]:
     return {Path(path).suffix: Path(path) for path in ended.json["sheets"]}
 
 
-def test_people_label_the_pool_and_no_byte_of_a_release_changes(audited: Path) -> None:
+def test_people_label_the_pool_and_no_label_of_a_release_changes(audited: Path) -> None:
     before = files(audited / "release")
     sheet = draw(audited)[".csv"]
     assert "error_ignored_escalation" not in sheet.read_text("utf-8-sig")
@@ -169,7 +169,11 @@ def test_people_label_the_pool_and_no_byte_of_a_release_changes(audited: Path) -
     assert files(audited / "release") == before
     assert call("validate", audited / "release").status == 0
     assert call("run", "--data", audited, "--judge", "rules").status == 0
-    assert files(audited / "release") == before
+    after = files(audited / "release")  # the verdicts stand beside the labels now
+    assert after.keys() - before.keys() == {"human_audited.jsonl", "human_audited.parquet"}
+    about = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}
+    assert {name for name in before if after[name] != before[name]} == about
+    assert call("validate", audited / "release").status == 0
 
 
 def test_a_calibration_sample_is_the_same_for_a_seed_and_from_any_copy(audited: Path, tmp_path: Path) -> None:
