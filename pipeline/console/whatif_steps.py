@@ -46,6 +46,7 @@ VALUE_OF = {"alignment": "alignment_case"}  # the column that RULED is about, wh
 WHATS = [
     *VALUES,
     "command_parts",
+    "languages",
     *(f"flag {flag}" for flag in FLAGS),
     "order of flags",
     *(f"evidence of flag {flag}" for flag in FLAGS),
@@ -59,6 +60,7 @@ def of_steps(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     pairs = paired(before, after, AlignedDescriptor, STEP_KEY)
     found = [of_value(pairs, name, rules) for name, rules in VALUES.items()]
     found.append(list_change(pairs, "command_parts", "command_parts", "other parts"))
+    found.append(list_change(pairs, "languages", "languages", "other languages"))
     for flag in FLAGS:
         found += [of_flag(pairs, flag), of_evidence(pairs, flag)]
     found.append(of_order(pairs))

@@ -15,6 +15,7 @@ RULES = ROOT / "pipeline" / "rules"
 EDITS = {
     "describe.toml": ('"exec", "bash", ', '"bash", '),
     "shell.toml": ('category = "query"', 'category = "read"'),
+    "language.toml": ("least = 30 ", "least = 600 "),
     "flags.toml": ('error_statuses = ["error", ', "error_statuses = ["),
     "align.toml": ('tool = "exec"', 'tool = "shell"'),
     "risk.toml": ("weight = 2.2", "weight = 9.9"),
@@ -30,6 +31,7 @@ TABLES: dict[str, tuple[list[str], list[str], dict[str, list[str]]]] = {
         [
             *("event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"),
             *("alignment_case", "previous_event_type", "previous_tool_name", "command_parts"),
+            *("tool_server", "languages"),
         ],
         {
             "event_rule": ["event_type", "rule of event_type"],

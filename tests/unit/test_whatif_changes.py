@@ -29,6 +29,7 @@ ROWS: dict[type[Record], dict[str, Any]] = {
         "command_parts": [PART],
         "auto_flags": ["hedge"],
         "flag_evidence": [FLAG],
+        "languages": [{"field": "narration", "language": "en", "coverage": "covered"}],
         "tool_name_raw": "bash",
         "previous_tool_name": "bash",
         "previous_event_type": "other",
@@ -69,10 +70,6 @@ FLAGS = [[], ["uncertainty"], ["hedge", "uncertainty"]]  # other values of auto_
 # Columns that are not compared -> why.
 APART = {
     (AlignedDescriptor, "tool_name_raw"): "as the session wrote it",
-    (
-        AlignedDescriptor,
-        "languages",
-    ): "whose rules decide only which flags are looked for, and those are compared",
     **dict.fromkeys(
         ((Packet, name) for name in schema(Packet) if name != "compacted"),
         "columns of other tables; PacketIndex.packet_sha256 changes with any of them",
