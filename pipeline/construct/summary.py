@@ -15,6 +15,7 @@ from pipeline.rules.trace import TraceRules
 from pipeline.stage import stage
 from pipeline.together import of_each_trajectory
 
+PERSON = "user"  # kind of a turn that a person wrote; the others are the runner's, in a user's place
 COUNTED = ("tool_calls", "replies", "tool_errors", "calls_without_result", "user_turns", "longest_repeat")
 
 
@@ -23,7 +24,8 @@ def summary(
     trajectories: Trajectories, steps: Steps, user_turns: UserTurns, descriptors: Descriptors, rules: TraceRules
 ) -> TraceSummaries:
     """One TraceSummary a trajectory. The class describes how the run went; it is no label and no label reads it."""
-    turns = of_each_trajectory(user_turns, user_turns=pl.len())
+    written = user_turns.filter(pl.col("kinds").list.contains(PERSON))
+    turns = of_each_trajectory(written, user_turns=pl.len())
     base = (
         trajectories.select(of_run())
         .join(counts(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")

@@ -68,6 +68,10 @@ class Halted(Exception):
     """In a task: the run is ending; this question is left for the next one."""
 
 
+class Deferred(Halted):
+    """In a task: refused before this model answered anything, so that nobody knows yet what is wrong with it."""
+
+
 class Engine:
     """Asks the questions of one stage. `halt` ends it: nothing new is sent, calls in flight are waited for."""
 
@@ -97,6 +101,7 @@ class Engine:
         self.last_failure = ""
         self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
         self.refused = 0  # requests in a row that were refused for a reason that is not known
+        self.deferred: dict[bytes, Task] = {}  # refused so before anything was answered: asked again at the end
 
     async def run(self, batches: Iterator[list[Task]]) -> None:
         """Ask everything. Raises what ended the run early, after the calls in flight; EndpointFailing where questions
@@ -107,6 +112,10 @@ class Engine:
                 self.stopping is None and (batch := await loop.run_in_executor(None, next, batches, None)) is not None
             ):
                 for task in batch:
+                    await self.begin(task, group)
+        async with asyncio.TaskGroup() as group:
+            for task in self.deferred.values():
+                if self.stopping is None:
                     await self.begin(task, group)
         if self.stopping is not None:
             raise self.stopping
@@ -139,6 +148,8 @@ class Engine:
         except Passing as failure:
             self.tally.unanswered += 1
             self.last_failure = f"{task.question.trajectory_id}: {failure.sentence}"
+        except Deferred:
+            self.deferred[task.id] = task
         except Halted:
             pass
         finally:
@@ -218,19 +229,23 @@ class Engine:
                 finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
                 if finish is None and refusal.status == 413:
                     finish = "too_long"
-                if finish is None and self.is_poison(refusal, way, request):
+                if finish is None and self.is_poison(refusal, way, task):
                     finish = REFUSED
                 if finish is not None:
                     return Received(refusal.body, refusal.headers, request_id=refusal.request_id), finish, way
                 self.find_another_way(refusal, way, request)
 
-    def is_poison(self, refusal: Refusal, way: Way, request: ChatRequest) -> bool:
+    def is_poison(self, refusal: Refusal, way: Way, task: Task) -> bool:
         """True where this request alone is refused, for a reason that nothing is known of: this model has answered
-        others, and not many in a row were refused."""
+        others, and not many in a row were refused. Where nobody knows yet, it is Deferred until others were asked."""
         if not is_client_fault(refusal) or other_way(way, refusal, self.rules) is not None:
             return False
         self.refused += 1
-        return self.refused < self.rules.retry.refused_in_a_row and self.ledger.has_answers_of(request.model)
+        if self.refused >= self.rules.retry.refused_in_a_row:
+            return False
+        if not self.ledger.has_answers_of(task.first.model) and task.id not in self.deferred:
+            raise Deferred
+        return self.ledger.has_answers_of(task.first.model)
 
     def estimated(self, task: Task, request: ChatRequest) -> int:
         """Tokens that a request is counted for until its usage is known."""
