@@ -49,6 +49,11 @@ def draw(
     folder in `show`. Raises WrongUse, UnreadableInput, NotFound."""
     corpus = read_corpus(root)
     pool = by_slice(corpus.pool)
+    if corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():
+        raise NotFound(
+            f"{root}: no trajectory of it has an outcome that says pass, and the calibration pool is drawn from these "
+            "(paper E.11). Join outcomes (`openclawbench fuse --oracle PATH`) and release again."
+        )
     if not corpus.pool.height:
         raise NotFound(
             f"{root}: its calibration pool is empty: no trajectory of a reserved task passes its oracle and is not in "
