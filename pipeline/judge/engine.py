@@ -129,7 +129,8 @@ class Engine:
     async def begin(self, task: Task, group: asyncio.TaskGroup) -> None:
         """Start on a question when there is room. The first one to an unknown endpoint goes alone: it finds the way."""
         await self.under_way.acquire()
-        if self.stopping is not None:
+        if self.stopping is not None:  # the room is given back: the rest of the batch must not wait for it
+            self.under_way.release()
             return
         begun = group.create_task(self.carry_out(task))
         if self.way is None:

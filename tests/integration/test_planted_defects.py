@@ -344,7 +344,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
         "quality_tier is 'accepted_r",
     ),
     "in review without a cause in the answers": (record(anomalous, in_review), "derived", "review_cause is 'verifier_"),
-    "a verifier's review that stays accepted": (reviewed, "derived", "quality_tier is 'high_confidence_accepted'"),
+    "a verifier's review that stays accepted": (reviewed, "derived", "quality_tier is 'baseline_accepted'"),
     "an anomalous record made normal": (record(long_one, made_normal), "derived", "is_anomalous is False"),
     "an anomalous record made normal, its answers gone": (unasked, "derived", "asks about it, and no answer"),
     "an answer to a question that is not asked": (asked_without_need, "derived", "stage ask_b1 does not ask"),
