@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, get_args
 
+from pipeline.construct.summary import PERSON
 from pipeline.fulltax.checks import check
 from pipeline.fulltax.draft import ONSETS, Draft
 from pipeline.fulltax.grounding import is_grounded
@@ -83,7 +84,8 @@ def steps(row: Master) -> Iterator[Problem]:
     if said != dict(counts):
         yield "steps", f"event_type_counts say {said}, the steps {dict(counts)}"
     kinds = Counter(step.action_kind for step in row.steps)
-    seen = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": len(row.user_turns)}
+    turns = sum(PERSON in turn.kinds for turn in row.user_turns)
+    seen = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": turns}
     for name, count in seen.items():
         if getattr(row.trace_summary, name) != count:
             said = getattr(row.trace_summary, name)
