@@ -12,6 +12,7 @@ from pipeline.records.calibration import (
     CalibrationSampleRow,
     CalibrationSheetRow,
     ErrorStage,
+    agreement_status,
 )
 from pipeline.records.vocabulary import Recoverability, Severity, Subtype
 
@@ -95,14 +96,9 @@ def yes_or_no(answers: Answers, rules: AuditRules) -> dict[str, Any] | Wrong:
 
 
 def status(human: dict[str, Any], silver: CalibrationSampleRow) -> AgreementStatus:
-    """T35: major where the binary label differs, minor where the subtype or the onset that a person named does."""
-    if human[VERDICT] is None:
-        return "unresolved"
-    if human[VERDICT] != silver.silver_anomaly_label:
-        return "major_disagreement"
-    other_subtype = human["human_subtype"] is not None and human["human_subtype"] != silver.silver_subtype
-    other_onset = human["onset_reviewed"] and human["human_onset"] != silver.silver_onset
-    return "minor_correction" if other_subtype or other_onset else "agreement"
+    """agreement_status of a verdict on a drawn row."""
+    names = ("silver_anomaly_label", "silver_subtype", "silver_onset")
+    return agreement_status(human | {name: getattr(silver, name) for name in names})
 
 
 def shown(drawn: CalibrationSampleRow) -> CalibrationSheetRow:

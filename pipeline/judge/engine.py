@@ -244,9 +244,10 @@ class Engine:
         self.refused += 1
         if self.refused >= self.rules.retry.refused_in_a_row:
             return False
-        if not self.ledger.has_answers_of(task.first.model) and task.id not in self.deferred:
+        is_well = self.ledger.has_answers_of(task.first.model)
+        if not is_well and task.id not in self.deferred:
             raise Deferred
-        return self.ledger.has_answers_of(task.first.model)
+        return is_well
 
     def estimated(self, task: Task, request: ChatRequest) -> int:
         """Tokens that a request is counted for until its usage is known."""

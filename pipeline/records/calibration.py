@@ -1,6 +1,7 @@
 """Human-audited anomaly calibration (paper T35): what a reviewer sees of a trajectory, and what a reviewer said."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pipeline.records.base import Record
 from pipeline.records.vocabulary import Recoverability, Severity, Subtype
@@ -94,3 +95,16 @@ class CalibrationSample(Record):
     judges: list[str]  # who made the silver labels
     release: str  # sha256 of its CHECKSUMS.sha256
     rules: dict[str, str]  # rule file -> digest
+
+
+def agreement_status(row: Mapping[str, Any]) -> AgreementStatus:
+    """What a verdict says of the silver label that was reviewed, from the human and silver fields beside each other
+    (paper T35): major where the binary label differs, minor where the subtype or the onset that a person named does."""
+    human, silver = row["human_anomaly_label"], row["silver_anomaly_label"]
+    if human is None:
+        return "unresolved"
+    if human != silver:
+        return "major_disagreement"
+    other_subtype = human and row["human_subtype"] is not None and row["human_subtype"] != row["silver_subtype"]
+    other_onset = human and row["onset_reviewed"] and row["human_onset"] != row["silver_onset"]
+    return "minor_correction" if other_subtype or other_onset else "agreement"

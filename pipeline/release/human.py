@@ -45,18 +45,6 @@ def same_label(said: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
     return reviewed == (label["is_anomalous"], label["anomaly_type_l2"])
 
 
-def status_of_verdict(row: Mapping[str, Any]) -> str:
-    """agreement_status, from the other fields of a row (paper T35)."""
-    human, silver = row["human_anomaly_label"], row["silver_anomaly_label"]
-    if human is None:
-        return "unresolved"
-    if human != silver:
-        return "major_disagreement"
-    other_subtype = human and row["human_subtype"] is not None and row["human_subtype"] != row["silver_subtype"]
-    other_onset = human and row["onset_reviewed"] and row["human_onset"] != row["silver_onset"]
-    return "minor_correction" if other_subtype or other_onset else "agreement"
-
-
 def human_counts(root: Path) -> list[dict[str, Any]]:
     """A row a label_status: audited, settled, agreeing, over-flags, misses, of a release; none where there is no file.
     Verdicts on a label that the release no longer has are counted apart and compared with nothing."""

@@ -6,6 +6,7 @@ import pickle
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import child
 import pytest
@@ -95,3 +96,13 @@ def endpoint() -> Iterator[Endpoint]:
 def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve sessions."""
     return small_raw(tmp_path_factory.mktemp("raw"))
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The Hub's library, with a cache of its own and told to be off line."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    datasets = pytest.importorskip("datasets")
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    return datasets

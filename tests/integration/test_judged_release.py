@@ -35,16 +35,6 @@ def judged(small: Ran, endpoint: Endpoint, tmp_path_factory: pytest.TempPathFact
     return data / "release"
 
 
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The Hub's library, with a cache of its own and without a network."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    return datasets
-
-
 def test_its_labels_are_accepted_and_the_release_is_valid(judged: Path) -> None:
     findings = validate(judged)
     assert findings.ok, findings.kept

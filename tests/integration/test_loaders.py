@@ -44,14 +44,10 @@ def release(example: Ran, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The Hub's library, with a cache of its own and without a network."""
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
-    datasets = pytest.importorskip("datasets")
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+def hub(hub: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The same, without a network."""
     monkeypatch.setattr(socket.socket, "connect", no_network)
-    return datasets
+    return hub
 
 
 def no_network(*_args: Any) -> None:

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from pipeline.audit.calibration_reviews import status
-from pipeline.records.calibration import CalibrationSampleRow
+from pipeline.records.calibration import CalibrationSampleRow, agreement_status
 from pipeline.records.human import HumanAudited, HumanVerdict
-from pipeline.release.human import beside, human_counts, status_of_verdict, write_human
+from pipeline.release.human import beside, human_counts, write_human
 from pipeline.tables import from_records
 
 SUBTYPES = ("weak_evidence_commitment", "error_ignored_escalation")
@@ -50,7 +50,7 @@ def test_the_status_of_a_verdict_is_what_the_audit_says(
     said["onset_reviewed"] = onset is not None
     was = {"silver_anomaly_label": silver, "silver_subtype": SUBTYPES[0] if silver else None, "silver_onset": 2}
     drawn = CalibrationSampleRow.model_construct(**was)
-    assert status_of_verdict(said | was) == status(said, drawn)
+    assert agreement_status(said | was) == status(said, drawn)
 
 
 def test_a_verdict_changes_nothing_of_the_label_beside_it() -> None:

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import polars as pl
 
+from pipeline.construct.looked_up import looked_up
 from pipeline.construct.own_texts import of_steps, own_texts
 from pipeline.construct.slice import slice
 from pipeline.flow import FLOW
@@ -74,18 +75,16 @@ class Again:
 
     def with_languages(self) -> pl.LazyFrame:
         """The descriptors with the languages of the released texts; a redacted record keeps its own."""
-        steps = self.tables[Step].select(*STEP_KEY, "action_kind", *TEXTS)
-        whole = [key for key in map(key_of, self.records) if not (key in self.index and self.index[key].redacted)]
-        keys = pl.DataFrame(whole, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row").lazy()
-        fields = self.in_force.rules(FlagRules).fields
-        texts = own_texts(steps.join(keys, on=TRAJECTORY_KEY).collect(), fields, self.in_force.rules(LanguageRules))
-        descriptors = self.tables[AlignedDescriptor]
-        kept = descriptors.join(keys, on=TRAJECTORY_KEY, how="anti")
-        told = descriptors.join(keys, on=TRAJECTORY_KEY).drop("languages")
-        told = told.join(of_steps(texts).lazy(), on=STEP_KEY, how="left").with_columns(
-            pl.col("languages").fill_null([])
+        steps = self.tables[Step].select(*STEP_KEY, "action_kind", *TEXTS).collect()
+        texts = own_texts(steps, self.in_force.rules(FlagRules).fields, self.in_force.rules(LanguageRules))
+        redacted = [key for key, row in self.index.items() if row.redacted]
+        keys = pl.DataFrame(redacted, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
+        told = looked_up(
+            self.tables[AlignedDescriptor].collect(), of_steps(texts).rename({"languages": "told"}), STEP_KEY
         )
-        return pl.concat([kept, told.select(kept.collect_schema().names())]).sort(STEP_KEY)
+        found = looked_up(told, keys.with_columns(redacted=True), TRAJECTORY_KEY)
+        own = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))
+        return found.with_columns(languages=own).drop("told", "redacted").lazy()
 
     def step(self, one: Stage) -> None:
         """One stage; in the place of the judge's answers, those that were released."""

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from pipeline.records.calibration import agreement_status
 from pipeline.records.human import HumanAudited
 from pipeline.records.tiers import STATUS_OF
 from pipeline.release.files import released
-from pipeline.release.human import COPIED, HUMAN_FILE, same_label, status_of_verdict
+from pipeline.release.human import COPIED, HUMAN_FILE, same_label
 from pipeline.release.keys import Key
 from pipeline.release.labels import typed_file
 from pipeline.release.validate.findings import Findings
@@ -27,7 +28,7 @@ def check_human(root: Path, records: dict[Key, Slim], findings: Findings) -> Non
             findings.add("human", HUMAN_FILE, f"{line.key[1]} is not in the master table", line.number)
             continue
         want = {name: known.basis[name] for name in COPIED if name in known.basis}
-        want |= {"label_status": STATUS_OF.get(known.tier), "agreement_status": status_of_verdict(row)}
+        want |= {"label_status": STATUS_OF.get(known.tier), "agreement_status": agreement_status(row)}
         want["same_label"] = same_label(row, known.basis)
         for name, right in want.items():
             if row[name] != right:
