@@ -128,7 +128,7 @@ status: $(READY) ## what is there, what is stale, what was rejected and why
 	@$(OCB) status $(WHERE) $(ARGS)
 
 schemas: $(READY) ## write schemas/ anew from the records
-	@$(VENV)/bin/python -m pipeline.schemas $(ARGS)
+	@$(VENV)/bin/python -m openclawbench.records.json_schema $(ARGS)
 
 lock: $(READY) ## write the lock files anew (ARGS=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml $(ARGS) -o requirements.lock > /dev/null

@@ -1,6 +1,6 @@
 """What pyproject.toml cannot say: files that stand beside the package in the checkout are within it in a wheel.
 
-An editable installation reads them where they are (pipeline/resources.py looks in both places).
+An editable installation reads them where they are (pipeline/openclawbench/base/resources.py looks in both places).
 """
 
 import shutil
@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PACKAGE = "pipeline"
+PACKAGE = "openclawbench"
 ROOT = Path(__file__).parent
 INSIDE = "_resources"
 FOLDERS = {"prompts": ROOT / "prompts", "example": ROOT / "data" / "example"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.records.evidence import AlignedDescriptor
-from pipeline.tables import from_records
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.tables.schema import from_records
 
 STEP = {
     "source_model": "m",

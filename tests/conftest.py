@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
 ROOT = Path(__file__).parents[1]
-WHERE = "import importlib.util as i; s = i.find_spec('pipeline'); print(s.origin if s else 'nothing')"
+WHERE = "import importlib.util as i; s = i.find_spec('openclawbench'); print(s.origin if s else 'nothing')"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     asked = [sys.executable, "-I", "-c", WHERE]
     installed = subprocess.run(asked, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
-    if Path(installed) != ROOT / "pipeline" / "__init__.py":
+    if Path(installed) != ROOT / "pipeline" / "openclawbench" / "__init__.py":
         raise pytest.UsageError(
             f"the environment {sys.prefix} has {installed} installed, which is not this checkout ({ROOT}). "
             "Run `make setup`, which installs the checkout in place."

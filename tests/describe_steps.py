@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.construct.describe import describe
-from pipeline.records.evidence import Descriptor
-from pipeline.records.session import Step
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.flags import FlagRules
-from pipeline.rules.language import LanguageRules
-from pipeline.rules.shell import ShellRules
-from pipeline.tables import conform, from_records
+from openclawbench.construct.describe.describe import describe
+from openclawbench.records.evidence import Descriptor
+from openclawbench.records.session import Step
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.shell import ShellRules
+from openclawbench.tables.schema import conform, from_records
 
 RULES, SHELL, FLAGS = DescribeRules.load(), ShellRules.load(), FlagRules.load()
 LANGUAGES = LanguageRules.load()

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pipeline.construct.input_file import ReadFile
-from pipeline.construct.normalize import normalize, read_file
-from pipeline.intake import Intake, take_in
-from pipeline.records.base import Record
-from pipeline.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.sound import sound
-from pipeline.store import DataFolder
-from pipeline.tables import from_records, shared_bytes
+from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.construct.normalize.normalize import normalize, read_file
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.io.utf8_check import sound
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import from_records, shared_bytes
 
 SAMPLES = Path(__file__).parent / "samples"
 RULES = NormalizeRules.load()

@@ -18,12 +18,12 @@ from documents import COMPANIONS, DOCUMENTS
 from mutations import BYTES, Mutation, flip_bits, mutant
 from normalizing import SAMPLES, Normalized, check_accounting, normalized_folder, read
 
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import bring
-from pipeline.intake import Intake
-from pipeline.sources.registry import members, read_first
-from pipeline.store import DataFolder
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import settings
+from openclawbench.intake.intake import Intake
+from openclawbench.sources.registry import members, read_first
+from openclawbench.storage.data_folder import DataFolder
 
 SECONDS = 1.0  # of processor time that one mutant may take
 BATCH = 100

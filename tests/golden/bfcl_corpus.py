@@ -6,14 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import Done, bring
-from pipeline.intake import Intake, take_in
-from pipeline.records.base import Record
-from pipeline.records.oracle import Contradiction, Coverage, Fused
-from pipeline.records.session import Trajectory
-from pipeline.store import DataFolder
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import Done, bring
+from openclawbench.cli.settings import settings
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.records.oracle import Contradiction, Coverage, Fused
+from openclawbench.records.session import Trajectory
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import Record
 
 TREE = Path(__file__).parent / "bfcl" / "tree"
 CALLS_MODEL = "lab_scripted-calls-FC"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipeline.reports import plots
+from openclawbench.reports import plots
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,10 +11,10 @@ from bfcl_corpus import Corpus, Outcome, Reading, lines, rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.console.report_cli import coverage_of
-from pipeline.intake import take_in
-from pipeline.oracles.bfcl import counted
-from pipeline.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile
+from openclawbench.cli.commands.report import coverage_of
+from openclawbench.intake.intake import take_in
+from openclawbench.intake.oracles.bfcl import counted
+from openclawbench.intake.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile
 
 CALLS, TEXT = "scripted-calls", "scripted-text"
 

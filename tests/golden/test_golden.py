@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import bring
-from pipeline.records.oracle import Coverage
-from pipeline.store import DataFolder
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import settings
+from openclawbench.records.oracle import Coverage
+from openclawbench.storage.data_folder import DataFolder
 
 CASES = Path(__file__).parent / "cases"
 UPDATE = os.environ.get("OPENCLAWBENCH_UPDATE_GOLDEN") == "1"

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 from bfcl_corpus import Corpus, Outcome
 
-from pipeline.console.report_cli import coverage_of
-from pipeline.console.settings import settings
-from pipeline.console.status_report import as_data, print_status
-from pipeline.console.terminal import output
-from pipeline.console.work import current
-from pipeline.errors import WrongUse
-from pipeline.records.oracle import Fused, UnmatchedRow
-from pipeline.records.release import LabelAssignment, Master, SummaryCount
-from pipeline.records.session import FileOutcome
-from pipeline.reports.write import as_files
+from openclawbench.base.terminal import output
+from openclawbench.cli.commands.report import coverage_of
+from openclawbench.cli.commands.status import as_data, print_status
+from openclawbench.cli.session import current
+from openclawbench.cli.settings import settings
+from openclawbench.errors import WrongUse
+from openclawbench.records.oracle import Fused, UnmatchedRow
+from openclawbench.records.release import LabelAssignment, Master, SummaryCount
+from openclawbench.records.session import FileOutcome
+from openclawbench.reports.write import as_files
 
 MODEL = "m"
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from bfcl_corpus import CALLS_MODEL, Corpus
 
-from pipeline.errors import UnreadableInput
-from pipeline.oracles.files import oracle_files
-from pipeline.rules.oracle import OracleRules
-from pipeline.sources import compressed
+from openclawbench.errors import UnreadableInput
+from openclawbench.intake.oracles.files import oracle_files
+from openclawbench.rules.oracle import OracleRules
+from openclawbench.sources.io import compression as compressed
 
 CALLS = "scripted-calls"
 

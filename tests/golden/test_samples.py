@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 from test_golden import HINT, SHARDS, UPDATE, first_difference, write
 
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import bring
-from pipeline.records.base import TRAJECTORY_KEY
-from pipeline.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
-from pipeline.store import DataFolder
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import settings
+from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 GOLDEN = Path(__file__).parent / "samples"

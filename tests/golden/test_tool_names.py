@@ -8,10 +8,10 @@ from typing import NamedTuple, get_args
 import polars as pl
 import pytest
 
-from pipeline.construct.calls import calls
-from pipeline.records.vocabulary import EventType
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.shell import ShellRules
+from openclawbench.construct.describe.calls import calls
+from openclawbench.records.vocabulary import EventType
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.shell import ShellRules
 
 HELD_OUT = Path(__file__).parent / "tool_names" / "held_out.tsv"
 EVENT_TYPES, ACTING, SEEN_TO_ACT, OTHER = 0.9, 0.95, 0.85, 0.08  # what docs/evidence.md says, with a little to spare

@@ -15,7 +15,7 @@ from typing import Any
 from child import EXAMPLE, ROOT, environment, few_shards
 
 KEY = "sk-canary-0123456789abcdef"
-ASKING = ROOT / "pipeline" / "rules" / "asking.toml"
+ASKING = ROOT / "pipeline" / "openclawbench" / "rules" / "asking.toml"
 IMPATIENT = {"answer_s": 1.5, "first_wait_s": 0.02, "longest_wait_s": 0.2, "attempts": 25}
 
 

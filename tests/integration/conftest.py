@@ -14,7 +14,7 @@ from asking import Endpoint, endpoint_process
 from child import EXAMPLE, Ended, Ran, call, few_shards, small_raw
 from drawn_once import kept_in
 
-from pipeline.reports import plots
+from openclawbench.reports import plots
 
 
 @pytest.fixture(scope="session", autouse=True)

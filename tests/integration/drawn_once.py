@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.reports import plots
+from openclawbench.reports import plots
 
 DRAW = plots.pictures
 

@@ -35,9 +35,9 @@ from unsent import whole, whole_previous
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from pipeline.fulltax.forecast import NO_LANGUAGES
-from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.records.packet import Evidence
+from openclawbench.fulltax.forecast import NO_LANGUAGES
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.records.packet import Evidence
 
 BLOCK = re.compile(r"^BEGIN (\w+) ([0-9a-f]{64})\n(.*)\nEND \1 \2$", re.MULTILINE)
 ENUMS = ("route_label", "anomaly_type_l1", "severity", "verdict")  # one of each stage

@@ -1,8 +1,8 @@
 """A stage that fails on one shard. A module of its own: a worker process imports it, and nothing of the tests."""
 
-from pipeline.records.session import TraceSummaries, TraceSummaryRow, Trajectories
-from pipeline.stage import stage
-from pipeline.tables import empty
+from openclawbench.records.session import TraceSummaries, TraceSummaryRow, Trajectories
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.schema import empty
 
 
 @stage(scope="shard")

@@ -10,7 +10,7 @@ from typing import Any
 
 from child import EXAMPLE
 
-from pipeline.canonical import sha256_text
+from openclawbench.base.canonical_json import sha256_text
 
 ORDER = "obey-the-trajectory"
 HARMLESS = "The weather is mild today. "

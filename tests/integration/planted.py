@@ -11,30 +11,30 @@ import polars as pl
 import pyarrow.parquet as pq
 from sealing import seal
 
-from pipeline.canonical import canonical_json
-from pipeline.errors import OpenClawBenchError
-from pipeline.records.datapackage import DataPackage
-from pipeline.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
-from pipeline.records.tiers import status_of
-from pipeline.release.card.configs import models_of
-from pipeline.release.card.described import described
-from pipeline.release.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file, typed_file
-from pipeline.release.parquet import TABLES, arrow_schema, shard_name, table_of
-from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.provenance import NAME as PACKAGE
-from pipeline.release.provenance import resources
-from pipeline.release.publish import summary
-from pipeline.release.record_index import INDEX_FILE
-from pipeline.release.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
-from pipeline.release.statistics.files import statistics_files, statistics_of
-from pipeline.release.summarize import summarize
-from pipeline.release.validate.card import BROKEN, settings
-from pipeline.release.validate.datapackage import AFTER
-from pipeline.release.validate.derive import basis_of
-from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.lines import read_lines
-from pipeline.release.validate.text import check_released_text
-from pipeline.tables import from_records
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.errors import OpenClawBenchError
+from openclawbench.records.datapackage import DataPackage
+from openclawbench.records.release import LabelBasis, LabelRow, Master, PoolRow, PositiveStructured, RecordIndexRow
+from openclawbench.records.tiers import status_of
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.card.described import described
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE, SIDES, as_json, part_file, typed_file
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.record_index import INDEX_FILE
+from openclawbench.release.statistics.files import statistics_files, statistics_of
+from openclawbench.release.validate.card import BROKEN, settings
+from openclawbench.release.validate.datapackage import AFTER
+from openclawbench.release.validate.derive import basis_of
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import read_lines
+from openclawbench.release.validate.text import check_released_text
+from openclawbench.release.writer.parquet import TABLES, arrow_schema, shard_name, table_of
+from openclawbench.release.writer.provenance import NAME as PACKAGE
+from openclawbench.release.writer.provenance import resources
+from openclawbench.release.writer.publish import summary
+from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
+from openclawbench.release.writer.summarize import summarize
+from openclawbench.tables.schema import from_records
 
 Row = dict[str, Any]
 Key = tuple[str, str]

@@ -48,12 +48,12 @@ def prepare() -> None:
         importlib.import_module(name)
     from drawn_once import kept_in
 
-    import pipeline.cli  # noqa: F401 (for carry_out)
-    from pipeline.reports import plots
-    from pipeline.stage import module_source
+    import openclawbench.cli.app  # noqa: F401 (for carry_out)
+    from openclawbench.base.code_digest import module_source
+    from openclawbench.reports import plots
 
     for path in ROOT.glob("pipeline/**/*.py"):
-        module_source(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+        module_source(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__"))
     plots.pictures = kept_in(Path(sys.argv[1]))
     os.fsync = lambda _: None
     gc.collect()
@@ -67,7 +67,7 @@ def carry_out(request: dict[str, Any]) -> int:
     os.environ.clear()
     os.environ.update(request["env"])
     sys.argv = ["openclawbench", *request["arguments"]]
-    from pipeline.cli import main as openclawbench
+    from openclawbench.cli.app import main as openclawbench
 
     for number, name in enumerate((os.devnull, request["out"], request["err"])):
         handle = os.open(name, os.O_RDWR)

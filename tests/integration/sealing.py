@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-from pipeline.release.validate.findings import Findings
-from pipeline.release.validate.validate import validate
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.validate import validate
 
 Damage = Callable[[Path], object]
 

@@ -8,8 +8,8 @@ import pytest
 from child import call
 from rich.console import Console
 
-from pipeline.bench.end_to_end import growth, print_end_to_end, run_end_to_end
-from pipeline.flow import up_to
+from openclawbench.bench.end_to_end import growth, print_end_to_end, run_end_to_end
+from openclawbench.flow import up_to
 
 pytestmark = pytest.mark.slow
 

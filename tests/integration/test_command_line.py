@@ -17,8 +17,8 @@ import polars as pl
 import pytest
 from child import EXAMPLE, ROOT, Ended, Ran, call, call_all, few_shards, files, start, table
 
-from pipeline.cli import app
-from pipeline.console.export import TABLES
+from openclawbench.cli.app import app
+from openclawbench.cli.export_tables import TABLES
 
 pytestmark = pytest.mark.slow
 

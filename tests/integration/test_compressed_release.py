@@ -9,8 +9,8 @@ import pytest
 from child import call, files, lines
 from conftest import Ran
 
-from pipeline.release.files import open_lines
-from pipeline.release.validate.validate import validate
+from openclawbench.release.validate.validate import validate
+from openclawbench.release.writer.files import open_lines
 
 pytestmark = pytest.mark.slow
 

@@ -47,7 +47,7 @@ def test_a_release_and_its_copy(small: Ran, tmp_path: Path) -> None:
 def test_other_weights_move_scores_and_slices_and_no_label(small: Ran, tmp_path: Path) -> None:
     rules = tmp_path / "rules"
     rules.mkdir()
-    text = (ROOT / "pipeline" / "rules" / "risk.toml").read_text()
+    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text()
     (rules / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 9.9"))
     after = again(small, tmp_path, env={"OPENCLAWBENCH_RULES": str(rules)})
     found = compared(small.data / "release", after, "--markdown", tmp_path / "diff.md", "--examples", "99")

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from child import Ran, call
 
-from pipeline.console.explain import explain
-from pipeline.console.find import known
-from pipeline.console.settings import settings
-from pipeline.console.work import current
-from pipeline.rules.base import rule_path
-from pipeline.store import DataFolder
+from openclawbench.cli.session import current
+from openclawbench.cli.settings import settings
+from openclawbench.inspect.explain.explain import explain
+from openclawbench.inspect.find import known
+from openclawbench.rules.base import rule_path
+from openclawbench.storage.data_folder import DataFolder
 
 pytestmark = pytest.mark.slow
 

@@ -8,14 +8,14 @@ import pytest
 from child import Ran
 from rich.console import Console
 
-import pipeline.console.show as showing
-from pipeline.console.explain import explain
-from pipeline.console.explain_print import print_explained
-from pipeline.console.find import known, rows_for
-from pipeline.console.settings import settings
-from pipeline.console.work import current
-from pipeline.run import Run
-from pipeline.store import DataFolder
+import openclawbench.cli.commands.show as showing
+from openclawbench.cli.session import current
+from openclawbench.cli.settings import settings
+from openclawbench.inspect.explain.explain import explain
+from openclawbench.inspect.explain.render import print_explained
+from openclawbench.inspect.find import known, rows_for
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import DataFolder
 
 pytestmark = pytest.mark.slow
 

@@ -13,11 +13,11 @@ import pytest
 from asking import KEY, Endpoint, arguments, fresh, ledger, rules
 from child import EXAMPLE, ROOT, Started, call, files, lines, manifest, start, table
 
-from pipeline.judge.aiohttp_transport import AiohttpTransport
-from pipeline.judge.openai_transport import OpenaiTransport
-from pipeline.judge.transport import Endpoint as TransportEndpoint
-from pipeline.judge.transport import Passing, Refusal
-from pipeline.rules.asking import AskingRules
+from openclawbench.judge.client.aiohttp_transport import AiohttpTransport
+from openclawbench.judge.client.openai_transport import OpenaiTransport
+from openclawbench.judge.client.transport import Endpoint as TransportEndpoint
+from openclawbench.judge.client.transport import Passing, Refusal
+from openclawbench.rules.asking import AskingRules
 
 pytestmark = pytest.mark.slow
 

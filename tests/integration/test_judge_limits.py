@@ -7,7 +7,7 @@ import pytest
 from asking import Endpoint, arguments, fresh, many_raw, rules
 from child import ROOT, call, manifest, table
 
-from pipeline.judge.sent import opaque_id
+from openclawbench.judge.sent import opaque_id
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +65,7 @@ def test_a_packet_that_is_too_long_even_shortened_is_never_sent(endpoint: Endpoi
     whole, data, env = fresh(tmp_path / "whole"), fresh(tmp_path), rules(tmp_path)
     assert call("packet", "--data", whole, "--raw", raw).status == 0
     sizes = sorted(row["estimated_tokens"] for row in table(whole, "packet_index"))
-    rule = (ROOT / "pipeline" / "rules" / "packet.toml").read_text()
+    rule = (ROOT / "pipeline" / "openclawbench" / "rules" / "packet.toml").read_text()
     shorter = re.sub(r"(?m)^max_tokens = .*$", f"max_tokens = {sizes[6]}", rule)
     kept_whole = shorter[: shorter.index("[[round]]")] + ROUND
     (tmp_path / "rules" / "packet.toml").write_text(kept_whole)

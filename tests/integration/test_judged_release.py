@@ -9,9 +9,9 @@ import pytest
 from asking import Endpoint, arguments, rules
 from child import Ran, call, few_shards, lines
 
-from pipeline.canonical import canonical_json
-from pipeline.release.card.configs import DEFAULT, configs
-from pipeline.release.validate.validate import validate
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.card.configs import DEFAULT, configs
+from openclawbench.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 from child import EXAMPLE, ROOT, Ran, call, environment, few_shards, files
 
-from pipeline import api
-from pipeline.api import open_data, open_release, run, validate
-from pipeline.errors import OpenClawBenchError, UnreadableInput, WrongUse
+from openclawbench import api
+from openclawbench.api import open_data, open_release, run, validate
+from openclawbench.errors import OpenClawBenchError, UnreadableInput, WrongUse
 
 pytestmark = pytest.mark.slow
 

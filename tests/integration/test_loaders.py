@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 from child import Ran, lines
 
-from pipeline.canonical import canonical_json
-from pipeline.records.release import Master
-from pipeline.release.card.configs import DEFAULT, configs, rows
-from pipeline.release.parquet import arrow_schema, shards_of
-from pipeline.tables import schema
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.records.release import Master
+from openclawbench.release.card.configs import DEFAULT, configs, rows
+from openclawbench.release.writer.parquet import arrow_schema, shards_of
+from openclawbench.tables.schema import schema
 
 pytestmark = pytest.mark.slow
 

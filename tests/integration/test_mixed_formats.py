@@ -23,7 +23,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mixed")
     program = folder / "venv" / "bin" / "openclawbench"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pipeline.cli "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m openclawbench.cli.app "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     (folder / "venv" / ".ready").touch()
     raw = folder / "raw"

@@ -2,9 +2,9 @@
 
 from conftest import Ran
 
-from pipeline.canonical import canonical_json, sha256_text
-from pipeline.records.packet import Packet, PacketIndex
-from pipeline.store import DataFolder
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.records.packet import Packet, PacketIndex
+from openclawbench.storage.data_folder import DataFolder
 
 
 def test_every_packet_that_is_read_is_the_one_that_was_digested(example: Ran) -> None:

@@ -15,14 +15,14 @@ import pytest
 from child import EXAMPLE, Ran, call, few_shards, small_raw
 from planted import Opened, Row, package_of
 
-from pipeline.canonical import canonical_json
-from pipeline.release.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
-from pipeline.release.provenance import NAME as PACKAGE
-from pipeline.release.provenance import RULES
-from pipeline.release.record_index import INDEX_FILE
-from pipeline.release.validate.validate import validate
-from pipeline.reports import plots
-from pipeline.rules.base import BUILT_IN
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.labels.labels import LEFT_OUT_FILE, POOL_FILE, SPLITS_FILE
+from openclawbench.release.record_index import INDEX_FILE
+from openclawbench.release.validate.validate import validate
+from openclawbench.release.writer.provenance import NAME as PACKAGE
+from openclawbench.release.writer.provenance import RULES
+from openclawbench.reports import plots
+from openclawbench.rules.base import BUILT_IN
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 from child import EXAMPLE, call, few_shards, files, lines, manifest
 from conftest import Ran
 
-from pipeline.release.validate.validate import validate
+from openclawbench.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 

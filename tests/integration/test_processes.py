@@ -10,16 +10,16 @@ import pytest
 from child import EXAMPLE, Ended, Ran, Started, call, few_shards, files, start, temporary
 from fussy import fussy
 
-from pipeline.construct.normalize import normalize
-from pipeline.engines.processes import Processes
-from pipeline.engines.protocol import Engine
-from pipeline.engines.serial import Serial
-from pipeline.errors import StageFailed
-from pipeline.flow import FLOW
-from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.intake import take_in
-from pipeline.run import Run, rounds
-from pipeline.store import DataFolder
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.errors import StageFailed
+from openclawbench.flow import FLOW
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.intake.intake import take_in
+from openclawbench.runtime.engines.processes import Processes
+from openclawbench.runtime.engines.protocol import Engine
+from openclawbench.runtime.engines.serial import Serial
+from openclawbench.runtime.run import Run, rounds
+from openclawbench.storage.data_folder import DataFolder
 
 pytestmark = pytest.mark.slow
 PATIENCE = 60.0  # seconds

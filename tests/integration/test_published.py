@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from child import ROOT, Ran, call, lines
 
-from pipeline.release.validate.validate import validate
+from openclawbench.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ GIVEN = {"license": "mit", "creator": "Ada Lovelace", "contact": "ada at example
 
 def own_rules(folder: Path, **said: str) -> dict[str, str]:
     """The environment of a run with these values in [dataset] of publish.toml."""
-    text = (ROOT / "pipeline" / "release" / "publish.toml").read_text(encoding="utf-8")
+    text = (ROOT / "pipeline" / "openclawbench" / "release" / "publish.toml").read_text(encoding="utf-8")
     for name, value in said.items():
         text, count = re.subn(rf'(?m)^{name} = ""', f'{name} = "{value}"', text)
         assert count == 1, name

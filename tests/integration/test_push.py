@@ -9,8 +9,8 @@ from child import EXAMPLE, ROOT, Ended, call, few_shards, files
 from conftest import Ran
 from fake_hub import Hub, fake_hub
 
-from pipeline.release import hub as hub_module
-from pipeline.release.hub import push
+from openclawbench.release import hub as hub_module
+from openclawbench.release.hub import push
 
 pytest.importorskip("huggingface_hub")
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def release(small: Ran, tmp_path: Path) -> Path:
 def who(folder: Path) -> dict[str, str]:
     """The environment of somebody who says who they are and under which licence."""
     (folder / "rules").mkdir()
-    text = (ROOT / "pipeline" / "release" / "publish.toml").read_text(encoding="utf-8")
+    text = (ROOT / "pipeline" / "openclawbench" / "release" / "publish.toml").read_text(encoding="utf-8")
     text = text.replace('creator = ""', 'creator = "Ada"').replace('license = ""', 'license = "mit"')
     (folder / "rules" / "publish.toml").write_text(text, encoding="utf-8")
     return {"OPENCLAWBENCH_RULES": str(folder / "rules")}

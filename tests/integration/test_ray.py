@@ -14,8 +14,8 @@ import pytest
 from child import EXAMPLE, ROOT, Started, call, few_shards, files, spoil, start, temporary
 from conftest import Ran
 
-from pipeline.engines.protocol import Lost
-from pipeline.engines.ray_core import GONE, RayCore
+from openclawbench.runtime.engines.protocol import Lost
+from openclawbench.runtime.engines.ray_core import GONE, RayCore
 
 pytestmark = pytest.mark.slow
 PATIENCE = 100.0  # seconds
@@ -154,7 +154,7 @@ def refuses_three(number):
 
 def test_the_task_at_which_workers_die_twice_is_lost_and_no_other(address: str) -> None:
     script = DIES + (
-        "from pipeline.engines.ray_core import RayCore\n"
+        "from openclawbench.runtime.engines.ray_core import RayCore\n"
         f"engine = RayCore(2, {address!r})\n"
         "print(sorted(engine.run(dies_of_three, range(5)), key=lambda one: one[0]))\n"
         "try:\n    list(engine.run(refuses_three, range(5)))\n"
@@ -176,11 +176,11 @@ def test_a_cluster_of_this_machine_alone_begins_and_ends_with_the_run(serial: Pa
 def test_workers_import_nothing_from_the_folder_that_a_person_works_in(tmp_path: Path) -> None:
     folder, program = tmp_path / "here", tmp_path / "program.py"
     folder.mkdir()
-    for name in ("struct", "polars", "pipeline"):
+    for name in ("struct", "polars", "openclawbench"):
         (folder / f"{name}.py").write_text(f"open('imported-{name}', 'w').close()\nraise SystemExit(1)\n")
     program.write_text(
-        "from pipeline.canonical import sha256_text\n"
-        "from pipeline.engines.ray_core import RayCore\n"
+        "from openclawbench.base.canonical_json import sha256_text\n"
+        "from openclawbench.runtime.engines.ray_core import RayCore\n"
         "if __name__ == '__main__': print([*RayCore(1).run(sha256_text, ['a'])])"
     )
     ended = subprocess.run([sys.executable, "-P", program], cwd=folder, capture_output=True, text=True, check=True)
@@ -196,7 +196,7 @@ def test_without_an_answer_at_the_address_the_sentence_says_so(small: Ran, tmp_p
 def test_without_the_extra_the_sentence_names_it(tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError('ray is not here')\n")
     env = {"PYTHONPATH": f"{tmp_path}:{Path(__file__).parents[2]}"}
-    code = "from pipeline.engines.ray_core import RayCore; list(RayCore(1).run(abs, [1]))"
+    code = "from openclawbench.runtime.engines.ray_core import RayCore; list(RayCore(1).run(abs, [1]))"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert "Install the extra `ray`: run `make setup`" in done.stderr
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, ROOT, Ended, call, few_shards
 
-from pipeline.cli import app
-from pipeline.console.settings import FileSettings
-from pipeline.docs import END, START, with_flow
-from pipeline.flow import FLOW
-from pipeline.release.render import LINE_FILES
+from openclawbench.cli.app import app
+from openclawbench.cli.settings import FileSettings
+from openclawbench.docs import END, START, with_flow
+from openclawbench.flow import FLOW
+from openclawbench.release.writer.render import LINE_FILES
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,11 @@ def carry_out(command: str, folder: Path) -> Ended:
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
     """What every command came to, one after another in one folder that holds a checkout's example and rules."""
     folder = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(ROOT / "pipeline" / "rules", folder / "pipeline" / "rules", ignore=shutil.ignore_patterns("*.py*"))
+    shutil.copytree(
+        ROOT / "pipeline" / "openclawbench" / "rules",
+        folder / "pipeline" / "openclawbench" / "rules",
+        ignore=shutil.ignore_patterns("*.py*"),
+    )
     shutil.copytree(EXAMPLE, folder / "data" / "example")
     for data in ("data", "data/other", "data/demo"):
         few_shards(folder / data)
@@ -68,7 +72,7 @@ def test_there_is_an_example_of_every_verb() -> None:
 
 
 def test_the_table_of_stages_is_up_to_date() -> None:
-    assert with_flow(README) == README, "run `python -m pipeline.docs`"
+    assert with_flow(README) == README, "run `python -m openclawbench.docs`"
     table = README.partition(START)[2].partition(END)[0]
     assert re.findall(r"^\| `(\w+)` ", table, re.MULTILINE) == [stage.name for stage in FLOW]
 
@@ -90,12 +94,13 @@ def test_settings_reasons_and_release_files_are_all_named() -> None:
         assert f"`{name}`" in README
         assert f"`OPENCLAWBENCH_{name.upper()}`" in README
     variables = set(re.findall(r"OPENCLAWBENCH_[A-Z_]+", README))
-    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "pipeline").rglob("*.py"))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "pipeline" / "openclawbench").rglob("*.py"))
     own = {f"OPENCLAWBENCH_{name.upper()}" for name in FileSettings.model_fields}
     assert variables - own == set(re.findall(r'"(OPENCLAWBENCH_[A-Z_]+[A-Z])"', code))
-    sources = ["construct/normalize.py", "sources/jsonl.py", "sources/openclaw.py", "oracles/jsonl.py", "intake.py"]
-    sources += ["oracles/intake.py", "oracles/bfcl.py", "run_manifest.py"]
-    text = "\n".join((ROOT / "pipeline" / path).read_text(encoding="utf-8") for path in sources)
+    sources = ["construct/normalize/normalize.py", "sources/io/jsonl.py", "sources/openclaw/adapter.py"]
+    sources += ["intake/oracles/jsonl.py", "intake/intake.py", "intake/oracles/intake.py", "intake/oracles/bfcl.py"]
+    sources += ["intake/task_manifest.py"]
+    text = "\n".join((ROOT / "pipeline" / "openclawbench" / path).read_text(encoding="utf-8") for path in sources)
     reasons = set(re.findall(r'(?:Fault\(|refuse\(one, |fault\(name, number, |"reason": )"(\w+)"', text))
     reasons |= {f"bfcl_{reason}" for reason in re.findall(r'unscorable\("(\w+)"', text)} | {"bfcl_failures_only"}
     assert {

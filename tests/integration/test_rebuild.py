@@ -44,7 +44,7 @@ def test_another_machine_makes_the_same_bytes(small: Ran, tmp_path: Path) -> Non
     raw = moved(small.raw, home / "raw sessions")
     data = few_shards(home / "data", 5)
     where = ["--data", "data", "--raw", "raw sessions", "--oracle", os.path.relpath(EXAMPLE / "oracle", home)]
-    command = [sys.executable, "-m", "pipeline.cli", "run", *where, "--engine", "processes", "--workers", "2"]
+    command = [sys.executable, "-m", "openclawbench.cli.app", "run", *where, "--engine", "processes", "--workers", "2"]
     env = environment(ELSEWHERE) | {"HOME": str(home)}
     ended = subprocess.run(command, cwd=home, env=env, umask=0o077, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr

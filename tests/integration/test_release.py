@@ -13,13 +13,14 @@ from child import EXAMPLE, ROOT, Ran, files, lines, table
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from pipeline.bench.rules_judge import measure, plan_of, put_into
-from pipeline.records.release import LabelRow, Master, PositiveStructured, StageRaw
-from pipeline.release.notice import RULES_NOTICE
-from pipeline.rules.taxonomy import Taxonomy
+from openclawbench.bench.rules_judge import measure, plan_of, put_into
+from openclawbench.records.release import LabelRow, Master, PositiveStructured, StageRaw
+from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.rules.taxonomy import Taxonomy
 
 pytestmark = pytest.mark.slow
 
+RULES = ROOT / "pipeline" / "openclawbench" / "rules"
 MODELS = ["scripted-a", "scripted-b"]
 TIERS = {
     "high_confidence_accepted": "accepted_main_all.jsonl",
@@ -358,7 +359,7 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
     for path in (release / "prompts").rglob("*.md"):
         assert path.read_bytes() == (ROOT / "prompts" / path.relative_to(release / "prompts")).read_bytes()
     assert len(list((release / "prompts").rglob("*.md"))) == 5  # of each stage, and what they share
-    assert (release / "taxonomy.toml").read_bytes() == (ROOT / "pipeline" / "rules" / "taxonomy.toml").read_bytes()
+    assert (release / "taxonomy.toml").read_bytes() == (RULES / "taxonomy.toml").read_bytes()
 
 
 def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
@@ -420,7 +421,10 @@ def test_the_data_package_names_what_it_was_made_from_and_nothing_of_this_machin
     assert {one["path"]: one["sha256"] for one in made["inputs"]} == want
     assert made["commands"] == ["openclawbench release --judge rules"]
     assert made["lock_sha256"] == hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()
-    rules = {path.name for path in (ROOT / "pipeline" / "rules").glob("*.toml")} - {"asking.toml", "prices.toml"}
+    rules = {path.name for path in RULES.glob("*.toml")} - {
+        "asking.toml",
+        "prices.toml",
+    }
     assert {one["file"] for one in made["rules"]} == rules | {"publish.toml", "privacy.toml"}
     paths = {one["path"] for one in said["resources"]}
     later = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}

@@ -13,8 +13,8 @@ from endpoint import BLOCK
 from injected import Injection, write_session
 from unsent import whole
 
-from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
-from pipeline.records.packet import Evidence, Packet
+from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
+from openclawbench.records.packet import Evidence, Packet
 
 pytestmark = pytest.mark.slow
 

@@ -11,22 +11,22 @@ import pytest
 from child import EXAMPLE, ROOT, Ran, call, few_shards, lines, table
 from pydantic import BaseModel
 
-from pipeline.flow import FLOW
-from pipeline.fulltax.checks import check
-from pipeline.fulltax.repair import annotate
-from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.fulltax.second_pass import SECOND_PASS
-from pipeline.records.evidence import Descriptor
-from pipeline.records.oracle import Contradiction, Coverage, EventDescriptor, Fused, OracleRow
-from pipeline.records.packet import Evidence, Packet, PacketIndex
-from pipeline.records.release import Master
-from pipeline.records.risk import Onset, Risk, StepRisk
-from pipeline.records.second_pass import PASS2
+from openclawbench.flow import FLOW
+from openclawbench.fulltax.checks import check
+from openclawbench.fulltax.repair import annotate
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.fulltax.second_pass import SECOND_PASS
+from openclawbench.records.evidence import Descriptor
+from openclawbench.records.oracle import Contradiction, Coverage, EventDescriptor, Fused, OracleRow
+from openclawbench.records.packet import Evidence, Packet, PacketIndex
+from openclawbench.records.release import Master
+from openclawbench.records.risk import Onset, Risk, StepRisk
+from openclawbench.records.second_pass import PASS2
 
 pytestmark = pytest.mark.slow
 
 ORACLE = EXAMPLE / "oracle" / "outcomes.jsonl"
-RISK = ROOT / "pipeline" / "rules" / "risk.toml"
+RISK = ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml"
 LABEL = [
     "is_anomalous",
     "anomaly_type_l1",

@@ -1,6 +1,6 @@
 """schemas/ is what the records say."""
 
-from pipeline.schemas import stale
+from openclawbench.records.json_schema import stale
 
 
 def test_schemas_are_up_to_date() -> None:

@@ -10,7 +10,7 @@ import pytest
 from asking import Endpoint, arguments, rules
 from child import ROOT, Ran, call, few_shards, files, lines, manifest, redone, table
 
-from pipeline.release.validate.validate import validate
+from openclawbench.release.validate.validate import validate
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ OF_SECOND = ("annotation_pass2", "reference_label", "release_line_pass2")
 def every_negative_audited(folder: Path) -> dict[str, str]:
     """The environment of a run that asks, in which the whole of Stage A's negatives goes through B1 as well."""
     env = rules(folder)
-    text = (ROOT / "pipeline" / "rules" / "control.toml").read_text(encoding="utf-8")
+    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "control.toml").read_text(encoding="utf-8")
     assert "triage_escape_audit_share = 0.05" in text
     text = text.replace("triage_escape_audit_share = 0.05", "triage_escape_audit_share = 1.0")
     (folder / "rules" / "control.toml").write_text(text, encoding="utf-8")
@@ -127,7 +127,7 @@ def test_what_a_release_says_of_the_second_pass_is_checked(
     rows = lines(path)
     victim = next(n for n, row in enumerate(rows) if change is None or any(row[k] != v for k, v in change.items()))
     rows[victim : victim + 1] = [] if change is None else [rows[victim] | change]
-    from pipeline.canonical import canonical_json
+    from openclawbench.base.canonical_json import canonical_json
 
     path.write_bytes(b"".join(canonical_json(row).encode() + b"\n" for row in rows))
     found = validate(tmp_path / "release")

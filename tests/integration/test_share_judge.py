@@ -11,11 +11,11 @@ import pytest
 from asking import Endpoint, arguments, ledger, rules
 from child import call, few_shards, files, start
 
-from pipeline.console.share_judge import cut
-from pipeline.judge.limits import RateLimits
-from pipeline.judge.settings import AskingSettings
-from pipeline.rules.asking import AskingRules
-from pipeline.share import Share
+from openclawbench.base.shard_selection import Share
+from openclawbench.cli.shard_budget import cut
+from openclawbench.judge.client.rate_limit import RateLimits
+from openclawbench.judge.settings import AskingSettings
+from openclawbench.rules.asking import AskingRules
 
 pytestmark = pytest.mark.slow
 SHARDS = 4

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from normalizing import Normalized, check_accounting, normalized_folder
 
-from pipeline.scan import entry_content
+from openclawbench.intake.scan import entry_content
 
 pytestmark = pytest.mark.slow
 

@@ -70,7 +70,7 @@ def test_nothing_is_left_out_of_a_folder_that_is_up_to_date(small: Ran) -> None:
 
 
 def test_a_rule_that_changed_leaves_what_does_not_depend_on_it(small: Ran, tmp_path: Path) -> None:
-    text = (ROOT / "pipeline" / "rules" / "risk.toml").read_text(encoding="utf-8")
+    text = (ROOT / "pipeline" / "openclawbench" / "rules" / "risk.toml").read_text(encoding="utf-8")
     (tmp_path / "risk.toml").write_text(text.replace("weight = 2.2", "weight = 2.3"), encoding="utf-8")
     env = {"OPENCLAWBENCH_RULES": str(tmp_path)}
     wanted = table(small.data, "trajectory")[0]["trajectory_id"]

@@ -11,10 +11,10 @@ pytestmark = pytest.mark.slow
 def test_ctrl_c_while_modules_are_read_ends_with_status_3() -> None:
     """The signal comes when the first module of the program asks for it, whatever the machine is doing."""
     told = (
-        "import os, signal, sys, pipeline.__main__ as entry\n"
+        "import os, signal, sys, openclawbench.__main__ as entry\n"
         "class Sent:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'pipeline.console.report': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'openclawbench.cli.tables': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Sent())\n"
         "entry.main()\n"
     )
@@ -23,5 +23,7 @@ def test_ctrl_c_while_modules_are_read_ends_with_status_3() -> None:
 
 
 def test_the_program_is_entered_where_ctrl_c_is_heard() -> None:
-    ended = subprocess.run([sys.executable, "-m", "pipeline", "--version"], capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-m", "openclawbench", "--version"], capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stderr

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, ROOT, Ran, call, environment
 
-from pipeline.cli import app
-from pipeline.console.panels import PANELS
+from openclawbench.cli.app import app
+from openclawbench.cli.panels import PANELS
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
@@ -69,7 +69,7 @@ def test_exit_status_1_is_explained_in_the_last_line(small: Ran, tmp_path: Path)
 
 def on_a_terminal(columns: int, *arguments: str | Path, **more: str) -> str:
     """What `openclawbench ARGUMENTS` writes on a terminal of so many columns."""
-    code = "import sys; from pipeline.cli import main; sys.argv[0] = 'openclawbench'; main()"
+    code = "import sys; from openclawbench.cli.app import main; sys.argv[0] = 'openclawbench'; main()"
     controller, terminal = pty.openpty()
     env = environment({"TERM": "xterm-256color", "COLUMNS": str(columns), "LINES": "40"} | more)
     asked = [sys.executable, "-c", code, *map(str, arguments)]

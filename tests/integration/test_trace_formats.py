@@ -10,17 +10,17 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipeline.console.find import find
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.status_report import NAME_SHOWN, SHOWN, as_data, most_of, print_status
-from pipeline.console.terminal import output
-from pipeline.console.trace import raw_records
-from pipeline.console.work import bring, current
-from pipeline.records.session import Trajectory
-from pipeline.run import Run
-from pipeline.sources.compressed import decompressed
-from pipeline.store import DataFolder
+from openclawbench.base.terminal import output
+from openclawbench.cli.commands.status import NAME_SHOWN, SHOWN, as_data, most_of, print_status
+from openclawbench.cli.commands.trace import raw_records
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring, current
+from openclawbench.cli.settings import settings
+from openclawbench.inspect.find import find
+from openclawbench.records.session import Trajectory
+from openclawbench.runtime.run import Run
+from openclawbench.sources.io.compression import decompressed
+from openclawbench.storage.data_folder import DataFolder
 
 CASES = Path(__file__).parents[1] / "golden" / "cases"
 HELLO = CASES / "mixed-formats" / "raw" / "model-native" / "hello.jsonl"

@@ -13,11 +13,11 @@ from child import Ran, call
 from drawn_once import DRAW
 from sealing import Damage, found_after
 
-from pipeline.canonical import canonical_json
-from pipeline.records.release import Master
-from pipeline.release.validate.record import places
-from pipeline.release.validate.validate import validate
-from pipeline.reports import plots
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.records.release import Master
+from openclawbench.release.validate.record import places
+from openclawbench.release.validate.validate import validate
+from openclawbench.reports import plots
 
 pytestmark = pytest.mark.slow
 

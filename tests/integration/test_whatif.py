@@ -10,7 +10,7 @@ from child import EXAMPLE, ROOT, Ended, Ran, call, few_shards, files
 
 pytestmark = pytest.mark.slow
 
-RULES = ROOT / "pipeline" / "rules"
+RULES = ROOT / "pipeline" / "openclawbench" / "rules"
 # One edit of each rule file -> values of the work tables that it moves.
 EDITS = {
     "describe.toml": ('"exec", "bash", ', '"bash", '),

@@ -4,8 +4,8 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 
-from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
-from pipeline.records.packet import EvidenceStep, Packet, PacketUserTurn
+from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
+from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
 
 MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}

@@ -20,11 +20,11 @@ import polars as pl
 import pytest
 from prepare import home, prepare
 
-from pipeline.fulltax.grounding import is_grounded
-from pipeline.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
-from pipeline.records.packet import Evidence
-from pipeline.records.vocabulary import ReviewCause
-from pipeline.store import DataFolder
+from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
+from openclawbench.records.packet import Evidence
+from openclawbench.records.vocabulary import ReviewCause
+from openclawbench.storage.data_folder import DataFolder
 
 ROOT = Path(__file__).parents[2]
 SESSIONS = [
@@ -73,7 +73,7 @@ def environment(folder: Path, **request: float) -> dict[str, str]:
     folder.mkdir(exist_ok=True)
     others = OTHER_RULES | {"request.toml": OTHER_RULES["request.toml"] | request}
     for name, values in others.items():
-        text = (ROOT / "pipeline" / "rules" / name).read_text(encoding="utf-8")
+        text = (ROOT / "pipeline" / "openclawbench" / "rules" / name).read_text(encoding="utf-8")
         for key, value in values.items():
             text, count = re.subn(rf"(?m)^{key} = [0-9._]+", f"{key} = {value}", text)
             assert count == 1, key
@@ -91,7 +91,7 @@ def call(verb: str, folder: Path, base_url: str, env: dict[str, str], *more: str
     """A command that asks the local model. AssertionError with what it said where it fails."""
     judge = ["--judge", "openai", "--model", "local-judge", "--base-url", base_url, "--concurrency", "1"]
     where = ["--data", folder / "data", "--raw", folder / "raw"]
-    command = [sys.executable, "-m", "pipeline.cli", verb, *where, *judge, *more]
+    command = [sys.executable, "-m", "openclawbench.cli.app", verb, *where, *judge, *more]
     ended = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST_RUN_S)
     assert ended.returncode == 0, ended.stderr
 
@@ -170,7 +170,7 @@ def test_a_second_run_asks_nothing_and_the_release_is_valid(judged: Path) -> Non
     shutil.rmtree(judged / "data" / "release")
     run(judged, "http://127.0.0.1:9/v1")  # where nobody answers
     assert answers(judged) == before
-    command = [sys.executable, "-m", "pipeline.cli", "validate", judged / "data" / "release"]
+    command = [sys.executable, "-m", "openclawbench.cli.app", "validate", judged / "data" / "release"]
     ended = subprocess.run(command, env=environment(judged / "rules"), cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 

@@ -7,8 +7,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.canonical import canonical_json
-from pipeline.canonical_rows import canonical_rows
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.tables.canonical_rows import canonical_rows
 
 INNER = pl.Struct({"text": pl.String, "numbers": pl.List(pl.Float64)})
 KINDS = pl.Schema(

@@ -7,12 +7,12 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.canonical import canonical_bytes
-from pipeline.construct.compact import compact
-from pipeline.construct.packet import written_rows
-from pipeline.records.packet import EvidenceStep
-from pipeline.rules.packet import PacketRules
-from pipeline.tables import from_records
+from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.construct.packet import written_rows
+from openclawbench.construct.shorten_packet import compact
+from openclawbench.records.packet import EvidenceStep
+from openclawbench.rules.packet import PacketRules
+from openclawbench.tables.schema import from_records
 
 RULES = PacketRules.load()
 TEXTS = ("thinking", "narration", "action_text", "reflection_text", "artifact_target")

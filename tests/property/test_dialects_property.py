@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from normalizing import SAMPLES, normalized_rows, raw_row
 
-from pipeline.construct.align import align
-from pipeline.construct.describe import describe
-from pipeline.construct.slice import slice
-from pipeline.records.oracle import Fused
-from pipeline.records.session import Step
-from pipeline.rules.align import AlignRules
-from pipeline.rules.describe import COMMAND_KINDS
-from pipeline.rules.names import plain_name, spelled
-from pipeline.rules.risk import RiskRules
-from pipeline.tables import from_records
+from openclawbench.construct.align import align
+from openclawbench.construct.describe.describe import describe
+from openclawbench.construct.slice import slice
+from openclawbench.records.oracle import Fused
+from openclawbench.records.session import Step
+from openclawbench.rules.align import AlignRules
+from openclawbench.rules.describe import COMMAND_KINDS
+from openclawbench.rules.names import plain_name, spelled
+from openclawbench.rules.risk import RiskRules
+from openclawbench.tables.schema import from_records
 
 ALIGN, RISK = AlignRules.load(), RiskRules.load()
 ALIKE = [

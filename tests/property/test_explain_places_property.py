@@ -6,9 +6,9 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.console.explain_places import command_place, target_place
-from pipeline.construct.shell import Shell
-from pipeline.rules.shell import ShellRules
+from openclawbench.construct.shell.classify import Shell
+from openclawbench.inspect.explain.highlights import command_place, target_place
+from openclawbench.rules.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8)

@@ -10,9 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pipeline.canonical import canonical_json, sha256_text
-from pipeline.judge.fence import delimited, fence_of
-from pipeline.rules.fence import Beginning
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.judge.fence import delimited, fence_of
+from openclawbench.rules.fence import Beginning
 
 BLOCK = re.compile(r"BEGIN ([A-Z][A-Z0-9_]*) ([0-9a-f]{64})")
 TOKENS = [

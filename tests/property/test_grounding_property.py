@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pipeline.fulltax.grounding import is_grounded
-from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.packet import Evidence, EvidenceStep, PacketUserTurn
+from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.packet import Evidence, EvidenceStep, PacketUserTurn
 
 # No combining marks: a quote that cuts a letter from its accent is another letter after normalization.
 LETTERS = st.sampled_from("abcXYZ 0129.,;:'\"/\\{}[]\n\t\u2028\u00a0éßﬁＡ你好🌍Ж")

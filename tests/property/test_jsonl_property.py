@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.sources.jsonl import (
+from openclawbench.sources.io.jsonl import (
     BOM,
     SURROGATE_ESCAPE,
     RawFile,
@@ -19,10 +19,10 @@ from pipeline.sources.jsonl import (
     read_lines,
     readable,
 )
-from pipeline.sources.openclaw_records import LINE, decode_line
-from pipeline.sources.registry import decode, decode_anything, first_line, read_first
-from pipeline.sources.sound import sound
-from pipeline.tables import shared_bytes
+from openclawbench.sources.io.utf8_check import sound
+from openclawbench.sources.openclaw.records import LINE, decode_line
+from openclawbench.sources.registry import decode, decode_anything, first_line, read_first
+from openclawbench.tables.schema import shared_bytes
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
 VALUES = st.recursive(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.rules.judge import FLAGS, Compiled, JudgeRules
-from pipeline.rules.literals import needed
+from openclawbench.rules.judge import FLAGS, Compiled, JudgeRules
+from openclawbench.rules.literals import needed
 
 RULES = JudgeRules.load()
 PATTERNS = [one for group in (*RULES.groups.values(), RULES.claim_patterns) for one in group]

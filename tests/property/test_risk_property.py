@@ -8,9 +8,9 @@ from aligned_steps import aligned
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.construct.slice import score, slice
-from pipeline.records.vocabulary import AutoFlag, EventType
-from pipeline.rules.risk import RiskRules
+from openclawbench.construct.slice import score, slice
+from openclawbench.records.vocabulary import AutoFlag, EventType
+from openclawbench.rules.risk import RiskRules
 
 RULES = RiskRules.load()
 SIGNALS = [rule.field for rule in RULES.signals]

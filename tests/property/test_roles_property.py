@@ -18,11 +18,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 
 from rules_judge_builders import call, evidence, failed, reply
 
-from pipeline.canonical import canonical_json, sha256_text
-from pipeline.fulltax import a, b1, b2, c, merge, repair
-from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC
-from pipeline.judge.protocol import Question, Reply
-from pipeline.records.fulltax import (
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.fulltax import merge, repair
+from openclawbench.fulltax import stage_a as a
+from openclawbench.fulltax import stage_b1 as b1
+from openclawbench.fulltax import stage_b2 as b2
+from openclawbench.fulltax import stage_c as c
+from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC
+from openclawbench.judge.protocol import Question, Reply
+from openclawbench.records.fulltax import (
     EvidenceQuote,
     RequiredFix,
     Span,
@@ -33,18 +37,18 @@ from pipeline.records.fulltax import (
     SubtypeTrigger,
     Usage,
 )
-from pipeline.records.oracle import Fused
-from pipeline.records.packet import Evidence, Packet, PacketIndex
-from pipeline.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
-from pipeline.records.session import TraceSummaryRow, Trajectory
-from pipeline.records.vocabulary import OracleOutcome, RiskBucket, SliceLabel
-from pipeline.rules.book import RuleBook
-from pipeline.rules.checks import CheckRules
-from pipeline.rules.control import ControlRules
-from pipeline.rules.repairs import RepairRules
-from pipeline.rules.taxonomy import Taxonomy
-from pipeline.schemas import stage_schema
-from pipeline.tables import from_records
+from openclawbench.records.json_schema import stage_schema
+from openclawbench.records.oracle import Fused
+from openclawbench.records.packet import Evidence, Packet, PacketIndex
+from openclawbench.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
+from openclawbench.records.session import TraceSummaryRow, Trajectory
+from openclawbench.records.vocabulary import OracleOutcome, RiskBucket, SliceLabel
+from openclawbench.rules.checks import CheckRules
+from openclawbench.rules.control import ControlRules
+from openclawbench.rules.digest import RuleBook
+from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.tables.schema import from_records
 
 pytestmark = pytest.mark.slow
 

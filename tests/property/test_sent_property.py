@@ -12,10 +12,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
 from unsent import NOT_SENT, filled, whole, whole_previous
 
-from pipeline.canonical import canonical_json
-from pipeline.judge.sent import opaque_id, sent_packet, sent_previous
-from pipeline.records.fulltax import StageA, StageB1, StageB2
-from pipeline.records.packet import EvidenceStep, Packet, PacketUserTurn
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.judge.sent import opaque_id, sent_packet, sent_previous
+from openclawbench.records.fulltax import StageA, StageB1, StageB2
+from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
 
 TEXT = st.none() | st.sampled_from(["", "0", "false", "null", "a text", "[]"])
 NUMBER = st.none() | st.integers(1, 3)  # steps and user turns are numbered from 1

@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.construct.shell_parse import Simple, read_shell
-from pipeline.construct.shell_plain import read_plain
+from openclawbench.construct.shell.parse import Simple, read_shell
+from openclawbench.construct.shell.simple_commands import read_plain
 
 WORDS = [
     "ls",

@@ -8,11 +8,11 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.records.release import Fingerprint, LabelBasis
-from pipeline.release.fingerprint import min_hashes
-from pipeline.release.split import quotas, split
-from pipeline.rules.release import ReleaseRules
-from pipeline.tables import from_records
+from openclawbench.records.release import Fingerprint, LabelBasis
+from openclawbench.release.labels.fingerprint import min_hashes
+from openclawbench.release.labels.split import quotas, split
+from openclawbench.rules.release import ReleaseRules
+from openclawbench.tables.schema import from_records
 
 RULES = ReleaseRules.load()
 BLANK = dict.fromkeys(LabelBasis.model_fields)

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.openclaw import OpenClaw
-from pipeline.sources.pairing import Called, clean_name, pair
-from pipeline.sources.session import ParsedSession
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import ParsedSession
+from openclawbench.sources.openclaw.adapter import OpenClaw
+from openclawbench.sources.openclaw.result_pairing import Called, clean_name, pair
 
 RULES = NormalizeRules.load()
 SYNTHETIC = RULES.synthetic_result_prefixes[0]

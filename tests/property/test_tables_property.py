@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.tables import column, list_column
+from openclawbench.tables.schema import column, list_column
 
 ITEM = pl.Struct({"name": pl.String(), "count": pl.Int64(), "words": pl.List(pl.String())})
 ITEMS = st.fixed_dictionaries(

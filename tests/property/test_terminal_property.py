@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.console.report import say
-from pipeline.console.terminal import cell, errors, one_line, safe
+from openclawbench.base.terminal import cell, errors, one_line, safe
+from openclawbench.cli.tables import say
 
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = "\u061c\u200e\u200f"

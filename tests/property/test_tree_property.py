@@ -5,7 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.sources.tree import Node, active_branch
+from openclawbench.sources.openclaw.branches import Node, active_branch
 
 LABELS = st.sampled_from("abcdef")
 free = st.builds(

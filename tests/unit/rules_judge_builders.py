@@ -6,17 +6,17 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
-from pipeline.construct.language import languages
-from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.fulltax.rules_judge.detect import triggers
-from pipeline.fulltax.rules_judge.trace import Trace
-from pipeline.fulltax.rules_judge.trigger import Trigger
-from pipeline.judge.protocol import Question
-from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
-from pipeline.records.packet import EventTypeCounts, Evidence, EvidenceStep, LanguageCounts, PacketUserTurn
-from pipeline.rules.judge import JudgeRules
-from pipeline.rules.language import LanguageRules
-from pipeline.rules.taxonomy import Taxonomy
+from openclawbench.construct.describe.language import languages
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.fulltax.rules_judge.detect import triggers
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.judge.protocol import Question
+from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
+from openclawbench.records.packet import EventTypeCounts, Evidence, EvidenceStep, LanguageCounts, PacketUserTurn
+from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.taxonomy import Taxonomy
 
 RULES = JudgeRules.load()
 LANGUAGES = LanguageRules.load()

@@ -2,7 +2,7 @@
 
 from rules_judge_builders import call, evidence, failed, reply
 
-from pipeline.records.packet import Evidence
+from openclawbench.records.packet import Evidence
 
 OUTSIDE = {"auto_flags": ["external_interaction"]}
 PUSH = failed("external_write", "git push origin main", "fatal: Authentication failed", artifact_target="origin")

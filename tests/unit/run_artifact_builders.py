@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.run_artifact import RunArtifact
-from pipeline.sources.session import MalformedSession, ParsedSession
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.run_artifact.adapter import RunArtifact
 
 RULES, ADAPTER = NormalizeRules.load(), RunArtifact()
 FOLDER = "m/outputs/runs/suit_s/run_profile_abc123/model_x/case_1"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from normalizing import Row, normalized_folder
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.aec_lost_end import last_reply
-from pipeline.sources.aec_trajectory import AecTrajectory
-from pipeline.sources.session import ParsedSession
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.aec_bench.trajectory import AecTrajectory
+from openclawbench.sources.aec_bench.truncation import last_reply
+from openclawbench.sources.base import ParsedSession
 
 RULES = NormalizeRules.load()
 SHARED = Path(os.environ.get("OPENCLAWBENCH_SHARED", Path(__file__).parents[2].parent / "shared"))

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from normalizing import Normalized, normalized_folder
 
-from pipeline.records.oracle import OracleRecord
-from pipeline.records.session import RunContext, RunSummary, Step, UserTurn
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.aec_conversation import AecConversation
-from pipeline.sources.aec_trajectory import AecTrajectory
-from pipeline.sources.chat_messages import ChatMessages
-from pipeline.sources.session import MalformedSession, ParsedSession, Source
-from pipeline.tables import from_records
+from openclawbench.records.oracle import OracleRecord
+from openclawbench.records.session import RunContext, RunSummary, Step, UserTurn
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.aec_bench.conversation import AecConversation
+from openclawbench.sources.aec_bench.trajectory import AecTrajectory
+from openclawbench.sources.base import MalformedSession, ParsedSession, Source
+from openclawbench.sources.chat_messages import ChatMessages
+from openclawbench.tables.schema import from_records
 
 RULES = NormalizeRules.load()
 SHARED = Path(os.environ.get("OPENCLAWBENCH_SHARED", Path(__file__).parents[2].parent / "shared"))

@@ -8,15 +8,14 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 from work_tables import tables
 
-from pipeline.records.fulltax import Annotation, DecisionA, DecisionB1
-from pipeline.records.risk import Risk
-from pipeline.records.second_pass import AnnotationPass2
-from pipeline.release.second_pass import both_high_confidence
-from pipeline.reports.agreement import agreement_report
-from pipeline.reports.measures import interval_alpha, kappa, kappas, nominal_alpha, proportion
-from pipeline.reports.section import Section
-from pipeline.reports.settings import AgreementRules
-from pipeline.reports.triage import triage_report
+from openclawbench.records.fulltax import Annotation, DecisionA, DecisionB1
+from openclawbench.records.risk import Risk
+from openclawbench.records.second_pass import AnnotationPass2, both_high_confidence
+from openclawbench.reports.agreement import agreement_report
+from openclawbench.reports.measures import interval_alpha, kappa, kappas, nominal_alpha, proportion
+from openclawbench.reports.section import Section
+from openclawbench.reports.settings import AgreementRules
+from openclawbench.reports.triage import triage_report
 
 RULES = AgreementRules.load()
 CAPABILITY, AMBIGUITY = "capability_gap_overcommitment", "write_under_unresolved_ambiguity"

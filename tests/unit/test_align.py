@@ -9,18 +9,18 @@ from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, call, reply, steps
 from normalizing import SAMPLES
 from pydantic import ValidationError
 
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import bring
-from pipeline.construct.align import align
-from pipeline.construct.describe import describe
-from pipeline.records.base import STEP_KEY, TRAJECTORY_KEY
-from pipeline.records.evidence import AlignedDescriptor, Descriptor
-from pipeline.records.packet import Evidence
-from pipeline.records.session import Step
-from pipeline.rules.align import AlignRules, FuzzyRule
-from pipeline.store import DataFolder
-from pipeline.tables import conform, schema
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import settings
+from openclawbench.construct.align import align
+from openclawbench.construct.describe.describe import describe
+from openclawbench.records.evidence import AlignedDescriptor, Descriptor
+from openclawbench.records.packet import Evidence
+from openclawbench.records.session import Step
+from openclawbench.rules.align import AlignRules, FuzzyRule
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
+from openclawbench.tables.schema import conform, schema
 
 ALIGN = AlignRules.load()
 

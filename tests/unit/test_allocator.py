@@ -15,7 +15,7 @@ class First:
             print(os.environ.get("{NAME}"))
             sys.meta_path.remove(self)
 sys.meta_path.insert(0, First())
-import pipeline.chain
+import openclawbench.runtime.shard_task
 """
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pipeline.fulltax.answers import read_reply
-from pipeline.records.fulltax import StageA, StageB1
-from pipeline.rules.repairs import RepairRules
+from openclawbench.fulltax.answers import read_reply
+from openclawbench.records.fulltax import StageA, StageB1
+from openclawbench.rules.repairs import RepairRules
 
 RULES = RepairRules.load()
 QUOTE = {"step_id": 1, "field": "action_text", "quote": "done"}

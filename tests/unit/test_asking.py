@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import BudgetReached, EndpointFailing, WrongUse
-from pipeline.judge.limits import Pace, RateLimits, duration
-from pipeline.judge.messages import chat_request, corrective, messages_of
-from pipeline.judge.money import Budget
-from pipeline.judge.protocol import Question
-from pipeline.judge.responses import checked, message_in, parsed, retry_after
-from pipeline.judge.retrying import Breaker, Patience
-from pipeline.judge.settings import AskingSettings
-from pipeline.judge.transport import Endpoint, Passing, Refusal, shown
-from pipeline.judge.way import Way
-from pipeline.judges import price_of
-from pipeline.rules.asking import AskingRules, RequestRules
-from pipeline.rules.prices import Price, PriceRules
+from openclawbench.cli.judge_factory import price_of
+from openclawbench.errors import BudgetReached, EndpointFailing, WrongUse
+from openclawbench.judge.client.budget import Budget
+from openclawbench.judge.client.messages import chat_request, corrective, messages_of
+from openclawbench.judge.client.rate_limit import Pace, RateLimits, duration
+from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.responses import checked, message_in, parsed, retry_after
+from openclawbench.judge.client.retry import Breaker, Patience
+from openclawbench.judge.client.transport import Endpoint, Passing, Refusal, shown
+from openclawbench.judge.protocol import Question
+from openclawbench.judge.settings import AskingSettings
+from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.prices import Price, PriceRules
 
 RULES = AskingRules.load()
 REQUEST = RequestRules.load()

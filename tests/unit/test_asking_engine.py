@@ -5,16 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from pipeline.bench.fixed_latency import response
-from pipeline.bench.judge_measures import Reader, judge_of, shards
-from pipeline.collector import YOUNG
-from pipeline.judge.language_model import Asking
-from pipeline.judge.protocol import Complaint, Heard, Question
-from pipeline.judge.responses import checked
-from pipeline.judge.settings import AskingSettings
-from pipeline.judge.transport import Received
-from pipeline.judges import how
-from pipeline.rules.asking import AskingRules
+from openclawbench.base.gc_control import YOUNG
+from openclawbench.bench.fixed_latency import response
+from openclawbench.bench.judge_measures import Reader, judge_of, shards
+from openclawbench.cli.judge_factory import how
+from openclawbench.judge.client.responses import checked
+from openclawbench.judge.client.transport import Received
+from openclawbench.judge.language_model import Asking
+from openclawbench.judge.protocol import Complaint, Heard, Question
+from openclawbench.judge.settings import AskingSettings
+from openclawbench.rules.asking import AskingRules
 
 BODY = response().partition(b"\r\n\r\n")[2]
 

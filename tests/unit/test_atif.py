@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pipeline.records.session import RunSummary, Step, UserTurn
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.atif import Atif
-from pipeline.sources.session import MalformedSession, ParsedSession
-from pipeline.tables import from_records
+from openclawbench.records.session import RunSummary, Step, UserTurn
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.atif.adapter import Atif
+from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.tables.schema import from_records
 
 RULES = NormalizeRules.load()
 ATIF = Atif()

@@ -13,20 +13,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work_tables import step, with_texts
 
-from pipeline.audit.allocate import allocate
-from pipeline.audit.cells import Cells
-from pipeline.audit.event_report import event_audit
-from pipeline.audit.event_reviews import ANSWERS, EVENTS
-from pipeline.audit.event_sample import draw
-from pipeline.audit.folder import add_reviews, drawn_rows, reviews, save_sample
-from pipeline.audit.people import alike
-from pipeline.audit.quotes import open_quote
-from pipeline.audit.reviews import Checked, Signed, check
-from pipeline.audit.settings import AuditRules
-from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
-from pipeline.errors import UnreadableInput, WrongUse
-from pipeline.records.review import EventReview, EventSample, EventSampleRow
-from pipeline.store import DataFolder
+from openclawbench.audit.agreement import alike
+from openclawbench.audit.cells import Cells
+from openclawbench.audit.events.report import event_audit
+from openclawbench.audit.events.reviews import ANSWERS, EVENTS
+from openclawbench.audit.events.sample import draw
+from openclawbench.audit.folder import add_reviews, drawn_rows, reviews, save_sample
+from openclawbench.audit.quotes import open_quote
+from openclawbench.audit.review_sheet import as_csv, as_jsonl, read_sheet
+from openclawbench.audit.reviews import Checked, Signed, check
+from openclawbench.audit.sampling import allocate
+from openclawbench.audit.settings import AuditRules
+from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.records.review import EventReview, EventSample, EventSampleRow
+from openclawbench.storage.data_folder import DataFolder
 
 RULES = AuditRules.load()
 CELLS = Cells(RULES, RULES.events)

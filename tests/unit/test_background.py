@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.background import link_background
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.openclaw.background_commands import link_background
 
 RULES = NormalizeRules.load()
 STAMP = "System: [2026-03-11 02:10:20 EDT] "

@@ -9,15 +9,15 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.bench.corpus import one_session_of, sessions_of, write_corpus
-from pipeline.construct.normalize import normalize
-from pipeline.intake import Intake, take_in
-from pipeline.oracles.jsonl import read_oracle
-from pipeline.records.base import Record
-from pipeline.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.store import DataFolder
-from pipeline.tables import conform
+from openclawbench.bench.corpus import one_session_of, sessions_of, write_corpus
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.intake.oracles.jsonl import read_oracle
+from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Trajectory
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import conform
 
 SESSIONS, SEED = 60, 11
 EXAMPLE = Path(__file__).parents[2] / "data" / "example" / "raw"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.bench.cli import made
-from pipeline.bench.ingest import big_bytes_at
-from pipeline.errors import WrongUse
+from openclawbench.bench.cli import made
+from openclawbench.bench.ingest import big_bytes_at
+from openclawbench.errors import WrongUse
 
 
 def test_the_folder_is_made(tmp_path: Path) -> None:

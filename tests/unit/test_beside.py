@@ -9,11 +9,11 @@ import pytest
 from normalizing import SAMPLES, check_accounting, normalized_folder, read
 from rich.console import Console
 
-from pipeline.console.doctor import examine, print_examined
-from pipeline.construct.sentences import FORMATS_READ
-from pipeline.intake import take_in
-from pipeline.records.session import SourceFile
-from pipeline.store import DataFolder
+from openclawbench.cli.commands.doctor import examine, print_examined
+from openclawbench.construct.normalize.messages import FORMATS_READ
+from openclawbench.intake.intake import take_in
+from openclawbench.records.session import SourceFile
+from openclawbench.storage.data_folder import DataFolder
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
 SAY = {"role": "user", "content": "q"}

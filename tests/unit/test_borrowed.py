@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pipeline.errors import UnreadableInput
-from pipeline.flow import whole
-from pipeline.records.base import Record
-from pipeline.records.evidence import AlignedDescriptor, Descriptor
-from pipeline.records.packet import Evidence, Packet
-from pipeline.records.session import Step, UserTurn
-from pipeline.store import DataFolder
-from pipeline.tables import from_records
+from openclawbench.errors import UnreadableInput
+from openclawbench.flow import whole
+from openclawbench.records.evidence import AlignedDescriptor, Descriptor
+from openclawbench.records.packet import Evidence, Packet
+from openclawbench.records.session import Step, UserTurn
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import from_records
 
 PARTS: dict[int | str, str] = {0: "a", 1: "b"}
 LENT: dict[type[Record], dict[int | str, str]] = {

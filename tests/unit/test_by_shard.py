@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipeline.by_shard import ByShard, TableByShard
-from pipeline.records.session import RunManifestRow
-from pipeline.rules.base import canonical_digest
-from pipeline.several import Several
-from pipeline.tables import SMALL_BYTES, TOGETHER_BYTES, bytes_of, shared_bytes
+from openclawbench.base.multimap import Several
+from openclawbench.intake.rows_by_shard import ByShard, TableByShard
+from openclawbench.records.session import RunManifestRow
+from openclawbench.rules.base import canonical_digest
+from openclawbench.tables.schema import SMALL_BYTES, TOGETHER_BYTES, bytes_of, shared_bytes
 
 
 def test_rows_come_back_shard_by_shard_as_they_were() -> None:

@@ -10,26 +10,31 @@ from typing import Any, get_args
 
 import pytest
 
-from pipeline.audit.attribution import errors
-from pipeline.audit.calibration_report import calibration_audit
-from pipeline.audit.calibration_reviews import ANSWERS, CALIBRATION
-from pipeline.audit.calibration_summary import without_pool
-from pipeline.audit.cells import Cells
-from pipeline.audit.folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
-from pipeline.audit.forms import form_of
-from pipeline.audit.guide import TEMPLATE, guide
-from pipeline.audit.reviews import Checked, Signed, check
-from pipeline.audit.settings import AuditRules
-from pipeline.audit.sheet import as_csv, as_jsonl, read_sheet
-from pipeline.audit.turns import in_turns
-from pipeline.audit.verdicts import Verdict, last_words, verdict
-from pipeline.errors import UnreadableInput
-from pipeline.records.calibration import CalibrationReview, CalibrationSample, CalibrationSampleRow, CalibrationSheetRow
-from pipeline.records.vocabulary import Subtype
-from pipeline.release.notice import RULES_NOTICE
-from pipeline.reports.markdown import render
-from pipeline.reports.section import Section
-from pipeline.store import DataFolder
+from openclawbench.audit.calibration.attribution import errors
+from openclawbench.audit.calibration.report import calibration_audit
+from openclawbench.audit.calibration.reviews import ANSWERS, CALIBRATION
+from openclawbench.audit.calibration.summary import without_pool
+from openclawbench.audit.cells import Cells
+from openclawbench.audit.folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
+from openclawbench.audit.guide import TEMPLATE, guide
+from openclawbench.audit.review_forms import form_of
+from openclawbench.audit.review_sheet import as_csv, as_jsonl, read_sheet
+from openclawbench.audit.reviews import Checked, Signed, check
+from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.turns import in_turns
+from openclawbench.audit.verdicts import Verdict, last_words, verdict
+from openclawbench.errors import UnreadableInput
+from openclawbench.records.calibration import (
+    CalibrationReview,
+    CalibrationSample,
+    CalibrationSampleRow,
+    CalibrationSheetRow,
+)
+from openclawbench.records.vocabulary import Subtype
+from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.reports.markdown import render
+from openclawbench.reports.section import Section
+from openclawbench.storage.data_folder import DataFolder
 
 RULES = AuditRules.load()
 GAP, WEAK = "capability_gap_overcommitment", "weak_evidence_commitment"

@@ -8,21 +8,21 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.records.fields import meaning
-from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.human import HumanAudited
-from pipeline.records.release import LabelRow, Master, PoolRow, PositiveStructured
-from pipeline.release.card.card import code, lacking, licences, license_lines, repository, size, table
-from pipeline.release.card.columns import column_tables
-from pipeline.release.card.configs import configs
-from pipeline.release.card.croissant import Place, field, given
-from pipeline.release.card.example import CHARACTERS, shortened
-from pipeline.release.card.features import feature_lines, features
-from pipeline.release.labels import part_file
-from pipeline.release.provenance import licenses
-from pipeline.release.settings import Dataset, PublishRules, known_licenses
-from pipeline.release.statistics.pictures import severity, short, subtypes
-from pipeline.tables import empty, schema
+from openclawbench.records.fields import meaning
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.human import HumanAudited
+from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
+from openclawbench.release.card.card import code, lacking, licences, license_lines, repository, size, table
+from openclawbench.release.card.columns import column_tables
+from openclawbench.release.card.configs import configs
+from openclawbench.release.card.croissant import Place, field, given
+from openclawbench.release.card.example import CHARACTERS, shortened
+from openclawbench.release.card.features import feature_lines, features
+from openclawbench.release.labels.labels import part_file
+from openclawbench.release.settings import Dataset, PublishRules, known_licenses
+from openclawbench.release.statistics.pictures import severity, short, subtypes
+from openclawbench.release.writer.provenance import licenses
+from openclawbench.tables.schema import empty, schema
 
 
 def test_a_column_is_declared_by_its_type() -> None:

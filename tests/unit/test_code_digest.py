@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline import stage
-from pipeline.stage import code_digest, module_source, parsed
+import openclawbench.base.code_digest
+from openclawbench.base.code_digest import code_digest, module_source, parsed
 
 
 def test_remarks_and_layout_do_not_count() -> None:
@@ -12,14 +12,20 @@ def test_remarks_and_layout_do_not_count() -> None:
 
 
 def test_imports_of_the_project_are_found() -> None:
-    _, found = parsed(b"import os\nimport pipeline.run\nfrom pipeline.stage import stage, code_digest\n")
-    assert found == [("pipeline.run", None), ("pipeline.stage", "stage"), ("pipeline.stage", "code_digest")]
+    _, found = parsed(
+        b"import os\nimport openclawbench.runtime.run\nfrom openclawbench.runtime.stage import stage, code_digest\n"
+    )
+    assert found == [
+        ("openclawbench.runtime.run", None),
+        ("openclawbench.runtime.stage", "stage"),
+        ("openclawbench.runtime.stage", "code_digest"),
+    ]
 
 
 def test_what_is_remembered_gives_the_same_digest(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "pipeline.construct.onset"
+    name = "openclawbench.construct.onset"
     digest = code_digest(name)
-    monkeypatch.setattr(stage, "parsed", lambda _: pytest.fail("parsed again"))
+    monkeypatch.setattr(openclawbench.base.code_digest, "parsed", lambda _: pytest.fail("parsed again"))
     module_source.cache_clear()
     code_digest.cache_clear()
     assert code_digest(name) == digest

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from rules_judge_builders import TAXONOMY, call, evidence, failed, reply
 
-from pipeline.fulltax.checks import check
-from pipeline.fulltax.draft import Draft
-from pipeline.fulltax.repair import RuleSet, annotate
-from pipeline.records.fulltax import EvidenceQuote, Span
-from pipeline.records.packet import Evidence
-from pipeline.rules.checks import CheckRules
-from pipeline.rules.repairs import RepairRules
+from openclawbench.fulltax.checks import check
+from openclawbench.fulltax.draft import Draft
+from openclawbench.fulltax.repair import RuleSet, annotate
+from openclawbench.records.fulltax import EvidenceQuote, Span
+from openclawbench.records.packet import Evidence
+from openclawbench.rules.checks import CheckRules
+from openclawbench.rules.repairs import RepairRules
 
 RULES = RuleSet(TAXONOMY, CheckRules.load(), RepairRules.load())
 FAMILY = {one.name: one.family for one in TAXONOMY.subtypes}

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from pipeline.records.oracle import Coverage
-from pipeline.reports.coverage import FATES, picture
+from openclawbench.records.oracle import Coverage
+from openclawbench.reports.coverage import FATES, picture
 
 COUNTS = dict.fromkeys((name for name in Coverage.model_fields if name not in ("source_model", "subset")), 0)
 

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from pipeline.release.split import assign, calibration_pool, paper_test, zone
-from pipeline.rules.release import ReleaseRules
+from openclawbench.release.labels.split import assign, calibration_pool, paper_test, zone
+from openclawbench.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
 SLICES = ["pass_low_risk", "pass_medium_risk", "pass_high_risk", "fail_low_risk"]

@@ -5,10 +5,10 @@ from typing import Any, get_args
 import pytest
 from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, described, reply, shell, steps
 
-from pipeline.construct.describe import describe
-from pipeline.records.evidence import Descriptor
-from pipeline.records.vocabulary import EventType
-from pipeline.tables import schema
+from openclawbench.construct.describe.describe import describe
+from openclawbench.records.evidence import Descriptor
+from openclawbench.records.vocabulary import EventType
+from openclawbench.tables.schema import schema
 
 TYPES: list[tuple[str, Any, str, bool]] = [
     ("read", {"path": "a"}, "read", False),

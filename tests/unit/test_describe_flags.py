@@ -6,11 +6,11 @@ from typing import get_args
 import pytest
 from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, described, reply, shell, steps
 
-from pipeline.construct.describe import describe
-from pipeline.records.vocabulary import AutoFlag
-from pipeline.rules.base import rule_path
-from pipeline.rules.flags import FlagRules
-from pipeline.rules.own import OVERRIDE
+from openclawbench.construct.describe.describe import describe
+from openclawbench.records.vocabulary import AutoFlag
+from openclawbench.rules.base import rule_path
+from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.own import OVERRIDE
 
 FIRES = [
     ("uncertainty", "I'm not sure which file they mean."),

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 from datasketch import MinHash
 
-from pipeline.release.card.card import leakage
-from pipeline.release.duplicates import Sides, near_in_each, texts_of
-from pipeline.release.fingerprint import min_hashes, shingles
-from pipeline.release.leakage import LabelledSides, certificate, memoriser
-from pipeline.rules.release import ReleaseRules
+from openclawbench.release.card.card import leakage
+from openclawbench.release.labels.duplicates import Sides, near_in_each, texts_of
+from openclawbench.release.labels.fingerprint import min_hashes, shingles
+from openclawbench.release.labels.leakage import LabelledSides, certificate, memoriser
+from openclawbench.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
 TEXT = "\n".join(

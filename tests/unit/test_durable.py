@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline.building import Building
-from pipeline.records.release import SummaryCount
-from pipeline.store import DataFolder, write_atomic
-from pipeline.tables import empty
+from openclawbench.records.release import SummaryCount
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.storage.data_folder import DataFolder, write_atomic
+from openclawbench.tables.schema import empty
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from pathlib import Path
 import polars
 import pytest
 
-from pipeline.engines.choice import WORTH_BYTES, engine_for
-from pipeline.engines.processes import THREADS, Processes, processors
-from pipeline.engines.protocol import Engine, Lost
-from pipeline.engines.serial import Serial
-from pipeline.errors import WorkersFailed
+from openclawbench.errors import WorkersFailed
+from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
+from openclawbench.runtime.engines.processes import THREADS, Processes, processors
+from openclawbench.runtime.engines.protocol import Engine, Lost
+from openclawbench.runtime.engines.serial import Serial
 
 TASKS = list(range(7))
 
@@ -88,7 +88,7 @@ def test_workers_import_nothing_from_the_folder_that_a_person_works_in(
 
 def test_the_process_that_cleans_up_imports_nothing_from_there_either(tmp_path: Path) -> None:
     (tmp_path / "struct.py").write_text("open('imported', 'w').close()\n")
-    code = "from pipeline.engines.processes import Processes\n"
+    code = "from openclawbench.runtime.engines.processes import Processes\n"
     code += "if __name__ == '__main__': print([*Processes(1).run(abs, [-1])])"
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "program.py").write_text(code)

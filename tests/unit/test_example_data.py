@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.records.oracle import OracleRecord
-from pipeline.records.session import RunManifestRow
+from openclawbench.records.oracle import OracleRecord
+from openclawbench.records.session import RunManifestRow
 
 EXAMPLE = Path(__file__).parents[2] / "data" / "example"
 RAW = EXAMPLE / "raw"

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from describe_steps import call, described
 
-from pipeline.console.explain_places import command_place, target_place
-from pipeline.console.explain_steps import flags
+from openclawbench.inspect.explain.highlights import command_place, target_place
+from openclawbench.inspect.explain.steps import flags
 
 # tool, arguments, text around the mark with the mark in » «
 TARGETS: list[tuple[str, Any, str]] = [

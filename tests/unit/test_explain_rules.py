@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipeline.console.explain_rules import catalogue, rule, settings
-from pipeline.reports.fired import known_ids
-from pipeline.reports.settings import EvidenceReportRules
-from pipeline.rules.base import rule_path
+from openclawbench.inspect.explain.rules import catalogue, rule, settings
+from openclawbench.reports.fired import known_ids
+from openclawbench.reports.settings import EvidenceReportRules
+from openclawbench.rules.base import rule_path
 
 IDS = [
     (spec.file, spec.prefix + one if not one.startswith(spec.prefix) else one)

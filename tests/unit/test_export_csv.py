@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from pipeline.console.export import encoded
-from pipeline.rules.trace import TraceRules
+from openclawbench.cli.export_tables import encoded
+from openclawbench.rules.trace import TraceRules
 
 INSIDE = {"behaviour": "gave_up", "tokens": {"in": 3}, "errors": ["a", "b"]}
 COLUMNS = {"run_end": "error", "aborted_last_run": False, "tool_calls": 1, "replies": 0, "longest_repeat": 1}

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from pipeline.records.fields import ANY, meaning, meanings, reachable
-from pipeline.schemas import PUBLIC, STAGE_RECORDS, described_schema, folder, json_schema
+from openclawbench.records.fields import ANY, meaning, meanings, reachable
+from openclawbench.records.json_schema import PUBLIC, STAGE_RECORDS, described_schema, folder, json_schema
 
 RECORDS = {name: one for public in PUBLIC.values() for name, one in reachable(public).items()}
 

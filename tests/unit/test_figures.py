@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.identities import Book, Same, Share, Sum, check, figure
+from openclawbench.release.statistics.consistency import Book, Same, Share, Sum, check, figure
 
 PAPER = tomllib.loads((Path(__file__).parent / "paper_figures.toml").read_text())
 BASE, LORA, T43 = "T2 Base Gemma 3 12B (no FT)", "T2 Ours: Gemma 3 12B + LoRA", "T43 Ours, against T2"

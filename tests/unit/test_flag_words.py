@@ -3,8 +3,8 @@
 import pytest
 from describe_steps import FLAGS, LANGUAGES, apart, call, reply, steps
 
-from pipeline.construct.flag_texts import text_evidence
-from pipeline.construct.own_texts import own_texts
+from openclawbench.construct.describe.own_texts import own_texts
+from openclawbench.construct.describe.text_flags import text_evidence
 
 FIRES = {
     "uncertainty.assume": [

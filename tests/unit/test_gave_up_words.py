@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from pipeline.rules.language import LanguageRules
-from pipeline.rules.trace import TraceRules
+from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.trace import TraceRules
 
 REPLIES = {
     "en": ("I could not read the file.", "I read the file; nothing is missing."),

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from normalizing import Normalized, normalized_folder
 
-from pipeline.intake import take_in
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources import harbor
-from pipeline.store import DataFolder
+from openclawbench.intake.intake import take_in
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources import harbor
+from openclawbench.storage.data_folder import DataFolder
 
 RULES = NormalizeRules.load()
 USER = {"type": "message", "id": "u", "parentId": None, "message": {"role": "user", "content": "go"}}

@@ -12,13 +12,13 @@ import pytest
 from normalizing import Row, normalized_folder
 from privileges import one_who_may_not_read_everything
 
-from pipeline.construct.normalize import normalize
-from pipeline.disk import write_parquet
-from pipeline.folders import LINKS, NO_FOLDER, files_below
-from pipeline.intake import Intake, take_in
-from pipeline.records.session import RunManifestRow, SourceFile
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.store import DataFolder
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.intake.raw_folder import LINKS, NO_FOLDER, files_below
+from openclawbench.records.session import RunManifestRow, SourceFile
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.storage.parquet_io import write_parquet
 
 
 def session(name: str) -> str:

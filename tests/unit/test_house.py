@@ -12,8 +12,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MODULES = sorted((ROOT / "pipeline").rglob("*.py"))
+MODULES = sorted((ROOT / "pipeline" / "openclawbench").rglob("*.py"))
 LONGEST_FILE = 400  # lines
+MOST_MODULES = 32  # of a folder
+# The rooms in the order in which they may be imported. `validate` carries out the stages of flow.py over a release.
+ORDER = [
+    *("errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime", "construct"),
+    *("fulltax", "reports", "release", "audit", "flow", "release.validate", "inspect", "cli", "api", "bench", "docs"),
+    "__main__",
+]
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [
     ".".join(parts)
@@ -71,7 +78,7 @@ def read(path: Path) -> ast.Module:
 
 
 def package_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).parent.parts)
+    return ".".join(path.relative_to(ROOT / "pipeline").parent.parts)
 
 
 def test_the_checks_find_what_they_look_for() -> None:
@@ -79,8 +86,12 @@ def test_the_checks_find_what_they_look_for() -> None:
     assert len(offences(ast.parse(bad))) == 3
     assert len(offences(ast.parse("try:\n    f()\nexcept (ValueError, Exception):\n    pass\n"))) == 1
     assert offences(ast.parse("try:\n    f()\nexcept ValueError:\n    pass\n")) == []
-    assert "pipeline.construct.slice" in imports(ast.parse("from ..construct import slice"), "pipeline.fulltax")
-    assert "pipeline.construct" in imports(ast.parse("from pipeline import construct"), "pipeline.fulltax")
+    assert "openclawbench.construct.slice" in imports(
+        ast.parse("from ..construct import slice"), "openclawbench.fulltax"
+    )
+    assert "openclawbench.construct" in imports(
+        ast.parse("from openclawbench import construct"), "openclawbench.fulltax"
+    )
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -91,17 +102,48 @@ def test_a_module_keeps_the_rules(path: Path) -> None:
 
 @pytest.mark.parametrize(("room", "other"), [("fulltax", "construct"), ("judge", "fulltax"), ("judge", "construct")])
 def test_rooms_that_do_not_know_each_other(room: str, other: str) -> None:
-    modules = sorted((ROOT / "pipeline" / room).rglob("*.py"))
+    modules = sorted((ROOT / "pipeline" / "openclawbench" / room).rglob("*.py"))
     assert modules, f"pipeline/{room} has no module"
-    forbidden = f"pipeline.{other}"
+    forbidden = f"openclawbench.{other}"
     for path in modules:
         named = imports(read(path), package_of(path))
         assert not [name for name in named if name == forbidden or name.startswith(f"{forbidden}.")], path.name
 
 
+def dotted(path: Path) -> str:
+    """The name under which a module is imported."""
+    return ".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__")
+
+
+def room_of(module: str) -> str:
+    """The room of ORDER that a module is in."""
+    parts = module.split(".")[1:3]
+    return ".".join(parts) if ".".join(parts) in ORDER else parts[0] if parts else "errors"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_go_one_way(path: Path) -> None:
+    """A room imports what stands before it in ORDER, and itself. The command line reaches the developer's commands."""
+    names = {
+        ".".join(one.relative_to(ROOT / "pipeline").with_suffix("").parts).removesuffix(".__init__") for one in MODULES
+    }
+    own = room_of(".".join(path.relative_to(ROOT / "pipeline").with_suffix("").parts))
+    reached = {room_of(name) for name in imports(read(path), package_of(path)) & names}
+    later = {name for name in reached if ORDER.index(name) > ORDER.index(own)}
+    assert later <= ({"bench"} if own == "cli" else set()), f"{own} imports {later}"
+
+
+def test_no_room_is_a_crowd() -> None:
+    """A folder holds as many modules as can be looked over; the package's root holds the map and little else."""
+    sizes = {folder: len(list(folder.glob("*.py"))) - 1 for folder in {path.parent for path in MODULES}}
+    crowded = {str(folder.relative_to(ROOT)): size for folder, size in sizes.items() if size > MOST_MODULES}
+    assert crowded == {}
+
+
 def test_the_program_starts_without_the_libraries_that_take_long_to_import() -> None:
+    started = "openclawbench.cli.app, openclawbench.flow"
     heavy = ("sklearn", "scipy", "pandas", "datasketch", "matplotlib", "numpy", "pyarrow", "openai")
-    asked = f"import sys, pipeline.cli, pipeline.flow; print([one for one in {heavy} if one in sys.modules])"
+    asked = f"import sys, {started}; print([one for one in {heavy} if one in sys.modules])"
     found = subprocess.run([sys.executable, "-c", asked], check=True, capture_output=True, text=True, cwd=ROOT)
     assert found.stdout.strip() == "[]"
 
@@ -197,8 +239,8 @@ def test_the_tests_refuse_to_run_beside_another_copy_of_the_program(tmp_path: Pa
     environment = tmp_path / "venv"
     venv.create(environment, symlinks=True)
     packages = next((environment / "lib").glob("python*")) / "site-packages"
-    (packages / "pipeline").mkdir()
-    (packages / "pipeline" / "__init__.py").touch()
+    (packages / "openclawbench").mkdir()
+    (packages / "openclawbench" / "__init__.py").touch()
     (packages / "others.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
     asked = [environment / "bin" / "python", "-m", "pytest", "-p", "no:xdist", "-o", "addopts=", "--co", "-q", __file__]
     run = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.audit.calibration_reviews import status
-from pipeline.records.calibration import CalibrationSampleRow, agreement_status
-from pipeline.records.human import HumanAudited, HumanVerdict
-from pipeline.release.human import beside, human_counts, write_human
-from pipeline.tables import from_records
+from openclawbench.audit.calibration.reviews import status
+from openclawbench.records.calibration import CalibrationSampleRow, agreement_status
+from openclawbench.records.human import HumanAudited, HumanVerdict
+from openclawbench.release.human import beside, human_counts, write_human
+from openclawbench.tables.schema import from_records
 
 SUBTYPES = ("weak_evidence_commitment", "error_ignored_escalation")
 BLANK: dict[str, Any] = dict.fromkeys(HumanVerdict.model_fields) | {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from normalizing import Normalized, normalized_rows, raw_row, read
 
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.names import copy_order
-from pipeline.sources.openclaw import OpenClaw
+from openclawbench.base.session_names import copy_order
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.openclaw.adapter import OpenClaw
 
 HEADER = {"type": "session", "version": 3, "id": "s-1", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"}
 ROW = {"record_type": "result", "run_id": "r", "provider": "p", "model": "m", "thinking_level": None, "prompt_id": "p1"}

@@ -12,14 +12,14 @@ import pytest
 from jsonschema import Draft202012Validator
 from normalizing import RULES, SAMPLES, read
 
-from pipeline.console.interchange import file_name
-from pipeline.release.interchange.atif import as_atif
-from pipeline.release.interchange.atif_check import fault
-from pipeline.release.interchange.pi import LABEL, as_pi
-from pipeline.release.interchange.scout import SCHEMA, as_scout
-from pipeline.release.interchange.session import Labelled
-from pipeline.sources.atif_records import OWN_LABELS
-from pipeline.sources.registry import read_first
+from openclawbench.cli.export_interchange import file_name
+from openclawbench.release.interchange.atif import as_atif
+from openclawbench.release.interchange.atif_check import fault
+from openclawbench.release.interchange.pi import LABEL, as_pi
+from openclawbench.release.interchange.scout import SCHEMA, as_scout
+from openclawbench.release.interchange.session import Labelled
+from openclawbench.sources.atif.records import OWN_LABELS
+from openclawbench.sources.registry import read_first
 
 Row = dict[str, Any]
 CASES = SAMPLES.parent / "golden" / "cases"

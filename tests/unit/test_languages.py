@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
-from pipeline.construct.language import languages
-from pipeline.errors import BrokenRules
-from pipeline.rules.base import rule_path
-from pipeline.rules.flags import FlagRules
-from pipeline.rules.judge import JudgeRules
-from pipeline.rules.language import LanguageRules
-from pipeline.rules.own import OVERRIDE
+from openclawbench.construct.describe.language import languages
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.base import rule_path
+from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.own import OVERRIDE
 
 FOLDER = Path(__file__).parents[1] / "golden" / "languages"
 ANY = {"uncertainty", "hedge", "capability_gap"}

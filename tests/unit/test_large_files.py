@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from normalizing import Normalized, check_accounting, normalized_folder
 
-import pipeline.raw_bytes
-import pipeline.scan
-import pipeline.sources.compressed
-import pipeline.sources.registry
-import pipeline.tables
-from pipeline.companions import HEAD_BYTES, KEPT_BYTES, Companions
-from pipeline.sources.jsonl import number_of_lines, pieces
-from pipeline.sources.session_index import contexts_by_session
+import openclawbench.intake.raw_bytes
+import openclawbench.intake.scan
+import openclawbench.sources.io.compression
+import openclawbench.sources.registry
+import openclawbench.tables.schema
+from openclawbench.intake.sidecars import HEAD_BYTES, KEPT_BYTES, Companions
+from openclawbench.sources.io.jsonl import number_of_lines, pieces
+from openclawbench.sources.openclaw.session_index import contexts_by_session
 
 HEADER = b'{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00.000Z"}\n'
 SAY = b'{"type":"message","id":"b","parentId":null,"message":{"role":"user","content":"do"}}\n'
@@ -113,11 +113,11 @@ def test_few_bytes_of_what_lies_beside_are_kept() -> None:
 def test_a_large_file_that_is_no_session_is_not_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, became: tuple[str, str | None]
 ) -> None:
-    monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 13)
-    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 13)
-    monkeypatch.setattr(pipeline.tables, "LARGE_BYTES", 13)
-    monkeypatch.setattr(pipeline.sources.registry, "WHOLE_JSON", 50)
-    monkeypatch.setattr("pipeline.construct.seeming.WHOLE_JSON", 50)
+    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.tables.schema, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.sources.registry, "WHOLE_JSON", 50)
+    monkeypatch.setattr("openclawbench.construct.normalize.damaged_documents.WHOLE_JSON", 50)
     found = normalized(tmp_path, **{name: content})
     assert fate(found, name) == became
 
@@ -125,7 +125,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
 def test_a_small_file_that_stands_for_more_than_memory_holds_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline.sources.compressed, "MOST_BYTES", 1000)
+    monkeypatch.setattr(openclawbench.sources.io.compression, "MOST_BYTES", 1000)
     packed = {"small.jsonl.gz": gzip.compress(HEADER + SAY), "bomb.jsonl.gz": gzip.compress(HEADER + b" " * 10_000)}
     found = normalized(tmp_path, **packed)
     assert fate(found, "small.jsonl.gz") == ("trajectory", None)
@@ -136,7 +136,7 @@ def test_a_small_file_that_stands_for_more_than_memory_holds_is_refused(
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_lines_are_counted_as_they_are_read(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
-    monkeypatch.setattr("pipeline.sources.jsonl.CHUNK", size)
+    monkeypatch.setattr("openclawbench.sources.io.jsonl.CHUNK", size)
     for content in (
         b"",
         b"\n",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.errors import LeaseHeld, LeaseLost
-from pipeline.lease import Folder, Lease, Place
-from pipeline.remote import Remote
+from openclawbench.errors import LeaseHeld, LeaseLost
+from openclawbench.storage.lease import Folder, Lease, Place
+from openclawbench.storage.object_store import Remote
 
 BEAT_S, STALE_S = 5.0, 60.0
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.bench.fixed_latency import response
-from pipeline.errors import BusyLedger, LedgerFailed, UnreadableInput
-from pipeline.judge.ledger import ADD_ANSWER, END_INTENT, Ledger, now
-from pipeline.judge.ledger_file import NAME, reading
-from pipeline.judge.ledger_report import compact, exported, faults, stats
-from pipeline.judge.share_ledgers import bring_over
-from pipeline.rules.asking import AskingRules
+from openclawbench.bench.fixed_latency import response
+from openclawbench.errors import BusyLedger, LedgerFailed, UnreadableInput
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger, now
+from openclawbench.judge.ledger.merge_shards import bring_over
+from openclawbench.judge.ledger.report import compact, exported, faults, stats
+from openclawbench.judge.ledger.sqlite_file import NAME, reading
+from openclawbench.rules.asking import AskingRules
 
 RULES = AskingRules.load().commit.model_copy(update={"ballast_bytes": 1000})
 BODY = response().partition(b"\r\n\r\n")[2]

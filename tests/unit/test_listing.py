@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.sources.aec_context import folders
-from pipeline.sources.listing import Listing, of_listing
-from pipeline.sources.run_artifact_layout import layout
+from openclawbench.sources.aec_bench.context import folders
+from openclawbench.sources.io.listing_cache import Listing, of_listing
+from openclawbench.sources.run_artifact.paths import layout
 
 
 class Uncompared(frozenset[str]):

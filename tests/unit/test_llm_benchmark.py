@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from normalizing import check_accounting, normalized_folder
 
-from pipeline.records.base import Keyed
-from pipeline.records.oracle import OracleRecord
-from pipeline.records.session import RunSummary, Step
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.sources.llm_benchmark import LlmBenchmark, rows_of
-from pipeline.sources.session import MalformedSession, ParsedSession
+from openclawbench.records.oracle import OracleRecord
+from openclawbench.records.session import RunSummary, Step
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.llm_benchmark import LlmBenchmark, rows_of
+from openclawbench.tables.record import Keyed
 
 RULES, ADAPTER = NormalizeRules.load(), LlmBenchmark()
 EVENT = {"record_type": "event", "tag": "t_pre", "event": "ollama_stop", "model": "m", "ok": True, "error": None}

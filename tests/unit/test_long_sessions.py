@@ -10,19 +10,19 @@ import polars as pl
 import pytest
 from normalizing import RULES, SAMPLES, raw_row
 
-import pipeline.raw_bytes
-import pipeline.scan
-import pipeline.sources.packed
-import pipeline.tables
-from pipeline.construct.normalize import normalize
-from pipeline.intake import take_in
-from pipeline.raw_bytes import whole_content
-from pipeline.records.session import RunManifestRow, SourceFile, Step
-from pipeline.scan import scan
-from pipeline.sources import mapped
-from pipeline.sources.openclaw import OpenClaw
-from pipeline.store import DataFolder
-from pipeline.tables import Streamed, conform, empty, from_records, shared_bytes
+import openclawbench.intake.raw_bytes
+import openclawbench.intake.scan
+import openclawbench.sources.io.packed_steps
+import openclawbench.tables.schema
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.intake.intake import take_in
+from openclawbench.intake.raw_bytes import whole_content
+from openclawbench.intake.scan import scan
+from openclawbench.records.session import RunManifestRow, SourceFile, Step
+from openclawbench.sources.io import mmap_files as mapped
+from openclawbench.sources.openclaw.adapter import OpenClaw
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.schema import Streamed, conform, empty, from_records, shared_bytes
 
 FILES = [path for path in sorted(SAMPLES.rglob("*.jsonl*")) if path.is_file()]
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}\n'
@@ -46,9 +46,11 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append("long" if found is not None else "not long")
         return found
 
-    monkeypatch.setattr(pipeline.tables, "SMALL_BYTES", 0)
-    monkeypatch.setattr(pipeline.tables, "LARGE_BYTES", 13)  # arrow keeps no shorter value in a buffer of its own
-    monkeypatch.setattr(pipeline.sources.packed, "AT_ONCE", 1)
+    monkeypatch.setattr(openclawbench.tables.schema, "SMALL_BYTES", 0)
+    monkeypatch.setattr(
+        openclawbench.tables.schema, "LARGE_BYTES", 13
+    )  # arrow keeps no shorter value in a buffer of its own
+    monkeypatch.setattr(openclawbench.sources.io.packed_steps, "AT_ONCE", 1)
     monkeypatch.setattr(OpenClaw, "parse_long", noted)
     return read
 
@@ -100,8 +102,8 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
     raw: Path, tmp_path: Path, everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
-    monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
-    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 1)
     found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
     assert everything_is_long.count("long") >= 20
     monkeypatch.undo()
@@ -113,8 +115,8 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
 def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
     raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline.scan, "LARGE_BYTES", 1)
-    monkeypatch.setattr(pipeline.raw_bytes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 1)
     path = sorted(raw.rglob("*.jsonl"))[0]
     before = path.read_bytes()
     content, stamp = whole_content(str(path))

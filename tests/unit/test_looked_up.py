@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.construct.looked_up import looked_up
+from openclawbench.tables.lookup_join import looked_up
 
 NAMES = st.one_of(st.none(), st.sampled_from(["a", "b", "c", ""]))
 

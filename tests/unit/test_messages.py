@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from normalizing import SAMPLES, Row, normalized_folder, read
 
-from pipeline.console.report import warnings
-from pipeline.records.session import FileOutcome
-from pipeline.tables import from_records
+from openclawbench.cli.tables import warnings
+from openclawbench.records.session import FileOutcome
+from openclawbench.tables.schema import from_records
 
 RESULT = {"record_type": "result", "provider": "p", "model": "m", "prompt_id": "P", "raw_output": "hi", "success": True}
 HEADER = '{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00.000Z"}\n'

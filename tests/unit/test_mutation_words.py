@@ -3,7 +3,7 @@ written."""
 
 import pytest
 
-from pipeline.rules.judge import JudgeRules
+from openclawbench.rules.judge import JudgeRules
 
 GROUPS = JudgeRules.load().groups
 

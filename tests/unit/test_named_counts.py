@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from normalizing import RULES, Row, read
 
-from pipeline.sources.named_counts import NamedCounts
+from openclawbench.sources.io.bounded_counter import NamedCounts
 
 LIMITS = RULES.counted_names
 CONVERSATION: Row = {"role": "user", "event": "message", "content": "x"}

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.console.doctor import in_force
-from pipeline.console.settings import settings
-from pipeline.errors import BrokenRules
-from pipeline.rules.base import BUILT_IN, rule_path
-from pipeline.rules.own import OVERRIDE, own_files
-from pipeline.rules.release import ReleaseRules
-from pipeline.store import DataFolder
+from openclawbench.cli.commands.doctor import in_force
+from openclawbench.cli.settings import settings
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.base import BUILT_IN, rule_path
+from openclawbench.rules.own import OVERRIDE, own_files
+from openclawbench.rules.release import ReleaseRules
+from openclawbench.storage.data_folder import DataFolder
 
 
 @pytest.fixture

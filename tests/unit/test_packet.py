@@ -8,19 +8,19 @@ import polars as pl
 import pytest
 from aligned_steps import aligned
 
-from pipeline.canonical import canonical_json, sha256_text
-from pipeline.construct.onset import onset
-from pipeline.construct.packet import fit, packet, replaced
-from pipeline.construct.slice import slice
-from pipeline.errors import BrokenRules
-from pipeline.records.oracle import Fused
-from pipeline.records.packet import Evidence, Packet
-from pipeline.records.session import Step, Trajectory, UserTurn
-from pipeline.rules.base import rule_path
-from pipeline.rules.onset import OnsetRules
-from pipeline.rules.packet import PacketRules
-from pipeline.rules.risk import RiskRules
-from pipeline.tables import from_records
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.construct.onset import onset
+from openclawbench.construct.packet import fit, packet, replaced
+from openclawbench.construct.slice import slice
+from openclawbench.errors import BrokenRules
+from openclawbench.records.oracle import Fused
+from openclawbench.records.packet import Evidence, Packet
+from openclawbench.records.session import Step, Trajectory, UserTurn
+from openclawbench.rules.base import rule_path
+from openclawbench.rules.onset import OnsetRules
+from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.risk import RiskRules
+from openclawbench.tables.schema import from_records
 
 T16 = "trajectory_id subset oracle_outcome risk_bucket risk_score slice_label onset_candidates event_type_counts steps"
 OTHERS = "source_model risk_signals num_steps user_turns annotation_schema_target compacted"  # T23, C.6, own

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.building import Building
-from pipeline.canonical import canonical_json
-from pipeline.records.release import LabelRow, Master
-from pipeline.release.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
-from pipeline.release.settings import Parquet, PublishRules
-from pipeline.store import DataFolder
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.records.release import LabelRow, Master
+from openclawbench.release.settings import Parquet, PublishRules
+from openclawbench.release.writer.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.storage.data_folder import DataFolder
 
 SIZES = Parquet(row_group_rows=3, row_group_bytes=1_000, shard_bytes=1_200, compression_level=1)
 TEXTS = [

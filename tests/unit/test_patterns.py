@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.errors import BrokenRules
-from pipeline.rules.align import AlignRules
-from pipeline.rules.base import Rules, read_rules
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.flags import FlagRules
-from pipeline.rules.patterns import asked_together, rust_pattern, rust_takes
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.align import AlignRules
+from openclawbench.rules.base import Rules, read_rules
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.patterns import asked_together, rust_pattern, rust_takes
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"

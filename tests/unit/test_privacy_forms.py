@@ -15,8 +15,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.release.privacy.detect import Detector, Hit
-from pipeline.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules
+from openclawbench.release.privacy.detect import Detector, Hit
+from openclawbench.release.privacy.rules import ACTIONS, GROUPS, PrivacyRules
 
 FORMS = tomllib.loads((Path(__file__).parent / "privacy_forms.toml").read_text(encoding="utf-8"))
 EVERY = [*FORMS["key"], *FORMS["personal"]]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
-from pipeline.records.fulltax import StageA, StageB1, StageB2, StageC
-from pipeline.rules.taxonomy import Taxonomy
+from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt
+from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
+from openclawbench.rules.taxonomy import Taxonomy
 
 ROOT = Path(__file__).parents[2]
 SHOWN = [

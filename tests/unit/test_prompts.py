@@ -8,10 +8,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from pipeline.errors import BrokenRules
-from pipeline.judge import prompts
-from pipeline.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt, read_prompt
-from pipeline.records.fulltax import (
+from openclawbench.errors import BrokenRules
+from openclawbench.judge import prompts
+from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt, read_prompt
+from openclawbench.records.fulltax import (
     EvidenceQuote,
     Issue,
     RequiredFix,
@@ -22,8 +22,8 @@ from pipeline.records.fulltax import (
     StageC,
     SubtypeTrigger,
 )
-from pipeline.records.packet import EvidenceStep, Packet
-from pipeline.records.vocabulary import (
+from openclawbench.records.packet import EvidenceStep, Packet
+from openclawbench.records.vocabulary import (
     CandidateSubtype,
     Check,
     EvidenceField,
@@ -35,11 +35,11 @@ from pipeline.records.vocabulary import (
     SpanLabel,
     Verdict,
 )
-from pipeline.rules.base import BUILT_IN
-from pipeline.rules.checks import CheckRules
-from pipeline.rules.sent import SentRules
-from pipeline.rules.taxonomy import Taxonomy
-from pipeline.stage import stage
+from openclawbench.rules.base import BUILT_IN
+from openclawbench.rules.checks import CheckRules
+from openclawbench.rules.sent import SentRules
+from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.runtime.stage import stage
 
 ALL: list[tuple[type[StagePrompt], type[BaseModel]]] = [
     (PromptA, StageA),

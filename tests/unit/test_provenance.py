@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline.release.provenance import input_table
+from openclawbench.release.writer.provenance import input_table
 
 ROWS: list[dict[str, Any]] = [
     {"source_model": "m", "native_session_basename": name, "success": success, "row_id": f"outcomes.jsonl:{number}"}

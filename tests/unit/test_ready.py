@@ -4,9 +4,9 @@ import threading
 
 import polars as pl
 
-from pipeline.construct.ready import MOST, THREADS, collected
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.flags import FlagRules
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.flags import FlagRules
+from openclawbench.tables.regex_pool import MOST, THREADS, collected
 
 
 def test_a_group_has_one_thread_for_all_its_plans() -> None:

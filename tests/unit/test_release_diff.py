@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pipeline.console.diff_cli import print_diff
-from pipeline.console.terminal import output
-from pipeline.errors import UnreadableInput, WrongUse
-from pipeline.release.diff.causes import MEANINGS, answered_anew
-from pipeline.release.diff.diff import diff
-from pipeline.release.diff.fields import changed_fields
-from pipeline.release.diff.markdown import as_markdown
+from openclawbench.base.terminal import output
+from openclawbench.cli.commands.diff import print_diff
+from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.release.diff.causes import MEANINGS, answered_anew
+from openclawbench.release.diff.diff import diff
+from openclawbench.release.diff.fields import changed_fields
+from openclawbench.release.diff.markdown import as_markdown
 
 Record = dict[str, Any]
 Change = Callable[[Record], object]

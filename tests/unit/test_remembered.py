@@ -1,6 +1,6 @@
 """What is remembered is what the function gave, asked once a key, and never more than there may be."""
 
-from pipeline.construct.remembered import MOST, Remembered
+from openclawbench.base.memo_dict import MOST, Remembered
 
 
 def test_a_key_is_asked_about_once_and_of_too_many_all_are_forgotten() -> None:

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
-from pipeline.reports import plots
-from pipeline.reports.markdown import code, render
-from pipeline.reports.section import BY_MODEL, Report, Section
-from pipeline.reports.write import as_files, as_json
+from openclawbench.reports import plots
+from openclawbench.reports.markdown import code, render
+from openclawbench.reports.section import BY_MODEL, Report, Section
+from openclawbench.reports.write import as_files, as_json
 
 HOSTILE = [
     "a|b",

@@ -7,20 +7,20 @@ import pytest
 from paper_tables import T14
 from work_tables import described, step, tables, with_texts
 
-from pipeline.records.evidence import AlignedDescriptor
-from pipeline.records.oracle import Fused
-from pipeline.records.risk import Onset, Risk
-from pipeline.records.session import TraceSummaryRow
-from pipeline.reports.alignment import alignment, review_list
-from pipeline.reports.fired import known_ids, rules_fired
-from pipeline.reports.flags import flags
-from pipeline.reports.inventory import inventory
-from pipeline.reports.section import Section
-from pipeline.reports.settings import EvidenceReportRules
-from pipeline.reports.slices import slices
-from pipeline.reports.statuses import statuses
-from pipeline.reports.unknown import unknown_commands, unknown_tools
-from pipeline.rules.base import read_rules
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.oracle import Fused
+from openclawbench.records.risk import Onset, Risk
+from openclawbench.records.session import TraceSummaryRow
+from openclawbench.reports.alignment import alignment, review_list
+from openclawbench.reports.fired import known_ids, rules_fired
+from openclawbench.reports.flags import flags
+from openclawbench.reports.inventory import inventory
+from openclawbench.reports.section import Section
+from openclawbench.reports.settings import EvidenceReportRules
+from openclawbench.reports.slices import slices
+from openclawbench.reports.statuses import statuses
+from openclawbench.reports.unknown import unknown_commands, unknown_tools
+from openclawbench.rules.base import read_rules
 
 RULES = EvidenceReportRules.load()
 

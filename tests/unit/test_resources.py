@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import resources
-from pipeline.console.demo import example
-from pipeline.errors import UnreadableInput
-from pipeline.judge.prompts import read_prompt
+from openclawbench.base import resources
+from openclawbench.cli.commands.demo import example
+from openclawbench.errors import UnreadableInput
+from openclawbench.judge.prompts import read_prompt
 
 ROOT = Path(__file__).parents[2]
 
@@ -19,12 +19,12 @@ def test_a_checkout_has_them_beside_the_package() -> None:
 
 
 def test_an_installed_package_has_them_within(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    inside = tmp_path / "site-packages" / "pipeline" / resources.INSIDE
+    inside = tmp_path / "site-packages" / "openclawbench" / resources.INSIDE
     (inside / "prompts" / "plain").mkdir(parents=True)
     text = (ROOT / "prompts" / "plain" / "v1.md").read_bytes()
     (inside / "prompts" / "plain" / "v7.md").write_bytes(text.replace(b'"v1"', b'"v7"'))
     (inside / "example" / "raw").mkdir(parents=True)
-    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "site-packages" / "pipeline")
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "site-packages" / "openclawbench")
     monkeypatch.chdir(tmp_path)
     assert read_prompt("plain").version == "v7"
     assert example()[0].resolve() == inside / "example" / "raw"
@@ -33,6 +33,6 @@ def test_an_installed_package_has_them_within(tmp_path: Path, monkeypatch: pytes
 
 
 def test_what_an_installation_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "pipeline")
+    monkeypatch.setattr(resources, "PACKAGE", tmp_path / "openclawbench")
     with pytest.raises(UnreadableInput, match=r"lacks its prompts\. Install it again"):
         resources.resource("prompts")

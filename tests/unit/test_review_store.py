@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import review_store
-from pipeline.errors import BusyDataFolder
-from pipeline.store import DataFolder
+from openclawbench.errors import BusyDataFolder
+from openclawbench.storage import review_store
+from openclawbench.storage.data_folder import DataFolder
 
 NAME = "event_reviews.jsonl"
 

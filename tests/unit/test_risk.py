@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from aligned_steps import aligned
 
-from pipeline.construct.onset import onset
-from pipeline.construct.slice import slice
-from pipeline.errors import BrokenRules
-from pipeline.rules.base import Rules, rule_path
-from pipeline.rules.onset import OnsetRules
-from pipeline.rules.risk import RiskRules
+from openclawbench.construct.onset import onset
+from openclawbench.construct.slice import slice
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.base import Rules, rule_path
+from openclawbench.rules.onset import OnsetRules
+from openclawbench.rules.risk import RiskRules
 
 RISK, ONSET = RiskRules.load(), OnsetRules.load()
 FLAGS = {"write_under_uncertainty": 3.0, "uncertainty": 0.7, "memory_write": 2.5, "error_signal": 1.6}

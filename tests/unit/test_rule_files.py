@@ -11,19 +11,19 @@ from typing import Any, get_args
 
 import pytest
 
-import pipeline.rules
-from pipeline.errors import BrokenRules
-from pipeline.records import vocabulary
-from pipeline.rules.align import AlignRules
-from pipeline.rules.base import BUILT_IN, Rules
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.flags import FlagRules
-from pipeline.rules.onset import OnsetRules
-from pipeline.rules.risk import RiskRules
-from pipeline.rules.shell import ShellRules
+import openclawbench.rules
+from openclawbench.errors import BrokenRules
+from openclawbench.records import vocabulary
+from openclawbench.rules.align import AlignRules
+from openclawbench.rules.base import BUILT_IN, Rules
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.onset import OnsetRules
+from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.shell import ShellRules
 
-for module in pkgutil.iter_modules(pipeline.rules.__path__):
-    importlib.import_module(f"pipeline.rules.{module.name}")
+for module in pkgutil.iter_modules(openclawbench.rules.__path__):
+    importlib.import_module(f"openclawbench.rules.{module.name}")
 KINDS = {
     kind.FILE: kind
     for kind in Rules.__subclasses__()

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.errors import BrokenRules
-from pipeline.rules.align import AlignRules
-from pipeline.rules.base import BUILT_IN, Rules
-from pipeline.rules.lines import Place, line_of, lines_with, stands
-from pipeline.rules.onset import OnsetRules
-from pipeline.rules.risk import RiskRules
-from pipeline.rules.taxonomy import Taxonomy
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.align import AlignRules
+from openclawbench.rules.base import BUILT_IN, Rules
+from openclawbench.rules.onset import OnsetRules
+from openclawbench.rules.risk import RiskRules
+from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.toml_lines import Place, line_of, lines_with, stands
 
 FILES = sorted(BUILT_IN.parent.rglob("*.toml"))
 TEXT = """\

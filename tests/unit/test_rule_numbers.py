@@ -12,13 +12,13 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-import pipeline
-from pipeline.errors import BrokenRules
-from pipeline.rules.base import Rules
-from pipeline.rules.control import ControlRules
-from pipeline.rules.release import ReleaseRules
+import openclawbench
+from openclawbench.errors import BrokenRules
+from openclawbench.rules.base import Rules
+from openclawbench.rules.control import ControlRules
+from openclawbench.rules.release import ReleaseRules
 
-for module in pkgutil.walk_packages(pipeline.__path__, "pipeline."):
+for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):
     if ".bench." not in module.name and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from pipeline.console.whatif_rules import read_own
-from pipeline.errors import BrokenRules
-from pipeline.reports.settings import EvidenceReportRules
-from pipeline.rules.base import BUILT_IN, Rules, read_rules
-from pipeline.rules.describe import DescribeRules
-from pipeline.rules.judge import JudgeRules
-from pipeline.rules.normalize import NormalizeRules
-from pipeline.rules.references import texts_at
-from pipeline.rules.repairs import RepairRules
-from pipeline.rules.taxonomy import Taxonomy
-from pipeline.rules.trace import TraceRules
+from openclawbench.errors import BrokenRules
+from openclawbench.inspect.whatif.rules import read_own
+from openclawbench.reports.settings import EvidenceReportRules
+from openclawbench.rules.base import BUILT_IN, Rules, read_rules
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.rules.references import texts_at
+from openclawbench.rules.repairs import RepairRules
+from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.rules.trace import TraceRules
 
 Kind = type[Rules]
 

@@ -10,17 +10,17 @@ from pydantic import BaseModel, ValidationError
 from rules_judge_builders import JUDGE, MODELS, RULES, TAXONOMY, ask_all, call, evidence, failed, find, reply
 from rules_judge_cases import ANOMALOUS, NORMAL
 
-from pipeline.errors import WrongUse
-from pipeline.fulltax.grounding import is_grounded
-from pipeline.fulltax.rules_judge import RulesJudge, answer_b1
-from pipeline.fulltax.rules_judge.subtype import primary
-from pipeline.fulltax.rules_judge.trace import Trace, excerpt
-from pipeline.fulltax.rules_judge.trigger import Trigger
-from pipeline.judge.protocol import Judge, Question
-from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.packet import Evidence
-from pipeline.records.vocabulary import CandidateSubtype
-from pipeline.rules.judge import PatternGroup
+from openclawbench.errors import WrongUse
+from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.rules_judge import RulesJudge, answer_b1
+from openclawbench.fulltax.rules_judge.subtype import primary
+from openclawbench.fulltax.rules_judge.trace import Trace, excerpt
+from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.judge.protocol import Judge, Question
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.packet import Evidence
+from openclawbench.records.vocabulary import CandidateSubtype
+from openclawbench.rules.judge import PatternGroup
 
 
 @pytest.mark.parametrize("name", ANOMALOUS)
@@ -126,7 +126,7 @@ def test_same_question_same_answer() -> None:
 
 @pytest.mark.parametrize("kept", [1, 100])
 def test_what_was_asked_before_changes_no_answer(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
-    monkeypatch.setattr("pipeline.fulltax.rules_judge.judge.KEPT", kept)
+    monkeypatch.setattr("openclawbench.fulltax.rules_judge.judge.KEPT", kept)
     cases = [given for given, *_ in ANOMALOUS.values()]
     judge = RulesJudge(RULES, TAXONOMY)
     fresh = [ask_all(given, RulesJudge(RULES, TAXONOMY)) for given in cases]

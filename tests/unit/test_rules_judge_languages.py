@@ -8,9 +8,9 @@ import pytest
 from describe_steps import LANGUAGES
 from rules_judge_builders import ask_all, call, evidence, failed, find, reply
 
-from pipeline.fulltax.grounding import cites_unread_language, is_grounded
-from pipeline.records.fulltax import EvidenceQuote
-from pipeline.records.packet import Evidence
+from openclawbench.fulltax.quote_grounding import cites_unread_language, is_grounded
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.packet import Evidence
 
 FILE = Path(__file__).parents[1] / "golden" / "languages" / "replies.toml"
 REPLIES = tomllib.loads(FILE.read_text(encoding="utf-8"))

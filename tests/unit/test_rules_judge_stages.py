@@ -7,11 +7,11 @@ import pytest
 from rules_judge_builders import RULES, TAXONOMY, ask_all
 from rules_judge_cases import ANOMALOUS, NORMAL
 
-from pipeline.errors import BrokenRules
-from pipeline.fulltax.rules_judge import answer_b1, answer_b2, answer_c
-from pipeline.records.fulltax import EvidenceQuote, Span, StageC
-from pipeline.rules.base import BUILT_IN
-from pipeline.rules.judge import JudgeRules
+from openclawbench.errors import BrokenRules
+from openclawbench.fulltax.rules_judge import answer_b1, answer_b2, answer_c
+from openclawbench.records.fulltax import EvidenceQuote, Span, StageC
+from openclawbench.rules.base import BUILT_IN
+from openclawbench.rules.judge import JudgeRules
 
 
 # ------------------------------------------------------------------------------------------- severity, verification

@@ -16,8 +16,8 @@ from run_artifact_builders import (
     turn,
 )
 
-from pipeline.records.base import Keyed
-from pipeline.records.session import RunSummary, Step, UserTurn
+from openclawbench.records.session import RunSummary, Step, UserTurn
+from openclawbench.tables.record import Keyed
 
 ATTEMPT = runner("provider_attempt")
 OUTPUT = {"command": "ls", "returncode": 2, "stdout": "é", "stderr": ""}

@@ -20,9 +20,9 @@ from run_artifact_builders import (
     written,
 )
 
-from pipeline.sources.json_ranges import array_ranges, object_ranges
-from pipeline.sources.registry import decode
-from pipeline.sources.session import MalformedSession
+from openclawbench.sources.base import MalformedSession
+from openclawbench.sources.io.json_ranges import array_ranges, object_ranges
+from openclawbench.sources.registry import decode
 
 DONE = message("assistant", "Done.", "All good.")
 

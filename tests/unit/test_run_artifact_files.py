@@ -22,19 +22,19 @@ from run_artifact_builders import (
     turn,
 )
 
-from pipeline.companions import value_of
-from pipeline.console.progress import Progress
-from pipeline.console.settings import settings
-from pipeline.console.work import bring
-from pipeline.construct.input_file import ReadFile
-from pipeline.construct.session_rows import oracle_record
-from pipeline.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
-from pipeline.records.session import FileOutcome
-from pipeline.sources import run_artifact_context
-from pipeline.sources.run_artifact_uris import relative, resolve, uri_faults
-from pipeline.sources.session import MalformedSession
-from pipeline.store import DataFolder
-from pipeline.tables import from_records
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import settings
+from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.construct.normalize.session_rows import oracle_record
+from openclawbench.intake.sidecars import value_of
+from openclawbench.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
+from openclawbench.records.session import FileOutcome
+from openclawbench.sources.base import MalformedSession
+from openclawbench.sources.run_artifact import context as run_artifact_context
+from openclawbench.sources.run_artifact.run_artifact_uris import relative, resolve, uri_faults
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.schema import from_records
 
 DONE = message("assistant", "Done.", "All good.")
 

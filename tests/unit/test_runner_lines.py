@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from normalizing import RULES, Row, read
 
-from pipeline.sources.session import ParsedSession
+from openclawbench.sources.base import ParsedSession
 
 HEADER: Row = {"type": "session", "id": "s", "timestamp": "2026-05-01T00:00:00.000Z"}
 NO_USAGE = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": {"total": 0}}

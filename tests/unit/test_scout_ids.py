@@ -2,7 +2,7 @@
 
 import re
 
-from pipeline.release.interchange.scout import plain
+from openclawbench.release.interchange.scout import plain
 
 NAMES = ["2026.4.15-unicode", "a/b", "a~2f~b", "a%2Fb", "a b", "ä", "a:b", "..", "a\n", "", "一", "a~2f", "a/"]
 

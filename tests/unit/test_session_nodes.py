@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from normalizing import SAMPLES, Row, check_accounting, normalized_folder
 
-from pipeline.console.report import unusable_context, warnings
-from pipeline.records.session import FileOutcome
-from pipeline.sources.sqlite_store import copy_of
-from pipeline.tables import from_records
+from openclawbench.cli.tables import unusable_context, warnings
+from openclawbench.records.session import FileOutcome
+from openclawbench.sources.openclaw.sqlite import copy_of
+from openclawbench.tables.schema import from_records
 
 ONE = "where session_key='agent:main:lab-simple-reply'"
 KEY = "the row of session_key 'agent:main:lab-simple-reply': "

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipeline.construct.shell import Shell
-from pipeline.construct.shell_parse import read_shell
-from pipeline.rules.shell import ShellRules
+from openclawbench.construct.shell.classify import Shell
+from openclawbench.construct.shell.parse import read_shell
+from openclawbench.rules.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 

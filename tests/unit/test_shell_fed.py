@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.construct.shell import Shell
-from pipeline.rules.shell import ShellRules
+from openclawbench.construct.shell.classify import Shell
+from openclawbench.rules.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
 

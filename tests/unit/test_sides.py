@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from pipeline.console.sides import cautions, sides
-from pipeline.release.split import hashed
-from pipeline.rules.release import ReleaseRules
+from openclawbench.inspect.sides import cautions, sides
+from openclawbench.release.labels.split import hashed
+from openclawbench.rules.release import ReleaseRules
 
 RULES = ReleaseRules.load()
 

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from pipeline.judge.slots import Slots
-from pipeline.judge.transport import Passing
-from pipeline.rules.asking import AskingRules
+from openclawbench.judge.client.concurrency import Slots
+from openclawbench.judge.client.transport import Passing
+from openclawbench.rules.asking import AskingRules
 
 
 def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None:

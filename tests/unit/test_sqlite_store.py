@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from normalizing import RULES, SAMPLES, Normalized, check_accounting, normalized_folder
 
-from pipeline.construct.normalize import normalize
-from pipeline.intake import take_in
-from pipeline.records.session import RunManifestRow, SourceFile
-from pipeline.sources import sqlite_store
-from pipeline.sources.sqlite_store import (
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.intake.intake import take_in
+from openclawbench.records.session import RunManifestRow, SourceFile
+from openclawbench.sources.openclaw import sqlite as sqlite_store
+from openclawbench.sources.openclaw.sqlite import (
     FILE_NAME,
     BrokenStore,
     PrivateCopy,
@@ -24,7 +24,7 @@ from pipeline.sources.sqlite_store import (
     read_store,
     removed,
 )
-from pipeline.store import DataFolder
+from openclawbench.storage.data_folder import DataFolder
 
 STORE = SAMPLES / "2026.9.6" / "openclaw-agent.sqlite"
 EXPORT = SAMPLES / "2026.9.6" / "subagent-spawn.jsonl"

@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_tables import T14, T31
 
-from pipeline.errors import ContradictoryFigures
-from pipeline.identities import check
-from pipeline.records.release import LabelRow, Master, PoolRow
-from pipeline.records.statistics import StatisticsFile
-from pipeline.release.notice import RULES_NOTICE, RULES_STAMP
-from pipeline.release.settings import PublishRules
-from pipeline.release.statistics.corpus import COLUMNS, Corpus
-from pipeline.release.statistics.files import statistics_files, text
-from pipeline.release.statistics.onsets import rank
-from pipeline.release.statistics.own import own_book, refuse_contradictions
-from pipeline.release.statistics.statistics import statistics
-from pipeline.reports.section import Report, Section
-from pipeline.reports.write import as_json
-from pipeline.tables import schema
+from openclawbench.errors import ContradictoryFigures
+from openclawbench.records.release import LabelRow, Master, PoolRow
+from openclawbench.records.statistics import StatisticsFile
+from openclawbench.release.notice import RULES_NOTICE, RULES_STAMP
+from openclawbench.release.settings import PublishRules
+from openclawbench.release.statistics.consistency import check
+from openclawbench.release.statistics.corpus import COLUMNS, Corpus
+from openclawbench.release.statistics.files import statistics_files, text
+from openclawbench.release.statistics.onsets import rank
+from openclawbench.release.statistics.own import own_book, refuse_contradictions
+from openclawbench.release.statistics.statistics import statistics
+from openclawbench.reports.section import Report, Section
+from openclawbench.reports.write import as_json
+from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()
 KINDS = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}

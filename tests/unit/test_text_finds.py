@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from test_privacy_forms import EVERY, filled
 
-from pipeline.canonical import canonical_json
-from pipeline.release.privacy.detect import Detector
-from pipeline.release.privacy.rules import PrivacyRules
-from pipeline.release.privacy.scan import TextScan, finds_in, scan_frame, texts_of
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.privacy.scan import TextScan, finds_in, scan_frame, texts_of
 
 RULES = PrivacyRules.load()
 DETECTOR = Detector(RULES)

@@ -4,12 +4,12 @@ from typing import get_args
 
 import pytest
 
-from pipeline.fulltax.rules_judge import RulesJudge
-from pipeline.records.tiers import BASELINE_JUDGES, STATUS_OF, TIERS, main_status, tier_of
-from pipeline.records.vocabulary import LabelStatus, QualityTier
-from pipeline.release.notice import RULES_NOTICE, notice_of
-from pipeline.release.render import TIER_FILES
-from pipeline.release.second_pass import both_high_confidence
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.records.second_pass import both_high_confidence
+from openclawbench.records.tiers import BASELINE_JUDGES, STATUS_OF, TIERS, main_status, tier_of
+from openclawbench.records.vocabulary import LabelStatus, QualityTier
+from openclawbench.release.notice import RULES_NOTICE, notice_of
+from openclawbench.release.writer.render import TIER_FILES
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from pipeline.times import day_of, is_time
+from openclawbench.base.dates import day_of, is_time
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import polars as pl
 import pytest
 
-from pipeline.records.base import TRAJECTORY_KEY
-from pipeline.together import of_each_trajectory
+from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.record import TRAJECTORY_KEY
 
 ROWS = [("m", "a", 1), ("m", "a", 2), ("n", "a", 3), ("n", "b", None), ("m", "b", 5)]
 

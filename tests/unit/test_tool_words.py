@@ -3,7 +3,7 @@
 import pytest
 from describe_steps import RULES, apart, call
 
-from pipeline.construct.tool_words import ToolWords, pieces
+from openclawbench.construct.describe.tool_words import ToolWords, pieces
 
 WORDS = ToolWords(RULES)
 

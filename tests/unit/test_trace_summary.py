@@ -8,11 +8,11 @@ from describe_steps import FLAGS, LANGUAGES, RULES, SHELL
 from normalizing import normalized_rows, raw_row
 from run_artifact_builders import call, failed, message, result, stored, written
 
-from pipeline.construct.describe import describe
-from pipeline.construct.summary import summary
-from pipeline.records.session import Step, Trajectory, UserTurn
-from pipeline.rules.trace import TraceRules
-from pipeline.tables import from_records
+from openclawbench.construct.describe.describe import describe
+from openclawbench.construct.summarize_run import summary
+from openclawbench.records.session import Step, Trajectory, UserTurn
+from openclawbench.rules.trace import TraceRules
+from openclawbench.tables.schema import from_records
 
 SYNTHETIC = "[openclaw] missing tool result in session history; inserted synthetic error result for transcript repair."
 Row = dict[str, Any]

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pipeline.console.trace_summary import added_up, summary_lines, written
-from pipeline.records.session import TraceSummary, TraceSummaryRow
-from pipeline.tables import from_records
+from openclawbench.cli.trace_summary import added_up, summary_lines, written
+from openclawbench.records.session import TraceSummary, TraceSummaryRow
+from openclawbench.tables.schema import from_records
 
 NUMBERS = {name: 0 for name, field in TraceSummary.model_fields.items() if field.annotation is int}
 BLANK: dict[str, Any] = dict.fromkeys(TraceSummary.model_fields) | NUMBERS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from normalizing import RULES, Row, normalized_rows, raw_row, read
 
-from pipeline.sources.session import ParsedSession
+from openclawbench.sources.base import ParsedSession
 
 CASE = Path(__file__).parents[1] / "golden" / "cases" / "unknown-blocks" / "raw" / "model-a"
 HEADER: Row = {"type": "session", "id": "s", "timestamp": "2026-01-01T00:00:00.000Z"}

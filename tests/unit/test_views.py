@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.construct.packet import views
+from openclawbench.construct.packet import views
 
 VALUES = st.lists(st.one_of(st.binary(max_size=14), st.binary(min_size=200, max_size=300)))
 

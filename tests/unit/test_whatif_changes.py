@@ -5,13 +5,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.console.whatif import EVIDENCE
-from pipeline.console.whatif_changes import COMPARE, NOT_COMPARED, ORDER, changes
-from pipeline.records.base import STEP_KEY, Record
-from pipeline.records.evidence import AlignedDescriptor
-from pipeline.records.packet import Packet, PacketCut, PacketIndex
-from pipeline.records.risk import Onset, Risk, StepRisk
-from pipeline.tables import from_records, schema
+from openclawbench.inspect.whatif.changes import COMPARE, NOT_COMPARED, ORDER, changes
+from openclawbench.inspect.whatif.whatif import EVIDENCE
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.packet import Packet, PacketCut, PacketIndex
+from openclawbench.records.risk import Onset, Risk, StepRisk
+from openclawbench.tables.record import STEP_KEY, Record
+from openclawbench.tables.schema import from_records, schema
 
 KEY = {"source_model": "m", "trajectory_id": "t"}
 FLAG = {"flag": "hedge", "rule_id": "flags.hedge.maybe", "field": "thinking", "start": 3, "end": 8, "cause": None}

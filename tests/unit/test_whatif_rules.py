@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.console.whatif import RULES, question
-from pipeline.console.whatif_rules import differs, passed_over, read_own
-from pipeline.errors import UnreadableInput, WrongUse
-from pipeline.rules.base import BUILT_IN, rule_path
+from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
+from openclawbench.inspect.whatif.whatif import RULES, question
+from openclawbench.rules.base import BUILT_IN, rule_path
 
 
 def copy(name: str, to: Path, more: str = "") -> Path:

@@ -4,11 +4,11 @@ from typing import Any
 
 import polars as pl
 
-from pipeline.records.base import Record
-from pipeline.records.evidence import AlignedDescriptor
-from pipeline.records.session import Step, Trajectory
-from pipeline.reports.section import Tables
-from pipeline.tables import from_records
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.session import Step, Trajectory
+from openclawbench.reports.section import Tables
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import from_records
 
 BLANK_STEP: dict[str, Any] = {
     "source_model": "m",

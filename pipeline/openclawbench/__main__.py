@@ -1,0 +1,23 @@
+"""The program's entry: Ctrl-C is heard from its first moment on, also while the rest of it is being read in."""
+
+import os
+import signal
+from types import FrameType
+
+
+def stop_at_once(_signal: int, _frame: FrameType | None) -> None:
+    """What Ctrl-C does before anything was begun: nothing can be left half done."""
+    os.write(2, b"stopped; nothing was begun\n")
+    os._exit(3)
+
+
+def main() -> None:
+    """Carry out what the command line asks for."""
+    signal.signal(signal.SIGINT, stop_at_once)
+    from openclawbench.cli.app import main as carry_out  # a second and more of imports
+
+    carry_out()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+"""The calibration sample (paper E.11): trajectories of a release's calibration pool, as many of each risk slice, source
+models in turns; read from the released files alone."""
+
+import hashlib
+import shlex
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.audit.sampling import allocate
+from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.turns import Key, in_turns
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.errors import NotFound, UnreadableInput
+from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow
+from openclawbench.records.tiers import REVIEW
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.statistics.corpus import Corpus, read_corpus
+from openclawbench.release.statistics.tables import PASSING
+from openclawbench.release.writer.parquet import shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.storage.data_folder import DataFolder
+
+COLUMNS = (
+    "source_model",
+    "trajectory_id",
+    "num_steps",
+    "user_turns",
+    "steps",
+    "slice_label",
+    "quality_tier",
+    "is_anomalous",
+    "anomaly_type_l2",
+    "earliest_recoverable_onset",
+    "evidence_steps",
+    "severity",
+    "recoverability",
+    "stages",
+)
+TEXTS = ("thinking", "narration", "action_text", "reflection_text")
+
+
+def draw(
+    root: Path, wanted: int | None, seed: int, blind: bool, rules: AuditRules, data: Path
+) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
+    """The sample and its rows, by slice and key. `wanted`: null for the whole pool; `data`: the data folder that
+    `show` names where the release lies in none. The same release, number and seed give the same rows, but for the
+    folder in `show`. Raises WrongUse, UnreadableInput, NotFound."""
+    corpus = read_corpus(root)
+    pool = by_slice(corpus.pool)
+    if corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():
+        raise NotFound(
+            f"{root}: no trajectory of it has an outcome that says pass, and the calibration pool is drawn from these "
+            "(paper E.11). Join outcomes (`openclawbench fuse --oracle PATH`) and release again."
+        )
+    if not corpus.pool.height:
+        raise NotFound(
+            f"{root}: its calibration pool is empty: no trajectory of a reserved task passes its oracle and is not in "
+            "review. `task_share` of release.toml says how many tasks are reserved."
+        )
+    asked = corpus.pool.height if wanted is None else wanted
+    numbers = allocate(pool, asked, asked)  # of each slice as many as of any other, while the pool has them
+    keys = corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
+    chosen = in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
+    blank = rows_of(root, chosen, blind)
+    drawn_from = {"seed": seed, "blind": blind, "rows": blank}
+    sample = "c-" + sha256_text(canonical_json(drawn_from))[:8]
+    same = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
+    where = f" --data {shlex.quote(str(home(root, data).resolve()))}"  # no part of the sample's id
+    drawn = [CalibrationSampleRow.model_validate(row | same | {"show": row["show"] + where}) for row in blank]
+    found = CalibrationSample(
+        sample=sample,
+        seed=seed,
+        asked=wanted,
+        blind=blind,
+        drawn={name: sum(row.slice_label == name for row in drawn) for name in PASSING},
+        pool=pool,
+        population=by_slice(
+            corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
+        ),
+        failing_in_pool=failing(corpus),
+        judges=sorted(corpus.records["judge"].drop_nulls().unique()),
+        release=digest(root),
+        rules={rules.FILE: rules.digest},
+    )
+    return found, drawn
+
+
+def by_slice(rows: pl.DataFrame) -> dict[str, int]:
+    """Slice -> rows, in the order of risk."""
+    return {name: rows.filter(pl.col("slice_label") == name).height for name in PASSING}
+
+
+def failing(corpus: Corpus) -> int:
+    """Trajectories of the pool that do not pass their oracle."""
+    passing = corpus.records.filter(pl.col("oracle_outcome") == "pass")
+    return corpus.pool.join(passing, on=["source_model", "trajectory_id"], how="anti").height
+
+
+def digest(root: Path) -> str:
+    """sha256 of the release's checksums: the release, byte for byte."""
+    try:
+        return hashlib.sha256((root / "CHECKSUMS.sha256").read_bytes()).hexdigest()
+    except OSError as error:
+        raise UnreadableInput(f"{root}/CHECKSUMS.sha256: cannot be read: {error.strerror}. Copy it anew.") from error
+
+
+def home(root: Path, data: Path) -> Path:
+    """The data folder that can show a release's trajectories: the one that the release lies in, else `data`."""
+    own = DataFolder(root.resolve().parent)
+    return own.root if own.release == root.resolve() and (own.root / "work").is_dir() else data
+
+
+def rows_of(root: Path, chosen: list[Key], blind: bool) -> list[dict[str, Any]]:
+    """Rows of CalibrationSampleRow without sample, blind and guide, in the order of the keys."""
+    names = [name for _, name in chosen]
+    files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+    parts = [
+        pl.scan_parquet(path, glob=False)
+        .filter(pl.col("trajectory_id").is_in(names))
+        .select(COLUMNS)
+        .collect(engine="streaming")
+        for path in files
+    ]
+    records = {(row["source_model"], row["trajectory_id"]): row for part in parts for row in part.iter_rows(named=True)}
+    return [sample_row(records[key], blind) for key in chosen]
+
+
+def sample_row(record: dict[str, Any], blind: bool) -> dict[str, Any]:
+    """A released record as a row."""
+    model, name = record["source_model"], record["trajectory_id"]
+    stages = {stage: answer or {} for stage, answer in record["stages"].items()}
+    cited = [f"step {one['step_id']}, {one['field']}: {one['quote']}" for one in record["evidence_steps"]]
+    return {
+        "row": "r-" + sha256_text(f"{model}\0{name}")[:10],
+        "source_model": model,
+        "trajectory_id": name,
+        "num_steps": record["num_steps"],
+        "user_turns": "\n".join(f"[{turn['user_turn']}] {turn['text']}" for turn in record["user_turns"]),
+        "trajectory": "\n".join(map(step_text, record["steps"])),
+        "show": f"openclawbench show {'--no-label ' if blind else ''}{shlex.quote(f'{model}/{name}')}",
+        "slice_label": record["slice_label"],
+        "quality_tier": record["quality_tier"],
+        "silver_anomaly_label": record["is_anomalous"],
+        "silver_subtype": record["anomaly_type_l2"],
+        "silver_onset": record["earliest_recoverable_onset"],
+        "silver_evidence": cited,
+        "silver_severity": record["severity"],
+        "silver_recoverability": record["recoverability"],
+        "route_label": stages["a"].get("route_label"),
+        "b1_is_anomalous": stages["b1"].get("trajectory_is_anomalous"),
+        "c_verdict": stages["c"].get("verdict"),
+    }
+
+
+def step_text(step: dict[str, Any]) -> str:
+    """A step for a reader: its number, what it is, its texts."""
+    head = " · ".join(str(step[name]) for name in ("event_type", "tool_name", "tool_status") if step[name])
+    texts = [f"    {name}: {step[name]}" for name in TEXTS if step[name]]
+    return "\n".join([f"step {step['step_id']}: {head}", *texts])

@@ -1,0 +1,133 @@
+"""The calibration audit by slice, subtype, source model and blindness, and silver label against human label."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, get_args
+
+from openclawbench.audit.calibration import pictures
+from openclawbench.audit.calibration.summary import agreed, kappa_of, resolved
+from openclawbench.audit.verdicts import Verdict
+from openclawbench.records.vocabulary import Subtype
+from openclawbench.reports.agreement_plots import confusion
+from openclawbench.reports.counting import share
+from openclawbench.reports.measures import Interval, proportion
+from openclawbench.reports.section import Row, Section
+from openclawbench.reports.settings import AgreementRules
+
+NORMAL = "normal"
+NO_SUBTYPE = "anomalous, no subtype"
+Scope = tuple[str, str, list[Verdict]]
+
+
+def scopes(verdicts: list[Verdict]) -> Iterator[Scope]:
+    """All, and by slice, silver subtype, source model, and whether the label was hidden."""
+    yield "all", "all", verdicts
+    keys: dict[str, Any] = {
+        "slice": lambda one: one.row.slice_label,
+        "silver_subtype": silver_label,
+        "source_model": lambda one: one.row.source_model,
+        "blind": lambda one: "blind" if one.row.blind else "label shown",
+    }
+    for scope, key in keys.items():
+        for name in dict.fromkeys(sorted(key(one) for one in verdicts)):
+            yield scope, name, [one for one in verdicts if key(one) == name]
+
+
+def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Section:
+    """Agreement of each scope."""
+    rows = [scope_row(*scope, rules) for scope in scopes(verdicts)]
+    return Section(
+        name=f"calibration_by_{number}",
+        title="Agreement by slice, subtype and source model",
+        about="As T36, of parts of the sample. Parts are small: mind the intervals.",
+        columns={
+            "scope": "all; a risk slice; a silver label; a source model; whether the sheet hid the label",
+            "name": "which",
+            "audited": "trajectories with a review record",
+            "settled": "of these, with a settled human verdict",
+            "agree": "of these, with the silver label",
+            "agree_share": "`agree` of `settled`",
+            "low_share": "lower end of its interval",
+            "high_share": "upper end",
+            "kappa": "Cohen's kappa; a dash where both say one and the same throughout",
+            "kappa_low": "lower end of its bootstrap interval",
+            "kappa_high": "upper end",
+            "over_flags": "silver anomalous, people normal",
+            "misses": "silver normal, people anomalous",
+            "minor_corrections": "another subtype or onset",
+        },
+        rows=rows,
+        plot=partial(pictures.agreement, rows),
+    )
+
+
+def scope_row(scope: str, name: str, verdicts: list[Verdict], rules: AgreementRules) -> Row:
+    """One scope."""
+    known, chance = resolved(verdicts), kappa_of(verdicts, rules)
+    shared = proportion(agreed(known), len(known), rules.confidence)
+    return {
+        "scope": scope,
+        "name": name,
+        "audited": len(verdicts),
+        "settled": len(known),
+        "agree": agreed(known),
+        **shares_and_kappa(shared, chance),
+        "over_flags": sum(one.silver and not one.label for one in known),
+        "misses": sum(bool(one.label) and not one.silver for one in known),
+        "minor_corrections": sum(one.status == "minor_correction" for one in verdicts),
+    }
+
+
+def shares_and_kappa(shared: Interval, chance: Interval) -> Row:
+    """Agreement and kappa with their intervals, as the columns of a row."""
+    return {
+        "agree_share": shared.value,
+        "low_share": shared.low,
+        "high_share": shared.high,
+        "kappa": chance.value,
+        "kappa_low": chance.low,
+        "kappa_high": chance.high,
+    }
+
+
+def silver_label(one: Verdict) -> str:
+    """Normal, or the subtype."""
+    return (one.row.silver_subtype or NO_SUBTYPE) if one.silver else NORMAL
+
+
+def human_label(one: Verdict) -> str:
+    """The same of the human verdict; unresolved where there is none."""
+    if one.label is None:
+        return "unresolved"
+    return (one.said["human_subtype"] or NO_SUBTYPE) if one.label else NORMAL
+
+
+def confusions(verdicts: list[Verdict], number: int) -> Section:
+    """Silver label against human label, six classes and what is open."""
+    names = [NORMAL, *get_args(Subtype), NO_SUBTYPE]
+    across = [*names, "unresolved"]
+    counts = [
+        [sum(silver_label(one) == row and human_label(one) == column for one in verdicts) for column in across]
+        for row in names
+    ]
+    rows: list[Row] = [
+        {"silver": name} | dict(zip(across, line, strict=True)) | {"settled_share": same(name, line, across)}
+        for name, line in zip(names, counts, strict=True)
+    ]
+    title = "Silver label (rows) and human label: trajectories (darker: larger share of the row)"
+    square = [line[: len(names)] for line in counts]
+    return Section(
+        name=f"calibration_confusion_{number}",
+        title="Silver label and human label",
+        about="Every audited trajectory.",
+        columns={"silver": "silver label"}
+        | {name: f"of these, those of which people say: {name}" for name in across}
+        | {"settled_share": "of these with a settled verdict, those with the same label"},
+        rows=rows,
+        plot=partial(confusion, square, names, title),
+    )
+
+
+def same(name: str, line: list[int], across: list[str]) -> float | None:
+    """The diagonal's share of a row, without what is open."""
+    return share(line[across.index(name)], sum(line[:-1]))

@@ -1,0 +1,48 @@
+"""The form of the event-evidence audit (paper T33): is a step's event descriptor supported by the step?"""
+
+from typing import get_args
+
+from openclawbench.audit.reviews import ROW, SIGNATURE, Answers, Form, Read, Wrong
+from openclawbench.audit.settings import AuditRules
+from openclawbench.records.review import ErrorType, EventReview, EventSample, EventSampleRow
+
+ANSWERS = ("is_supported", "error_type", "review_comment", *SIGNATURE)  # T33's fields; who, when
+
+
+def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
+    """The verdict on one descriptor."""
+    words = rules.answers
+    verdict, error_type = answers["is_supported"].lower(), answers["error_type"].lower()
+    comment = answers["review_comment"]
+    if not (verdict or error_type or comment):
+        return None
+    if verdict not in {*words.supported, *words.unsupported}:
+        return Wrong("wrong_verdict", f"is_supported is {verdict!r}; write yes or no")
+    supported = verdict in words.supported
+    if wrong := wrong_type(supported, error_type):
+        return Wrong("wrong_error_type", wrong)
+    return {"is_supported": supported, "error_type": error_type or None, "review_comment": comment or None}
+
+
+def wrong_type(supported: bool, error_type: str) -> str | None:
+    """What is wrong with an error type beside a verdict."""
+    known = ", ".join(get_args(ErrorType))
+    if supported:
+        return f"error_type is {error_type!r} beside a supported descriptor; leave it empty" if error_type else None
+    return None if error_type in get_args(ErrorType) else f"error_type is {error_type!r}; use one of: {known}"
+
+
+EVENTS = Form(
+    name="events",
+    prefix="s-",
+    file="event_reviews.jsonl",
+    row=EventSampleRow,
+    review=EventReview,
+    sample=EventSample,
+    answers=ANSWERS,
+    needed=(ROW, "is_supported", "error_type", "review_comment"),
+    read=read,
+    shown=lambda drawn: drawn,
+    texts=lambda rules: rules.events,
+    where=lambda drawn: f"{drawn.source_model}/{drawn.trajectory_id} step {drawn.step_id}",
+)

@@ -1,0 +1,23 @@
+"""Which form a sheet is of: each is known by its first answer's column."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from openclawbench.audit.calibration.reviews import CALIBRATION
+from openclawbench.audit.events.reviews import EVENTS
+from openclawbench.audit.review_sheet import Filled, owes
+from openclawbench.audit.reviews import Form
+from openclawbench.errors import UnreadableInput
+
+FORMS: tuple[Form[Any, Any], ...] = (EVENTS, CALIBRATION)
+
+
+def form_of(path: Path, rows: Sequence[Filled]) -> Form[Any, Any]:
+    """The form of a sheet whose rows have every column that it needs. Raises UnreadableInput with the place."""
+    for form in FORMS:
+        if any(form.answers[0] in row.values for row in rows):
+            owes(path, rows, form.needed)
+            return form
+    names = " nor ".join(form.answers[0] for form in FORMS)
+    raise UnreadableInput(f"{path}:1: no column {names}. Import a sheet that `audit sample-…` wrote.")

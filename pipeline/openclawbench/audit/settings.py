@@ -1,0 +1,71 @@
+"""Loader of audit.toml."""
+
+import re
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field, field_validator
+
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Count
+from openclawbench.tables.record import Record
+
+
+class ShownTexts(Record):
+    """How long texts are shown in a CSV sheet."""
+
+    characters: int = Field(ge=100)
+    head_share: float = Field(ge=0, le=1)
+    marker: str
+
+
+class EventSampleRules(ShownTexts):
+    """How the event-evidence sample is drawn and shown."""
+
+    at_least: int = Field(ge=1)
+    context_characters: Count
+
+
+class CalibrationRules(ShownTexts):
+    """How the calibration sample is shown, and how much of its report."""
+
+    disagreement_rows: int = Field(ge=1)
+
+
+class Answers(Record):
+    """What a reviewer may write, in small letters."""
+
+    supported: list[str]  # is_supported, evidence_supported, adjudication
+    unsupported: list[str]
+    anomalous: list[str]  # human_anomaly_label
+    normal: list[str]
+    unresolved: list[str]
+    nowhere: list[str]  # human_onset: no step can be named
+
+
+class Guard(Record):
+    """Which cells a spreadsheet would change or carry out."""
+
+    formula: str
+    changed: str
+    harmless: str
+
+    @field_validator("formula", "changed", "harmless")
+    @classmethod
+    def compiles(cls, pattern: str) -> str:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise ValueError(f"bad pattern {pattern!r}: {error}") from error
+        return pattern
+
+
+class AuditRules(Rules):
+    """Everything about samples and sheets that a person may want to change."""
+
+    FILE: ClassVar[str] = "audit.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    events: EventSampleRules
+    calibration: CalibrationRules
+    answers: Answers
+    guard: Guard

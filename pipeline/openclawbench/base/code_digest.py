@@ -1,0 +1,65 @@
+"""Digests of code: of a module with all modules of this program that it reaches by imports."""
+
+import ast
+import hashlib
+import importlib.util
+import sys
+from functools import cache
+from pathlib import Path
+
+PROJECT = "openclawbench"
+Parsed = tuple[str, list[tuple[str, str | None]]]
+PARSED: dict[str, Parsed] = {}  # digest of a module's bytes -> what parsing them gave; may be kept from run to run
+
+
+@cache
+def module_source(name: str) -> tuple[str, tuple[str, ...]]:
+    """Digest of a project module's AST (comments and layout do not count) and the project modules it imports."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        return "", ()
+    content = Path(spec.origin).read_bytes()
+    key = hashlib.sha256(sys.version.encode() + content).hexdigest()
+    if key not in PARSED:
+        PARSED[key] = parsed(content)
+    tree, imports = PARSED[key]
+    found = {module for module, _ in imports}
+    found.update(f"{module}.{one}" for module, one in imports if one is not None and is_module(module, one))
+    return tree, tuple(sorted(found))
+
+
+def parsed(content: bytes) -> Parsed:
+    """Digest of the AST of a module's bytes, and (module, name or null) of each import of this project in it."""
+    tree = ast.parse(content)
+    found: list[tuple[str, str | None]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [(alias.name, None) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [(node.module, alias.name) for alias in node.names]
+    ours = [(module, name) for module, name in found if module.split(".")[0] == PROJECT]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
+
+
+def is_module(package: str, name: str) -> bool:
+    """True where `from package import name` names a submodule of this project."""
+    if package.split(".", maxsplit=1)[0] != PROJECT:
+        return False
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.submodule_search_locations is None:
+        return False
+    return importlib.util.find_spec(f"{package}.{name}") is not None
+
+
+@cache
+def code_digest(module: str) -> str:
+    """sha256 over the module and all project modules it reaches by imports."""
+    seen: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen[name], imports = module_source(name)
+        waiting.extend(imports)
+    return hashlib.sha256("\n".join(f"{name}\n{seen[name]}" for name in sorted(seen)).encode()).hexdigest()

@@ -1,0 +1,71 @@
+"""Text for terminals. Trajectory text is untrusted: control characters never reach a terminal raw."""
+
+import re
+import sys
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from openclawbench.errors import BrokenRules
+
+# C0 (but tab and newline), DEL, C1, line and paragraph separators, bidirectional controls, zero-width, lone surrogates
+UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def safe(text: str) -> str:
+    """The text with every control character written out, as \\x1b or \\u2028."""
+    return UNSAFE.sub(lambda m: f"\\x{ord(m[0]):02x}" if ord(m[0]) < 256 else f"\\u{ord(m[0]):04x}", text)
+
+
+def one_line(text: str) -> str:
+    """safe() on one line: a file name with a newline in it must not look like a message of its own."""
+    return safe(text).replace("\n", "\\n")
+
+
+def flat(text: str) -> str:
+    """safe() with line ends as ⏎: a value from a trajectory must not make lines that look like rules or steps."""
+    return safe(text.replace("\n", "⏎"))
+
+
+def sentence(error: Exception) -> str:
+    """What an error says, on one line; what is wrong with a pattern may be drawn on several."""
+    return (safe if isinstance(error, BrokenRules) else one_line)(str(error))
+
+
+def output() -> Console:
+    """Results: stdout, no markup; so wide when it is no terminal that a row is a line, for grep."""
+    width = None if sys.stdout.isatty() else 400
+    return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
+
+
+def errors() -> Console:
+    """Progress and messages: stderr."""
+    return Console(file=sys.stderr, markup=False, highlight=False, emoji=False, soft_wrap=True)
+
+
+def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+    """A plain table; numbers to the right, null as a dash, every cell made safe, Text apart."""
+    made = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    body = [list(row) for row in rows]
+    for index, name in enumerate(columns):
+        numeric = bool(body) and all(isinstance(row[index], int | float | type(None)) for row in body)
+        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in body:
+        made.add_row(*[one if isinstance(one, Text) else Text(cell(one)) for one in row])
+    return made
+
+
+def cell(value: object) -> str:
+    """One value as text."""
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else one_line(str(value))
+
+
+def number_of(count: int, what: str) -> str:
+    """A number of things, as one says it."""
+    return f"{count} {what}{'' if count == 1 else 's'}"

@@ -1,0 +1,179 @@
+"""`openclawbench bench`: make the benchmark corpus, measure on it."""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from openclawbench.base.resources import how_to_install, resource
+from openclawbench.base.terminal import output
+from openclawbench.bench.corpus import write_corpus
+from openclawbench.bench.end_to_end import print_end_to_end, run_end_to_end, sizes_of
+from openclawbench.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
+from openclawbench.bench.privacy import print_alarms
+from openclawbench.bench.release import print_release, run_release
+from openclawbench.bench.rules_judge import as_markdown, measure, put_into
+from openclawbench.bench.stages import print_stages, run_stages
+from openclawbench.errors import WrongUse
+from openclawbench.storage.data_folder import write_json
+
+app = typer.Typer(help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True)
+Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
+
+
+def made(scratch: Path | None) -> Path | None:
+    """The folder for what is needed meanwhile, made where it is not there. Raises WrongUse where it cannot be."""
+    if scratch is not None:
+        try:
+            scratch.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WrongUse(f"--scratch {scratch}: {error.strerror}. Name a folder that can be made.") from error
+    return scratch
+
+
+def need_orjson() -> None:
+    """WrongUse where the yardstick is not installed."""
+    if find_spec("orjson") is None:
+        raise WrongUse(f"orjson, the yardstick, is not installed. {how_to_install('bench')}.")
+
+
+@app.command()
+def corpus(
+    sessions: Annotated[int, typer.Option("--sessions", min=1, help="How many; 31264 are about 1 GB.")],
+    out: Annotated[Path, typer.Option("-o", "--output", help="Folder to make: raw/ and oracle/ are put in it.")],
+    seed: Seed = 1,
+) -> None:
+    """Write made-up sessions with a run manifest and outcomes."""
+    if (out / "raw").exists():
+        raise WrongUse(f"{out}: has a raw/ already. Name another folder.")
+    written = write_corpus(out, sessions, seed)
+    output().print(f"{out}: {written.sessions} sessions, {written.bytes / 1e6:.1f} MB")
+
+
+@app.command()
+def ingest(
+    scale: Annotated[
+        float,
+        typer.Option(
+            "--scale", min=0.0, help="1 is 31264 sessions, about 1 GB; below 0.1 the session of 200 MB shrinks."
+        ),
+    ] = DEFAULT_SCALE,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for ingest.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure scan and normalize beside reading and parsing alone."""
+    need_orjson()
+    found = run_benchmark(Job(sessions_at(scale), seed, big_bytes_at(scale)), made(scratch))
+    print_results(output(), found)
+    if out is not None:
+        write_json(out / "ingest.json", json.loads(json.dumps(found)))
+
+
+@app.command()
+def privacy(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of JSON and JSONL files.", exists=True)],
+    shown: Annotated[int, typer.Option("--show", min=0, help="Masked excerpts to show of each kind.")] = 0,
+) -> None:
+    """Count what the privacy rules find in files as they are."""
+    for folder in folders:
+        print_alarms(output(), folder, shown)
+
+
+@app.command()
+def stages(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for stages.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure every stage from describe to packet beside normalize."""
+    found = run_stages(sessions_at(scale), seed, made(scratch))
+    print_stages(output(), found)
+    if out is not None:
+        write_json(out / "stages.json", found)
+
+
+@app.command("end-to-end")
+def end_to_end(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="Of the largest size; 1 is 31264 sessions.")] = 0.1,
+    seed: Seed = 1,
+    with_ray: Annotated[bool, typer.Option("--ray", help="The engine `ray` too, with one and two workers.")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for end_to_end.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure raw sessions to a release at three sizes beside references, a line through cost, the engine."""
+    need_orjson()
+    found = run_end_to_end(sizes_of(sessions_at(scale)), seed, with_ray, made(scratch))
+    print_end_to_end(output(), found)
+    if out is not None:
+        write_json(out / "end_to_end.json", found)
+
+
+@app.command()
+def release(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for release.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+) -> None:
+    """Measure a release from merged records, and checking it."""
+    found = run_release(sessions_at(scale), seed, made(scratch))
+    print_release(output(), found)
+    if out is not None:
+        write_json(out / "release.json", found)
+
+
+@app.command("rules-judge")
+def rules_judge(
+    release: Annotated[Path, typer.Option("--release", help="A release of data/example.")] = Path("data/demo/release"),
+    plan: Annotated[
+        Path | None, typer.Option("--plan", help="What each session was made to show; the example's without it.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option("--into", help="A document to write the table into.")] = None,
+) -> None:
+    """Print how the example sessions that misbehave were labelled, and their innocent twins."""
+    found = measure(release, plan or resource("example") / "misbehaving.json")
+    if into is None:
+        output().print(as_markdown(found), soft_wrap=True, markup=False)
+    else:
+        into.write_text(put_into(into.read_text(encoding="utf-8"), found), encoding="utf-8")
+
+
+@app.command()
+def judge(
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Each measure so often; medians count.")] = 1,
+    scale: Annotated[
+        float, typer.Option("--scale", min=0.0, help="1: 120 calls for each one in flight; at least 4 are made.")
+    ] = 0.1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for judge.json.")] = None,
+    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where ledgers lie while they are needed.")] = None,
+) -> None:
+    """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
+    from openclawbench.bench import judge as judge_  # asks over the network: not before it is needed
+
+    found = judge_.run_benchmark(judge_.Job(rounds, made(scratch), scale))
+    judge_.print_results(output(), found)
+    if out is not None:
+        write_json(out / "judge.json", json.loads(json.dumps(found)))
+
+
+@app.command()
+def peers(
+    only: Annotated[list[str] | None, typer.Option("--only", help="This neighbour; may be given again.")] = None,
+    calls: Annotated[int, typer.Option("--calls", min=2, help="Prompts that each is given.")] = 640,
+    in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="At once.")] = 64,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for peers.json.")] = None,
+    scratch: Annotated[
+        Path | None, typer.Option("--scratch", help="Where the environments lie; kept, to be used again.")
+    ] = None,
+) -> None:
+    """Measure the asking engine beside tools that do the same: installs each in an environment of its own."""
+    from openclawbench.bench import peers as peers_  # asks over the network: not before it is needed
+
+    found = peers_.run_benchmark(peers_.job(only or [], calls, in_flight, made(scratch)), output())
+    peers_.print_results(output(), found)
+    if out is not None:
+        write_json(out / "peers.json", json.loads(json.dumps(found)))

@@ -1,0 +1,253 @@
+"""What the ingest benchmark measures, each in a process of its own.
+
+`python -m openclawbench.bench.measures NAME FOLDER` measures one.
+
+Prints one JSON line: wall seconds and CPU seconds of the work (the program's start is not in them), peak resident
+memory of the process, and what was done.
+"""
+
+import contextlib
+import json
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from openclawbench.cli.progress import Progress
+from openclawbench.cli.session import bring
+from openclawbench.cli.settings import Settings, settings
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.flow import up_to
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.judge.protocol import Judge
+from openclawbench.runtime.engines.processes import Processes, begin, threads_each, threads_of_polars
+from openclawbench.runtime.run import Run, StageReport
+from openclawbench.runtime.shard_task import Worker
+from openclawbench.runtime.stage import Stage
+from openclawbench.storage.data_folder import DataFolder, read_json
+
+Result = TypeVar("Result")
+PROCESSES = 2
+REPEATS = 5  # of the reference, where two of them are to be at work at once
+
+
+def sessions_below(folder: Path) -> list[Path]:
+    """Every session file of the corpus, in the order of names."""
+    return sorted((folder / "raw").glob("*/*.jsonl"))
+
+
+def reference(folder: Path) -> dict[str, Any]:
+    """Read every file and parse every line with orjson, keeping nothing: the yardstick."""
+    import orjson  # of the extra `bench`: the pipeline itself does without
+
+    lines = 0
+    for path in sessions_below(folder):
+        for line in path.read_bytes().split(b"\n"):
+            try:
+                orjson.loads(line)
+            except ValueError:
+                continue  # blank, torn, or with half an emoji
+            lines += 1
+    return {"lines": lines}
+
+
+def reference_again(folder: Path) -> dict[str, Any]:
+    """The reference several times over: long enough that two of them at once are at once."""
+    return {"lines": sum(reference(folder)["lines"] for _ in range(REPEATS)), "passes": REPEATS}
+
+
+def scan(folder: Path) -> dict[str, Any]:
+    """Open, digest and recognise every file."""
+    intake = take_in(DataFolder(folder / "scanned"), folder / "raw", None, save=True)
+    return {"shards": intake.shards}
+
+
+def one_process(folder: Path) -> dict[str, Any]:
+    """From raw files to durable Parquet: scan and normalize, into a data folder that has nothing."""
+    data = DataFolder(folder / "data")
+    intake = take_in(data, folder / "raw", None, save=True)
+    data.save_layout({"shards": intake.shards})
+    (report,) = Run(data, intake, None).bring([normalize], lambda *_: None)
+    return {"shards": report.redone}
+
+
+def two_processes(folder: Path) -> dict[str, Any]:
+    """The same over two processes."""
+    data = DataFolder(folder / "data-2")
+    intake = take_in(data, folder / "raw", None, save=True)
+    data.save_layout({"shards": intake.shards})
+    started, engine = time.perf_counter(), Processes(PROCESSES)
+    (report,) = Run(data, intake, None, lambda _: engine).bring([normalize], lambda *_: None)
+    return {"shards": report.redone, "after_scan": time.perf_counter() - started}
+
+
+def bare_pool(folder: Path) -> dict[str, Any]:
+    """The same shards mapped by the standard library's pool of two processes, which does nothing else."""
+    data = DataFolder(folder / "data-bare")
+    run = Run(data, take_in(data, folder / "raw", None, save=True), None)
+    run.plan([normalize])
+    worker = Worker(data, {}, run.rules)
+    started = time.perf_counter()
+    with library_pool() as pool:
+        done = list(pool.map(worker.carry_out, run.chains([normalize])))
+    return {"shards": len(done), "after_scan": time.perf_counter() - started}
+
+
+@contextlib.contextmanager
+def library_pool() -> Iterator[ProcessPoolExecutor]:
+    """The standard library's pool, whose processes have the threads of polars that workers have."""
+    spawn = multiprocessing.get_context("spawn")
+    with threads_of_polars(threads_each(PROCESSES)), ProcessPoolExecutor(PROCESSES, spawn) as pool:
+        yield pool
+
+
+def again(folder: Path) -> dict[str, Any]:
+    """`openclawbench normalize` on a folder that is up to date, or in which one session is new."""
+    data = DataFolder(folder / "data")
+    done = bring(data, settings(data, raw=str(folder / "raw")), "normalize", Progress(quiet=True))
+    return {"redone": done.redone}
+
+
+def every_stage(folder: Path) -> dict[str, Any]:
+    """Raw files to packets in one process, set up as each worker of a run is: a shard goes through all stages.
+
+    Of CPU and wall seconds `normalize` has the scan of the sessions, its stage and its manifest; `stages` has every
+    stage after it, `after` the rest of the run: those stages, what the engine does, and their manifests. `apart` has
+    what belongs to none of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
+    """
+    begin(every_stage)
+    data, run_through = DataFolder(folder / "data"), up_to("packet")
+    scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
+    data.save_layout({"shards": intake.shards})
+    oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
+    run = Concluded(data, intake, None)
+    digests, _ = timed(lambda: run.plan(run_through))
+    whole, done = timed(lambda: {one.stage: one for one in run.bring(run_through, lambda *_: None)})
+    reports = [done[stage.name] for stage in run_through]
+    each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in reports}
+    first = each.pop("normalize")
+    own = {name: first[name] + run.spent["normalize"][name] for name in whole}
+    return {
+        "normalize": {name: scanned[name] + own[name] for name in scanned},
+        "stages": each,
+        "after": {name: whole[name] - own[name] for name in whole},
+        "apart": {"oracle": oracle, "digests": digests},
+        "steps": read_json(data.manifest_file("describe"))["outputs"]["Descriptor"]["rows"],
+    }
+
+
+class Concluded(Run):
+    """A run that says what it took to conclude each stage: to count its rows, and to leave its manifest."""
+
+    def __init__(self, data: DataFolder, intake: Intake, judge: Judge | None) -> None:
+        super().__init__(data, intake, judge)
+        self.spent: dict[str, dict[str, float]] = {}
+
+    def conclude(self, stage: Stage, report: StageReport) -> StageReport:
+        """As any run does."""
+        self.spent[stage.name], report = timed(partial(super().conclude, stage, report))
+        return report
+
+
+def timed(work: Callable[[], Result]) -> tuple[dict[str, float], Result]:
+    """CPU and wall seconds of some work, and what it gives."""
+    cpu, started = cpu_seconds(), time.perf_counter()
+    result = work()
+    return {"cpu": cpu_seconds() - cpu, "seconds": time.perf_counter() - started}, result
+
+
+def raw_to_packets(folder: Path) -> dict[str, Any]:
+    """From raw files to packets over two processes, into a data folder that has nothing: what a person waits for."""
+    data, engine = DataFolder(folder / "data-whole"), Processes(PROCESSES)
+    intake = take_in(data, folder / "raw", folder / "oracle", save=True)
+    data.save_layout({"shards": intake.shards})
+    reports = list(Run(data, intake, None, lambda _: engine).bring(up_to("packet"), lambda *_: None))
+    return {"shards": reports[0].redone}
+
+
+def merged(folder: Path) -> dict[str, Any]:
+    """Everything up to merged records, with the rules judge."""
+    done = bring(DataFolder(folder / "data"), chosen(folder), "merge", Progress(quiet=True))
+    return {"redone": done.redone, "worker_mb": largest_worker_mb()}
+
+
+def released(folder: Path) -> dict[str, Any]:
+    """A release of what `merged` left: fingerprints, cuts, counts, lines; then the folder itself."""
+    started = time.perf_counter()
+    done = bring(DataFolder(folder / "data"), chosen(folder), "release", Progress(quiet=True))
+    parts = {report.stage: report.seconds for report in done.reports if report.redone}
+    seconds = {**parts, "everything": time.perf_counter() - started}
+    return {"redone": done.redone, "released": done.released, "parts": seconds, "worker_mb": largest_worker_mb()}
+
+
+def validated(folder: Path) -> dict[str, Any]:
+    """Every check of the release."""
+    from openclawbench.release.validate.validate import validate
+
+    return {"findings": sum(validate(folder / "data" / "release").counts.values())}
+
+
+def chosen(folder: Path) -> Settings:
+    """The settings with which a corpus is released."""
+    data = DataFolder(folder / "data")
+    paths = {name: str(folder / name) for name in ("raw", "oracle")}
+    return settings(data, **paths, judge="rules", engine="processes", workers=PROCESSES)
+
+
+def largest_worker_mb() -> float:
+    """Peak resident memory of the largest process that this one waited for."""
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+
+
+MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
+    one.__name__: one
+    for one in (
+        reference,
+        reference_again,
+        scan,
+        one_process,
+        two_processes,
+        bare_pool,
+        again,
+        every_stage,
+        raw_to_packets,
+        merged,
+        released,
+        validated,
+    )
+}
+
+
+def cpu_seconds() -> float:
+    """CPU of this process and of those it waited for."""
+    both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in both)
+
+
+def peak_mb() -> float:
+    """Peak resident memory of this process; Linux's own mark, because rusage keeps the parent's across a fork."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+def measured(measures: dict[str, Callable[[Path], dict[str, Any]]], name: str, folder: str) -> None:
+    """Measure one, and print it."""
+    before, started = cpu_seconds(), time.perf_counter()
+    base = peak_mb()
+    found = measures[name](Path(folder))
+    seconds, cpu = time.perf_counter() - started, cpu_seconds() - before
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), "base_mb": base, **found}))
+
+
+if __name__ == "__main__":
+    measured(MEASURES, *sys.argv[1:])

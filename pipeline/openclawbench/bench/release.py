@@ -1,0 +1,56 @@
+"""The benchmark of a release: what it costs to write one from merged records, beside its goals."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from openclawbench.base.terminal import table
+from openclawbench.bench.corpus import FULL, write_corpus
+from openclawbench.bench.ingest import child, machine, rounded
+
+SECONDS, PEAK_MB = 60.0, 1024  # goals, for the whole corpus on two processors
+
+
+def run_release(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]:
+    """Everything up to merge in one process, the release in another, and again with nothing changed; nothing is left
+    behind in `scratch`. Peak memory is that of the process and of its largest worker, added."""
+    with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
+        corpus = Path(folder) / "corpus"
+        written = write_corpus(corpus, sessions, seed)
+        merged = child("merged", corpus)
+        released = child("released", corpus)
+        again = child("released", corpus)
+        validated = child("validated", corpus)
+    return {
+        "machine": machine(),
+        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "seed": seed},
+        "measures": {"up to merge": merged, "release": released, "nothing changed": again, "validate": validated},
+        "ratios": {
+            "release_s": released["seconds"],
+            "release_s_for_31264": released["seconds"] * FULL / written.sessions,
+            "release_cpu_s_for_31264": released["cpu"] * FULL / written.sessions,
+            "release_peak_mb": released["peak_mb"] + released["worker_mb"],
+        },
+        "goals": {"release_s_for_31264": SECONDS, "release_peak_mb": PEAK_MB},
+    }
+
+
+def print_release(console: Console, found: dict[str, Any]) -> None:
+    """A line a measure, the parts of the release, then what has a goal."""
+    corpus = found["corpus"]
+    size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB"
+    console.print(f"{size}, seed {corpus['seed']}; {found['machine']}\n")
+    names = ("seconds", "cpu", "peak_mb", "worker_mb")
+    rows = [[name, *(rounded(one.get(part, 0.0)) for part in names)] for name, one in found["measures"].items()]
+    console.print(table(None, ("measure", "s", "CPU-s", "peak MB", "largest worker MB"), rows))
+    console.print()
+    parts = found["measures"]["release"]["parts"]
+    console.print(
+        table(None, ("part of the release", "s of work"), [[name, rounded(one)] for name, one in parts.items()])
+    )
+    console.print()
+    goals = found["goals"]
+    ratios = [[name, rounded(one), goals.get(name)] for name, one in found["ratios"].items()]
+    console.print(table(None, ("ratio", "value", "goal: at most"), ratios))

@@ -1,0 +1,69 @@
+"""The benchmark of the CPU stages: what describe to packet cost beside normalize, on one corpus, in one run."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from openclawbench.base.terminal import table
+from openclawbench.bench.corpus import FULL, write_corpus
+from openclawbench.bench.ingest import child, machine, rounded
+
+AFTER, PEAK_MB = 0.5, 1024  # goals: CPU seconds of all stages after normalize, × normalize's; peak resident memory
+WHOLE = 60  # goal: seconds from the raw files of the whole corpus to packets, on two processors
+
+
+def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]:
+    """Every stage up to packet in one process, then all of it over two; nothing is left behind in `scratch`."""
+    with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
+        corpus = Path(folder) / "corpus"
+        written = write_corpus(corpus, sessions, seed)
+        one = child("every_stage", corpus, threads=1)
+        whole = child("raw_to_packets", corpus)
+    first, stages, after, apart = (one.pop(name) for name in ("normalize", "stages", "after", "apart"))
+    return {
+        "machine": machine(),
+        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "steps": one["steps"], "seed": seed},
+        "normalize": first,
+        "stages": stages,
+        "after": after,
+        "apart": apart,
+        "process": one,
+        "whole": whole,
+        "ratios": {
+            "after_normalize_x_normalize_cpu": after["cpu"] / first["cpu"],
+            "normalize_cpu_s": first["cpu"],
+            "after_normalize_cpu_s": after["cpu"],
+            "after_normalize_us_per_step": 1e6 * after["cpu"] / max(one["steps"], 1),
+            "peak_mb": one["peak_mb"],
+            "raw_to_packets_s": whole["seconds"],
+        },
+        "goals": {
+            "after_normalize_x_normalize_cpu": AFTER,
+            "peak_mb": PEAK_MB,
+            "raw_to_packets_s": WHOLE * sessions / FULL,
+        },
+    }
+
+
+def print_stages(console: Console, found: dict[str, Any]) -> None:
+    """A line a stage, then what has a goal."""
+    corpus, whole = found["corpus"], found["normalize"]["cpu"]
+    size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, {corpus['steps']} steps"
+    console.print(f"{size}, seed {corpus['seed']}; {found['machine']}\n")
+    first = ["normalize", rounded(found["normalize"]["seconds"]), rounded(whole), 1.0]
+    parts = {
+        **found["stages"],
+        "all after normalize, with manifests": found["after"],
+        "apart: reading the oracle's rows": found["apart"]["oracle"],
+        "apart: digests of code and rules": found["apart"]["digests"],
+    }
+    rows = [[name, *map(rounded, (one["seconds"], one["cpu"], one["cpu"] / whole))] for name, one in parts.items()]
+    console.print(table(None, ("stage", "s", "CPU-s", "x normalize"), [first, *rows]))
+    console.print()
+    goals = found["goals"]
+    ratios = [
+        [name, rounded(one), rounded(goals[name]) if name in goals else None] for name, one in found["ratios"].items()
+    ]
+    console.print(table(None, ("ratio", "value", "goal: at most"), ratios))

@@ -1,0 +1,70 @@
+"""`openclawbench diff`: what is different between two releases, as tables, JSON or Markdown."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import openclawbench.runtime.run
+from openclawbench.base.terminal import one_line, output, table
+from openclawbench.cli.export_tables import write
+
+ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
+ReleaseB = Annotated[Path, typer.Argument(metavar="RELEASE_B", help="The later release.")]
+
+
+def diff(
+    before: ReleaseA,
+    after: ReleaseB,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write it as Markdown.")] = None,
+    examples: Annotated[int, typer.Option("--examples", min=0, help="Examples of each row.")] = 3,
+    json_out: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+) -> None:
+    """Two releases: what was added, removed, changed and why; label flips, tier and split moves."""
+    from openclawbench.release.diff.causes import MEANINGS
+    from openclawbench.release.diff.diff import diff as compare
+    from openclawbench.release.diff.markdown import as_markdown
+
+    openclawbench.runtime.run.DEBUG = debug
+    found = compare(before, after, examples)
+    if markdown is not None:
+        write([as_markdown(found, MEANINGS).encode()], markdown)
+    if json_out:
+        print(json.dumps(found | {"meanings": MEANINGS}, indent=1, ensure_ascii=False))
+    else:
+        print_diff(found, output())
+
+
+def print_diff(found: dict[str, Any], console: Console) -> None:
+    """The totals, and each table that has rows."""
+    from openclawbench.release.diff.markdown import differing
+
+    files = ", ".join(f"{len(names)} {what}" for what, names in found["files"].items())
+    console.print("identical: no file differs" if found["identical"] else f"files: {files}")
+    for said, names in differing(found["made_from"]):
+        console.print(one_line(f"{said}: {', '.join(names)}"))
+    console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in found["records"].items()))
+    tables = {name: found[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")}
+    tables |= {f"sides: {cut}": moves for cut, moves in found["split_moves"].items()} | {"fields": found["fields"]}
+    for name, entries in tables.items():
+        if entries:
+            print_rows(name.replace("_", " "), entries, console)
+
+
+def print_rows(title: str, entries: list[dict[str, Any]], console: Console) -> None:
+    """One table; examples in its last column, but not of each field: --markdown and --json have them."""
+    left_out = {"causes"} if "cause" in entries[0] else {"examples"} if "field" in entries[0] else set()
+    columns = [name for name in entries[0] if name not in left_out]
+    console.print()
+    console.print(table(title, columns, [[shown(one[name]) for name in columns] for one in entries]))
+
+
+def shown(value: Any) -> Any:
+    """A cell: causes with their counts, examples one a line."""
+    if isinstance(value, dict):
+        value = [f"{name}: {count}" for name, count in value.items()]
+    return Text("\n".join(one_line(one) for one in value)) if isinstance(value, list) else value

@@ -1,0 +1,96 @@
+"""`openclawbench ledger`: what a language model's answers cost, what was lost, whether they are sound."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from openclawbench.base.terminal import errors, one_line, output, safe, table
+from openclawbench.cli.export_tables import write
+from openclawbench.judge.ledger import merge_shards as share_ledgers
+from openclawbench.judge.ledger import report as ledger_report
+from openclawbench.judge.ledger.sqlite_file import reading
+from openclawbench.storage.data_folder import DataFolder
+
+app = typer.Typer(
+    help="The answers of a language model: what they cost, and whether they are sound.", no_args_is_help=True
+)
+Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder.")]
+DATA = Path("data")
+SHOWN = 20  # calls without an answer that are printed; --json has all
+
+
+@app.command()
+def stats(data: Data = DATA, json_out: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+    """Answers, tokens and USD; every call that may have been paid for without an answer."""
+    with reading(DataFolder(data).ledger) as connection:
+        found = ledger_report.stats(connection)
+    if json_out:
+        print(json.dumps(found, indent=1, ensure_ascii=False))
+    else:
+        print_stats(output(), found)
+
+
+def print_stats(console: Console, found: dict[str, Any]) -> None:
+    """Tables for people."""
+    for title, name in (
+        ("Answers", "answers"),
+        ("Questions", "questions"),
+        ("Endpoints", "endpoints"),
+        ("Responses that were no answer", "unread_responses"),
+    ):
+        if some := found[name]:
+            console.print(table(title, list(some[0]), (map(safe, map(str, row.values())) for row in some)))
+    console.print(f"{found['usd']} USD; {found['attempts']} attempts, {found['corrective']} corrective questions")
+    if found["estimated_usage"]:
+        console.print(f"{found['estimated_usage']} answers came without a usage that can be: it is estimated")
+    for name, what in (
+        ("maybe_paid_without_answer", "calls may have been paid for without an answer"),
+        ("in_flight", "calls are in flight, or were when their run was killed"),
+    ):
+        console.print(f"{len(found[name])} {what}")
+        for row in found[name][:SHOWN]:
+            console.print("  " + one_line(" ".join(f"{key}={value}" for key, value in row.items())))
+        if len(found[name]) > SHOWN:
+            console.print(f"  and {len(found[name]) - SHOWN} more: --json lists them")
+
+
+@app.command()
+def verify(data: Data = DATA) -> None:
+    """Check the file, and every answer against its verbatim response. Exit status 1 where something is wrong."""
+    with reading(DataFolder(data).ledger) as connection:
+        count = 0
+        for count, fault in enumerate(ledger_report.faults(connection), start=1):  # noqa: B007 (counted)
+            errors().print(one_line(fault))
+        answers = ledger_report.stats(connection)["answers"] if not count else []
+    if count:
+        raise typer.Exit(1)
+    output().print(f"{sum(one['answers'] for one in answers)} answers, nothing wrong")
+
+
+@app.command()
+def export(
+    data: Data = DATA,
+    to: Annotated[Path | None, typer.Option("-o", "--output", help="File; stdout without it.")] = None,
+) -> None:
+    """Every answer as JSONL, the response verbatim."""
+    with reading(DataFolder(data).ledger) as connection:
+        write((json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.exported(connection)), to)
+
+
+@app.command()
+def merge(data: Data = DATA) -> None:
+    """Merge what runs over shares (--shard) have asked; a run without --shard does it too."""
+    folder = DataFolder(data)
+    with folder.locked():
+        count = share_ledgers.merge(folder.ledger)
+    output().print(f"{count} ledgers of shares are merged" if count else "there is no ledger of a share to merge")
+
+
+@app.command()
+def compact(data: Data = DATA) -> None:
+    """Give unused room back; no answer is removed."""
+    before, after = ledger_report.compact(DataFolder(data).ledger)
+    output().print(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB now")

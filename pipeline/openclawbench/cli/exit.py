@@ -1,0 +1,54 @@
+"""How a command ends: an error is one sentence and an exit status, a traceback only with --debug."""
+
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from types import FrameType
+
+import polars as pl
+
+import openclawbench.runtime.run
+from openclawbench.base.terminal import errors, sentence
+from openclawbench.errors import OpenClawBenchError, Stopped
+from openclawbench.storage.parquet_check import cause_in_what_was_read
+
+WRONG_USE = 2
+LOUD = "red"  # on a terminal, and where NO_COLOR is not set
+
+
+def stop(_signal: int, _frame: FrameType | None) -> None:
+    """What Ctrl-C does."""
+    raise Stopped("stopped; everything done so far is kept, run again to go on")
+
+
+def carried_out(command: Callable[[], None]) -> None:
+    """Carry out what was asked for on the command line. Leaves with status 2 or that of the error, 3 when stopped."""
+    signal.signal(signal.SIGINT, stop)
+    try:
+        command()
+    except OpenClawBenchError as error:
+        refused(error)
+    except Stopped as stopped:
+        errors().print(str(stopped))
+        sys.exit(stopped.exit_status)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except OSError as error:
+        if openclawbench.runtime.run.DEBUG:
+            raise
+        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=LOUD)
+        sys.exit(WRONG_USE)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        if (damage := cause_in_what_was_read()) is None:
+            raise
+        refused(damage)
+
+
+def refused(error: OpenClawBenchError) -> None:
+    """Say what is wrong, and leave."""
+    if openclawbench.runtime.run.DEBUG:
+        traceback.print_exc()
+    errors().print(f"error: {sentence(error)}", style=LOUD)
+    sys.exit(error.exit_status)

@@ -1,0 +1,109 @@
+"""Trace summaries on a terminal: of one trajectory, and added up over all."""
+
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.terminal import number_of
+from openclawbench.inspect.find import has, rows_of
+from openclawbench.records.session import TraceSummaryRow
+from openclawbench.runtime.run import Run
+
+COUNTS = (
+    "user_turns",
+    "tool_calls",
+    "replies",
+    "tool_errors",
+    "calls_without_result",
+    "provider_errors",
+    "run_errors",
+    "runner_texts",
+    "mirrored_replies",
+    "impossible_usage",
+)
+MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record says it
+DIGITS = 6  # of the sums of USD and seconds, whose last ones depend on the order of adding
+ERROR_CHARACTERS = 300
+UNKNOWN = "not said"
+
+
+def totals(run: Run) -> list[dict[str, Any]]:
+    """One row a figure over all trajectories: {what, total, trajectories}; empty before there are summaries."""
+    return [] if not has(run, TraceSummaryRow) else added_up(rows_of(run, TraceSummaryRow))
+
+
+def added_up(summaries: pl.LazyFrame) -> list[dict[str, Any]]:
+    """Sums of COUNTS and MEASURES (tokens, USD, seconds); `trajectories` is how many say the figure; the total of one
+    that none says is null. `summaries`: TraceSummaryRow."""
+    rows = summaries.select(pl.col("trace_summary").struct.unnest()).select(*COUNTS, *MEASURES)
+    found = rows.select(pl.all().sum(), pl.all().count().name.prefix("said_")).collect().row(0, named=True)
+    figures = ((name, found[name], found[f"said_{name}"]) for name in (*COUNTS, *MEASURES))
+    return [
+        {"what": name, "total": rounded(total) if said else None, "trajectories": said} for name, total, said in figures
+    ]
+
+
+def rounded(value: float) -> float:
+    """A sum without the digits that the order of adding decides; whole numbers as they are."""
+    return round(value, DIGITS) if isinstance(value, float) else value
+
+
+def written(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of totals() for a table: a long sum in full, not as a power of ten."""
+    total = row["total"]
+    return row | {"total": f"{total:.{DIGITS}f}".rstrip("0").rstrip(".") if isinstance(total, float) else total}
+
+
+def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
+    """A TraceSummary in words, by title. Texts of the trajectory are in it: not yet safe for a terminal."""
+    counts = [
+        number_of(num_steps, "step"),
+        number_of(summary["user_turns"], "turn"),
+        number_of(summary["tool_calls"], "tool call"),
+        number_of(summary["tool_errors"], "tool error"),
+        f"{number_of(summary['calls_without_result'], 'call')} without result",
+        number_of(summary["provider_errors"], "provider error"),
+        number_of(summary["run_errors"], "run error"),
+    ]
+    behaviour = f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})"
+    return {
+        "trace": f"{', '.join(counts)}, {behaviour}",
+        "ended": f"{summary['end']}, stop reason: {summary['stop_reason'] or UNKNOWN}",
+        "error": first_error(summary),
+        "used": f"{tokens(summary)}, {money(summary)}, wall time: {seconds(summary)}{left_out(summary)}",
+    }
+
+
+def first_error(summary: dict[str, Any]) -> str:
+    """The first error seen, shortened, and the step that failed, if it was one."""
+    text, step = summary["first_error"], summary["first_error_step"]
+    if text is None:
+        return "none" if step is None else f"step {step}, without a text"
+    short = text if len(text) <= ERROR_CHARACTERS else f"{text[:ERROR_CHARACTERS]} [… {len(text)} characters]"
+    return short if step is None else f"step {step}: {short}"
+
+
+def tokens(summary: dict[str, Any]) -> str:
+    """Tokens of the whole run."""
+    into, out, total = (summary[f"{kind}_tokens"] for kind in ("input", "output", "total"))
+    parts = [f"{number} {kind}" for number, kind in ((into, "in"), (out, "out")) if number is not None]
+    inside = f" ({', '.join(parts)})" if parts else ""
+    return f"tokens: {UNKNOWN if total is None else total}{inside}"
+
+
+def money(summary: dict[str, Any]) -> str:
+    """Cost as the records say it."""
+    cost = summary["cost_usd"]
+    return f"cost: {UNKNOWN if cost is None else f'{cost:.6g} USD'}"
+
+
+def left_out(summary: dict[str, Any]) -> str:
+    """How many figures cannot be and were not added up."""
+    number = summary["impossible_usage"]
+    return f"; {number_of(number, 'impossible figure')} left out" if number else ""
+
+
+def seconds(summary: dict[str, Any]) -> str:
+    """Wall time."""
+    time = summary["wall_time_s"]
+    return UNKNOWN if time is None else f"{round(time, 3)} s"

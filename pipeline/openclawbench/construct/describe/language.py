@@ -1,0 +1,130 @@
+"""In which language a text is: by its script, by words that are in nearly every sentence, and by letters of its own."""
+
+import polars as pl
+
+from openclawbench.rules.base import once
+from openclawbench.rules.language import LanguageRules, Script
+
+
+def languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
+    """One row a distinct text: text, language (null: nobody knows), coverage.
+
+    covered: in a language that has words in the rules; uncovered: in another one; unsure: too short, or a mixture;
+    no_words: nothing in the text is in any language, so that there is nothing that could be read.
+    """
+    distinct = texts.drop_nulls().unique(maintain_order=True).rename("text")
+    given = pl.DataFrame({"text": distinct, "place": pl.int_range(distinct.len(), eager=True)})
+    words = words_of(given, rules)
+    points = points_of(words, rules)
+    return given.select("text").hstack(told(points, given.height, rules))
+
+
+def words_of(given: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+    """place, word, count: of the words of each text, in lower case."""
+    text = pl.col("text")
+    long = text.str.len_chars() > rules.beginning + rules.end
+    ends = pl.concat_str(text.str.head(rules.beginning), pl.lit("\n"), text.str.tail(rules.end))
+    plain = pl.when(long).then(ends).otherwise(text).str.replace_all(rules.left_out_pattern, " ").str.to_lowercase()
+    each = given.lazy().select("place", word=plain.str.extract_all(rules.word)).explode("word", empty_as_null=True)
+    return each.drop_nulls("word").group_by("place", "word").agg(count=pl.len().cast(pl.Int64)).collect()
+
+
+def points_of(words: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+    """place, language, points (of a text for a language); and with the language null, what its words could give."""
+    distinct = words.select("word").unique()
+    named = pl.concat([by_word(distinct, rules), by_hint(distinct, rules)])
+    shared = named.with_columns(points=pl.col("worth") // pl.len().over("word"))
+    of_words = words.join(shared, on="word").select("place", "language", points=pl.col("points") * pl.col("count"))
+    scripted = by_script(words, distinct, rules)
+    possible = scripted.select("place", pl.lit(None, pl.String).alias("language"), points="possible")
+    of_scripts = scripted.drop_nulls("language").select("place", "language", points="possible")
+    return pl.concat([of_words, possible, of_scripts]).group_by("place", "language").agg(pl.col("points").sum())
+
+
+@once
+def word_table(rules: LanguageRules) -> pl.DataFrame:
+    """word, language: the words of every language."""
+    pairs = [(word, code) for word, codes in rules.known_words().items() for code in codes]
+    return pl.DataFrame(pairs, schema={"word": pl.String, "language": pl.String}, orient="row")
+
+
+def by_word(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+    """word, language, worth: languages that have the word."""
+    return distinct.join(word_table(rules), on="word").with_columns(worth=rules.told.points)
+
+
+def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+    """word, language, worth: languages to which a letter or the ending of a word points that no language has."""
+    others = distinct.join(word_table(rules), on="word", how="anti")
+    found = [
+        others.filter(pl.col("word").str.contains(one.hint_pattern)).with_columns(language=pl.lit(one.code))
+        for one in rules.languages
+        if one.hint_pattern
+    ]
+    every = pl.concat([others.clear().with_columns(language=pl.lit(None, pl.String)), *found])
+    return every.with_columns(worth=rules.told.hint_points)
+
+
+def by_script(words: pl.DataFrame, distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+    """place, language, possible: by script what its words could give, and the language that it tells."""
+    letters = pl.col("word").str.len_chars().cast(pl.Int64)
+    name, weight = pl.lit(None, pl.String), pl.lit(0, pl.Int64)
+    for one in rules.scripts:
+        starts = pl.col("word").str.contains(f"^[{one.letters}]")
+        of_letters = rules.told.points * letters // one.letters_per_word if one.language else pl.lit(rules.told.points)
+        name = pl.when(starts).then(pl.lit(one.name)).otherwise(name)
+        weight = pl.when(starts).then(of_letters).otherwise(weight)
+    worth = distinct.with_columns(script=name, worth=weight)
+    totals = (
+        words.join(worth, on="word").group_by("place", "script").agg(possible=(pl.col("worth") * pl.col("count")).sum())
+    )
+    language = {one.name: one.language for one in rules.scripts}
+    named = totals.with_columns(
+        language=pl.col("script").replace_strict(language, default=None, return_dtype=pl.String)
+    )
+    for one in rules.scripts:
+        if one.takes_in:
+            named = taken_in(named, one)
+    return named
+
+
+def taken_in(named: pl.DataFrame, script: Script) -> pl.DataFrame:
+    """The letters of another script are of this script's language, where this one has its share of both."""
+    own, other = pl.col("script") == script.name, pl.col("script") == script.takes_in
+    both = pl.col("possible").filter(own | other).sum().over("place")
+    enough = pl.col("possible").filter(own).sum().over("place") >= script.takes_in_from * both
+    present = own.any().over("place")
+    taken = other & present & enough
+    return named.with_columns(language=pl.when(taken).then(pl.lit(script.language)).otherwise("language"))
+
+
+def told(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
+    """language and coverage of each text, by its place."""
+    possible = points.filter(pl.col("language").is_null()).select("place", possible="points")
+    ranked = (
+        points.drop_nulls("language")
+        .sort("place", "points", "language", descending=[False, True, False])
+        .group_by("place", maintain_order=True)
+        .agg(
+            first=pl.col("language").first(),
+            most=pl.col("points").first(),
+            next=pl.col("points").get(1, null_on_oob=True).fill_null(0),
+        )
+    )
+    every = pl.DataFrame({"place": pl.int_range(texts, eager=True)})
+    known = every.join(possible, on="place", how="left", maintain_order="left").join(
+        ranked, on="place", how="left", maintain_order="left"
+    )
+    clear = (pl.col("most") - pl.col("next")) >= rules.told.lead * pl.col("most")
+    enough = (pl.col("most") >= rules.told.least) & (pl.col("most") >= rules.told.least_share * pl.col("possible"))
+    language = pl.when(clear & enough).then("first")
+    coverage = (
+        pl.when(pl.col("possible").is_null())
+        .then(pl.lit("no_words"))
+        .when(language.is_null())
+        .then(pl.lit("unsure"))
+        .when(language.is_in(rules.covered))
+        .then(pl.lit("covered"))
+        .otherwise(pl.lit("uncovered"))
+    )
+    return known.select(language=language, coverage=coverage)

@@ -1,0 +1,140 @@
+"""What a tool result says about how it ended: details, JSON text, the tail of an output; one column a sign."""
+
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from openclawbench.construct.describe.status_reports import REPORT, reports
+from openclawbench.rules.base import once
+from openclawbench.rules.describe import TEXT_KINDS, DescribeRules
+from openclawbench.rules.names import plain_column, plain_name, plain_names
+from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.regex_pool import collected
+from openclawbench.tables.schema import from_columns
+
+BODY = {
+    "status": pl.String,
+    "exit_code": pl.Int64,
+    "timed_out": pl.Boolean,
+    "disabled": pl.Boolean,
+    "tool": pl.String,
+    "error": pl.String,
+    "note": pl.String,
+}
+
+
+class Body(msgspec.Struct):
+    """What is looked for in a JSON result; everything else is skipped unread."""
+
+    status: Any = None
+    exitCode: Any = None
+    timedOut: Any = None
+    disabled: Any = None
+    tool: Any = None
+    error: Any = None
+    message: Any = None
+    reason: Any = None
+
+
+DECODER = msgspec.json.Decoder(Body)
+
+
+def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
+    """Every sign of how a result ended, each in a column of its own."""
+    texts = pl.col("reflection_text")
+    given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
+    given = looked_up(given, bodies(given["result_details"], "details"), ["result_details"])
+    said = bodies(given["text_body"], "text")
+    said = looked_up(said, reports(said["text_body"], rules.status.report), ["text_body"])
+    frame = looked_up(given, said, ["text_body"]).lazy()
+    for columns in told(rules):
+        frame = frame.with_columns_seq(columns)
+    return collected(frame.drop(BETWEEN), "signs")
+
+
+BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "printed"]  # columns on the way
+
+
+@once
+def told(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to the signs, each group made of those before it."""
+    status, plain = rules.status, pl.col("plain")
+    trusted = ~(pl.col("spoken") | hands_on_content(rules)) | (pl.col("text_tool") == plain)
+    message = pl.coalesce("details_error", "text_error", "details_note", "text_note", "reflection_text", pl.lit(""))
+    code = pl.col("printed").str.extract(status.exit_tail).cast(pl.Int64, strict=False)
+    return [
+        [plain_column("name").alias("plain"), pl.col("kind").is_in(TEXT_KINDS).fill_null(False).alias("spoken")],
+        [
+            trusted.fill_null(False).alias("trusted"),
+            (pl.col("spoken") | plain.is_in(plain_names(status.process_tools)).fill_null(False)).alias("prints"),
+        ],
+        [pl.when("trusted").then(name).alias(name) for name in (*(f"text_{name}" for name in BODY), *REPORT)],
+        *text_status(rules),
+        [pl.coalesce("text_error", "report_error").alias("text_error")],
+        [message.alias("message")],
+        [pl.when("prints").then("message").str.slice(-status.tail).alias("printed")],
+        [pl.coalesce("details_exit_code", "text_exit_code", code).alias("exit_code")],
+    ]
+
+
+def hands_on_content(rules: DescribeRules) -> pl.Expr:
+    """True where a JSON text is what a tool found somewhere: a file, a page, an output."""
+    status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
+    by_words = body.then("name").str.contains(status.content_names).fill_null(False)
+    by_rule = pl.col("event_rule").is_in(status.content_rules).fill_null(False)
+    return pl.col("plain").is_in(plain_names(status.content_tools)) | by_words | by_rule
+
+
+def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to text_status: what a JSON text says of the call, not of what the call is about."""
+    status = rules.status
+    is_report = pl.col("report_status").is_not_null()
+    known = pl.col("event_rule").is_in([rule.id for rule in rules.tools])
+    named = pl.when(is_report).then("name").str.contains(status.report.look_names).fill_null(False)
+    looks = named | pl.col("event_type").is_in(status.report.look_categories)
+    reported = ~looks | pl.col("report_code") | (pl.col("report_number") & pl.col("text_note").is_not_null())
+    value = pl.col("value")
+    may_be_asked = pl.when(value.is_in(list(status.asked_for)))
+    call = pl.concat_str(
+        may_be_asked.then("name"), may_be_asked.then("real_arguments"), separator=" ", ignore_nulls=True
+    )
+    asked = pl.any_horizontal(
+        (value == one) & pl.col("call").str.contains(pattern) for one, pattern in status.asked_for.items()
+    )
+    believed = known | value.is_in(status.body_values) | (pl.col("reported") & is_report)
+    return [
+        [reported.alias("reported")],
+        [pl.coalesce(pl.when("reported").then("report_status"), "text_status").alias("said")],
+        [pl.col("said").str.to_lowercase().alias("value")],
+        [call.alias("call")],
+        [pl.when(believed.fill_null(False) & ~asked.fill_null(False)).then("said").alias("text_status")],
+    ]
+
+
+def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
+    """What each distinct JSON text says, one row a text, columns of BODY behind the prefix."""
+    distinct = texts.drop_nulls().unique(maintain_order=True).to_list()
+    values = list(zip(*map(read_body, distinct), strict=True)) or [()] * len(BODY)
+    schema = pl.Schema({texts.name: pl.String, **{f"{prefix}_{name}": kind for name, kind in BODY.items()}})
+    return from_columns(dict(zip(schema, (distinct, *values), strict=True)), schema)
+
+
+def read_body(text: str) -> tuple[Any, ...]:
+    """Values of BODY, the tool by its plain name; nulls where the text is no JSON object."""
+    try:
+        body = DECODER.decode(text)
+    except msgspec.MsgspecError:
+        return (None,) * len(BODY)
+    error = body.error
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("error") or error.get("code")
+    return (
+        str(body.status) if isinstance(body.status, str | int) and not isinstance(body.status, bool) else None,
+        body.exitCode if isinstance(body.exitCode, int) and abs(body.exitCode) < 2**31 else None,
+        body.timedOut if isinstance(body.timedOut, bool) else None,
+        body.disabled if isinstance(body.disabled, bool) else None,
+        plain_name(body.tool) if isinstance(body.tool, str) else None,
+        str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
+        next((one for one in (body.message, body.reason) if isinstance(one, str) and one), None),
+    )

@@ -1,0 +1,299 @@
+"""How a call ended: any sign of failure wins, the most specific kind names it (docs/event_guide.md: tool_status)."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from openclawbench.construct.describe.result_signals import with_signs
+from openclawbench.rules.base import once
+from openclawbench.rules.describe import DescribeRules, FailureRule, StatusRules
+from openclawbench.rules.names import plain_column, plain_names
+from openclawbench.rules.patterns import union
+from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.regex_pool import collected
+
+ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
+
+
+def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
+    """The steps with tool_status, status_rule (null for replies), executed, gap_rule and said_so.
+
+    Reads the columns of Step and the call's kind, tool, name and exit_one_ok. executed is false where nothing was done
+    (an unknown tool, refused arguments, an open approval); gap_rule: of the failure that says that the tool is not
+    there; said_so: the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
+    """
+    frame = with_signs(steps, rules).lazy()
+    for columns in by_structure(rules):
+        frame = frame.with_columns_seq(columns)
+    given = collected(frame, "statuses").with_row_index("row")
+    frame = looked_up(given, failures(given, rules), ["row"]).lazy()
+    for columns in concluded(rules):
+        frame = frame.with_columns_seq(columns)
+    return frame
+
+
+@once
+def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to `structural` and to the texts that are searched, each group made of those before it."""
+    return [
+        [of_subject(rules)],
+        kinds(rules.status),
+        [said.alias(sign(rule)) for rule, said in evidence(rules).items()],
+        [said_by_structure(rules).alias("structural")],
+        searched(rules),
+    ]
+
+
+def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
+    """What may have failed: row, failing (a sign of failure is there), cleared (the rule that takes it back),
+    failed_verdict (the number of the verdict of a failure), refused (it says that nothing was done) and gap_rule.
+
+    Of ten results nine say of no failure; polars would search the texts of all of them, also where a column has null.
+    """
+    frame = steps.lazy().filter(pl.col("whole").is_not_null())
+    for columns in of_failures(rules):
+        frame = frame.with_columns_seq(columns)
+    return collected(frame.select_seq("row", "failing", "cleared", "failed_verdict", "refused", "gap_rule"), "statuses")
+
+
+@once
+def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns that lead to those of failures, each group made of those before it."""
+    failed = pl.col("failing") & pl.col("cleared").is_null()
+    decided = [(place, verdict.holds) for place, verdict in enumerate(ended(rules)) if verdict.failure]
+    numbers = (pl.when(failed & holds).then(pl.lit(place, pl.UInt16)) for place, holds in decided)
+    verdict = pl.coalesce(*numbers, pl.lit(None, pl.UInt16))
+    gap = first_hit([rule for rule in rules.failures if rule.gap])
+    return [
+        [pl.col("head").str.split("\n").list.first()],
+        [only_with_any(rules, where) for where in ("whole", "head", "tail")],
+        [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
+        [failing(rules).alias("failing")],
+        [pl.when(pl.col("failing") | may_clear(rules)).then(cleared(rules)).alias("cleared")],
+        [
+            verdict.alias("failed_verdict"),
+            (pl.col("failing") & refusing(rules)).alias("refused"),
+            pl.when("failing").then(gap).alias("gap_rule"),
+        ],
+    ]
+
+
+@once
+def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
+    """The columns of statuses, of what structure and failures say, each group made of those before it."""
+    call = pl.col("action_kind") == "tool_call"
+    verdicts = ended(rules)
+    holds = [(one.failure, pl.when(one.holds).then(pl.lit(place, pl.UInt16))) for place, one in enumerate(verdicts)]
+    first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
+    others = [said for failure, said in holds if not failure]
+    verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
+    rule = pl.coalesce(of_verdict([one.rule for one in verdicts]), pl.when(call).then("cleared"))
+    return [
+        [pl.when(call).then(verdict).alias("verdict")],
+        [
+            of_verdict([one.value for one in verdicts]).alias("tool_status"),
+            rule.alias("status_rule"),
+            (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
+            ANSWERED.alias("said_so"),
+        ],
+    ]
+
+
+def kinds(status: StatusRules) -> list[pl.Expr]:
+    """details_kind and text_kind: what the status values of details and of a JSON text mean; null where unlisted, or
+    where it is its subject's."""
+    values = {
+        place: pl.col(f"{place}_status").str.to_lowercase().replace_strict(status.values, default=None)
+        for place in ("details", "text")
+    }
+    details = pl.when(pl.col("of_subject").is_null()).then(values["details"])
+    return [details.alias("details_kind"), values["text"].alias("text_kind")]
+
+
+def details_where(condition: pl.Expr) -> pl.Expr:
+    """The details of a result where a condition holds, else an empty text, which costs a search nothing."""
+    return pl.when(~condition.fill_null(False)).then(pl.lit("")).otherwise("result_details")
+
+
+def of_subject(rules: DescribeRules) -> pl.Expr:
+    """Id of the rule by which the status in the details is that of the call's subject."""
+    name, value = plain_column("name"), pl.col("details_status").str.to_lowercase()
+    cases = []
+    for rule in rules.subjects:
+        holds = name.is_in(plain_names(rule.tools)) & value.is_in(rule.values)
+        if rule.beside is not None:
+            holds = holds & details_where(holds).str.contains(rule.beside)
+        cases.append(pl.when(holds).then(pl.lit(rule.id)))
+    return pl.coalesce(*cases, pl.lit(None, pl.String)).alias("of_subject")
+
+
+def may_clear(rules: DescribeRules) -> pl.Expr:
+    """True where a text may take an open end back."""
+    tools = [name for rule in rules.clears for name in rule.tools]
+    is_open = pl.col("details_kind") == rules.status.unknown
+    return (is_open & plain_column("name").is_in(plain_names(tools))).fill_null(False)
+
+
+def searched(rules: DescribeRules) -> list[pl.Expr]:
+    """The texts that failure patterns look into: whole, head (its first line follows) and tail of a message; null where
+    the pattern could not matter, so that it costs nothing. A text is a sign by itself only where details say nothing.
+    """
+    signed = pl.col("details_status").is_null()
+    if all(rule.where == "tail" for rule in rules.failures if rule.sign):
+        signed = signed & pl.col("prints")
+    text = pl.when(ANSWERED & (pl.col("structural") | signed | may_clear(rules))).then("message")
+    ordinary = ~pl.col("prints") | pl.col("text_tool").is_not_null()
+    return [
+        text.alias("whole"),
+        pl.when(ordinary).then(text.str.slice(0, rules.status.head)).alias("head"),
+        pl.when("prints").then(text.str.slice(-rules.status.tail)).alias("tail"),
+    ]
+
+
+def only_with_any(rules: DescribeRules, where: str) -> pl.Expr:
+    """A text in which some failure text is, else an empty one: of two thirds that have none each pattern by itself is
+    spared. (Under a null polars would search the text all the same.)"""
+    some = pl.col(where).str.contains(union(rule.pattern for rule in rules.failures if rule.where == where))
+    return pl.when(~some).then(pl.lit("")).otherwise(where).alias(where)
+
+
+def found(rule: FailureRule) -> pl.Expr:
+    """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
+    return pl.col(rule.where).str.contains(rule.pattern).fill_null(False)
+
+
+def any_hit(failures: list[FailureRule]) -> pl.Expr:
+    """True where one of these failure texts is there."""
+    return pl.any_horizontal(pl.lit(False), *map(hit, failures))
+
+
+def hit(rule: FailureRule) -> pl.Expr:
+    """True where this failure text is there."""
+    return pl.col("hits").struct.field(rule.id)
+
+
+def first_hit(failures: list[FailureRule]) -> pl.Expr:
+    """Id of the first of these rules whose failure text is there."""
+    hits = (pl.when(hit(rule)).then(pl.lit(rule.id)) for rule in failures)
+    return pl.coalesce(*hits, pl.lit(None, pl.String))
+
+
+@once
+def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
+    """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
+    status = rules.status
+    code = pl.col("exit_code")
+    special = {one.code: one.kind for one in rules.exit_codes}
+    by_code = code.replace_strict(list(special), list(special.values()), default=status.error, return_dtype=pl.String)
+    failures = rules.failure_statuses
+    yes = {name: pl.any_horizontal(f"details_{name}", f"text_{name}") for name in ("timed_out", "disabled")}
+    unsaid = pl.col("text_error").is_not_null() & pl.col("text_kind").is_null()
+    return {
+        status.details_rule: pl.when(pl.col("details_kind").is_in(failures)).then("details_kind"),
+        status.text_rule: pl.when(pl.col("text_kind").is_in(failures)).then("text_kind"),
+        status.exit_rule: pl.when(code != 0).then(by_code),
+        status.timed_out_rule: pl.when(yes["timed_out"]).then(pl.lit(status.timed_out)),
+        status.disabled_rule: pl.when(yes["disabled"]).then(pl.lit(status.disabled)),
+        status.body_error_rule: pl.when(unsaid).then(pl.lit(status.error)),
+        status.is_error_rule: pl.when("result_is_error").then(pl.lit(status.error)),
+    }
+
+
+def sign(rule: str) -> str:
+    """The column of a structural sign."""
+    return f"sign {rule}"
+
+
+def said_by_structure(rules: DescribeRules) -> pl.Expr:
+    """True where a status, a code or a flag of the result says that the call failed."""
+    return pl.any_horizontal(pl.col(sign(rule)).is_not_null() for rule in evidence(rules))
+
+
+def failing(rules: DescribeRules) -> pl.Expr:
+    """Any sign of failure. A text is one by itself only where no details say how the call ended."""
+    signed = any_hit([rule for rule in rules.failures if rule.sign]) & pl.col("details_status").is_null()
+    return pl.col("structural") | signed
+
+
+def cleared(rules: DescribeRules) -> pl.Expr:
+    """Id of the rule that takes a failure back: a text that says so, or an exit code 1 that means "no match"."""
+    status = rules.status
+    name = plain_column("name")
+    timed_out = pl.any_horizontal("details_timed_out", "text_timed_out").fill_null(False)
+    no_match = (
+        (pl.col("exit_code") == 1)
+        & pl.col("exit_one_ok")
+        & ~timed_out
+        & ~pl.col("message").str.slice(-status.tail).str.contains(status.clear_unless)
+    )
+    texts = []
+    for rule in rules.clears:
+        of_tool = name.is_in(plain_names(rule.tools)).fill_null(False)
+        said = pl.when(~of_tool).then(pl.lit("")).otherwise("message")  # an empty text costs a search nothing
+        texts.append(pl.when(of_tool & said.str.contains(rule.pattern)).then(pl.lit(rule.id)))
+    return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
+
+
+def refusing(rules: DescribeRules) -> pl.Expr:
+    """True where a failure text says that nothing was done; of one program, where it is the only one."""
+    answered = any_hit([rule for rule in rules.failures if rule.answered])
+    whole = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
+    one = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
+    return (whole & ~answered) | (one & ~pl.col("several_parts").fill_null(False))
+
+
+def not_executed(rules: DescribeRules) -> pl.Expr:
+    """True where the result says that nothing was done."""
+    never = rules.status.not_executed
+    value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(never.values)
+    disabled = pl.any_horizontal("details_disabled", "text_disabled")
+    details = details_where(pl.col("effect").fill_null(False) & ~pl.col("prints")).str.contains(never.details)
+    own = value.fill_null(False) & pl.col("of_subject").is_null()
+    return pl.col("refused").fill_null(False) | own | disabled.fill_null(False) | details.fill_null(False)
+
+
+def ran_later(rules: DescribeRules) -> pl.Expr:
+    """True where a later notice says how the command ended, so that it was executed after all."""
+    said = pl.col("resolved_status")
+    return (said.is_not_null() & ~said.is_in(rules.no_effect_statuses)).fill_null(False)
+
+
+class Verdict(NamedTuple):
+    """A status with its rule, where a condition holds."""
+
+    holds: pl.Expr
+    value: str
+    rule: str | None  # null: the rule that cleared it
+    failure: bool = False  # it is one only of a call that failed
+
+
+def ended(rules: DescribeRules) -> list[Verdict]:
+    """How a call may have ended; the first that holds counts: a missing result, a failure by its kind, an open end,
+    else ok."""
+    status = rules.status
+    kind = pl.col("details_kind")
+    cases = [
+        Verdict(pl.col("result_synthetic"), status.aborted, status.synthetic_rule),
+        Verdict(~pl.col("has_result") & pl.col("followed"), status.aborted, status.missing_rule),
+        Verdict(~pl.col("has_result"), status.unknown, status.open_rule),
+    ]
+    cases += [Verdict(hit(rule), rule.kind, rule.id, failure=True) for rule in rules.failures if rule.decides]
+    for name in status.specific_first:
+        cases += [Verdict(hit(rule), name, rule.id, failure=True) for rule in rules.failures if rule.kind == name]
+        cases += [Verdict(pl.col(sign(rule)) == name, name, rule, failure=True) for rule in evidence(rules)]
+    return [
+        *cases,
+        Verdict(pl.col("cleared").is_not_null(), status.ok, None),
+        *(Verdict(pl.col("of_subject") == rule.id, status.ok, rule.id) for rule in rules.subjects),
+        Verdict(kind == status.unknown, status.unknown, status.details_rule),
+        Verdict(pl.col("text_kind") == status.unknown, status.unknown, status.text_rule),
+        Verdict(pl.col("details_status").is_not_null() & kind.is_null(), status.ok, status.unlisted_rule),
+        Verdict(kind.is_not_null(), status.ok, status.details_rule),
+        Verdict(pl.lit(True), status.ok, status.ok_rule),
+    ]
+
+
+def of_verdict(said: Sequence[str | None]) -> pl.Expr:
+    """What each verdict says, by its number."""
+    return pl.col("verdict").replace_strict(list(range(len(said))), said, return_dtype=pl.String)

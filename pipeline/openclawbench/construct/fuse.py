@@ -1,0 +1,171 @@
+"""Fuse: trajectory + task outcome (paper C.1, T11). The oracle is context; a missing outcome is never inferred."""
+
+from functools import cache
+
+import polars as pl
+
+from openclawbench.records.evidence import AlignedDescriptors
+from openclawbench.records.oracle import (
+    FAILURES_ONLY,
+    SILENT_STATUSES,
+    Evaluator,
+    EventDescriptors,
+    FusedTrajectories,
+    OracleRecord,
+    OracleRows,
+    SourceOutcomes,
+)
+from openclawbench.records.session import Trajectories
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
+from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.schema import schema
+
+FIELDS = list(OracleRecord.model_fields)
+TASK = pl.coalesce("task_id_canonical", "task_id")
+SPEAKS = ~pl.col("status").is_in(SILENT_STATUSES)
+AGREEABLE = ["native_session_basename", "session_id", "run_id", "attempt", "task_id", "task_id_canonical", "subset"]
+
+
+@stage(scope="shard")
+def fuse(
+    trajectories: Trajectories, aligned: AlignedDescriptors, oracle: OracleRows, outcomes: SourceOutcomes
+) -> tuple[FusedTrajectories, EventDescriptors]:
+    """Join by native-session basename within the source model: the file's, a copy's, or the one where it was written.
+
+    A basename that names several sessions is joined by session_id or not at all. Rows that agree count once; rows that
+    contradict each other give no outcome, and a record of status unscorable. A row that says nothing of the run
+    (unscorable, not_scored) contradicts none that does: it is set aside. An outcome that the source itself carries is
+    one more row. oracle_outcome = pass iff oracle.success is true, fail iff it is false (paper T11). Of rows that agree
+    the record is the first, and one whose category tells passes too before a failure of which that is not known: the
+    flag FAILURES_ONLY says that all of them are such failures.
+    """
+    fused = as_written(join(trajectories, oracle, outcomes)).lazy()
+    context = fused.select(
+        *TRAJECTORY_KEY,
+        "subset",
+        "task_id",
+        "oracle_outcome",
+        oracle_success=pl.col("oracle").struct.field("success"),
+    )
+    columns = ["event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target"]
+    steps = aligned.select(*STEP_KEY, *columns, "auto_flags").join(
+        context, on=TRAJECTORY_KEY, how="left", maintain_order="left"
+    )
+    return fused, steps
+
+
+def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
+    """Columns of Fused, one row a trajectory, in the order of trajectories."""
+    pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
+    pairs = as_written(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
+    aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
+    found = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_rows())
+    joined = trajectories.select(*TRAJECTORY_KEY, "subset", "task_id", "attempt")
+    for some in (found, aside):
+        joined = joined.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+    return joined.select(fused_columns())
+
+
+@cache
+def of_rows() -> list[pl.Expr]:
+    """What the rows that count say of their session."""
+    alone = pl.col("flags").list.contains(FAILURES_ONLY)
+    said = pl.struct("success", said=pl.when(SPEAKS).then("status"), task=TASK)
+    return [
+        pl.struct(FIELDS).sort_by(alone, maintain_order=True).first().alias("first"),
+        pl.col("row_id").alias("oracle_rows"),
+        (said.n_unique() == 1).alias("agreed"),
+        pl.struct([agreed_value(name) for name in AGREEABLE]).alias("told"),
+        agreed_value("attempt").alias("oracle_attempt"),
+    ]
+
+
+@cache
+def fused_columns() -> list[pl.Expr]:
+    """Columns of Fused, of a trajectory and what its rows say."""
+    rows, told, first = pl.col("oracle_rows"), pl.col("told").struct, pl.col("first").struct
+    agreed = pl.col("agreed").fill_null(False)
+    success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
+    match = (
+        pl.when(rows.is_null())
+        .then(pl.lit("unmatched"))
+        .when(~agreed)
+        .then(pl.lit("contradiction"))
+        .when(rows.list.len() > 1)
+        .then(pl.lit("duplicate_rows"))
+        .otherwise(pl.lit("matched"))
+    )
+    return [
+        *map(pl.col, TRAJECTORY_KEY),
+        pl.coalesce("subset", told.field("subset")).alias("subset"),
+        pl.coalesce("task_id", told.field("task_id")).alias("task_id"),
+        pl.coalesce("attempt", "oracle_attempt").alias("attempt"),
+        match.alias("oracle_match"),
+        rows.fill_null([]),
+        pl.col("oracle_rows_set_aside").fill_null([]),
+        pl.when(success).then(pl.lit("pass")).when(~success).then(pl.lit("fail")).alias("oracle_outcome"),
+        pl.when(agreed).then("first").when(rows.is_not_null()).then(contradicted()).alias("oracle"),
+    ]
+
+
+def named(trajectories: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
+    """(key, row_id, OracleRecord fields) of each oracle row that means exactly one trajectory: by one of its names, by
+    its session id where a row names none, or by both where several sessions have the name."""
+    own = trajectories.select(
+        *TRAJECTORY_KEY,
+        own_session_id="session_id",
+        basename=pl.concat_list("native_session_basename", "aliases").list.unique(maintain_order=True),
+    ).explode("basename")
+    rows = oracle.filter(pl.col("sessions_named") == 1)
+    in_model = ["source_model", "own_session_id"]
+    by_name = own.with_columns(
+        same_name=pl.len().over("source_model", "basename"), same_both=pl.len().over(*in_model, "basename")
+    ).join(rows, on=["source_model", "basename"], how="inner", maintain_order="left_right")
+    same_id = (pl.col("session_id") == pl.col("own_session_id")).fill_null(False)
+    by_name = by_name.filter(
+        pl.when("by_session_id").then(same_id & (pl.col("same_both") == 1)).otherwise(pl.col("same_name") == 1)
+    )
+    ids = trajectories.select(*TRAJECTORY_KEY, own_session_id="session_id").drop_nulls("own_session_id")
+    nameless = rows.filter(pl.col("basename").is_null()).with_columns(own_session_id="session_id")
+    by_id = ids.filter(pl.len().over(in_model) == 1).join(
+        nameless, on=in_model, how="inner", maintain_order="left_right"
+    )
+    columns = [*TRAJECTORY_KEY, "row_id", *(name for name in FIELDS if name != "source_model")]
+    return pl.concat([by_name.select(columns), by_id.select(columns)]).unique(
+        [*TRAJECTORY_KEY, "row_id"], keep="first", maintain_order=True
+    )
+
+
+def carried(outcomes: pl.LazyFrame) -> pl.LazyFrame:
+    """The outcomes that sources carry themselves, as rows."""
+    return outcomes.select(
+        *TRAJECTORY_KEY,
+        carried_id(),
+        *[pl.col("oracle").struct.field(name) for name in FIELDS if name != "source_model"],
+    )
+
+
+def carried_id() -> pl.Expr:
+    """row_id of each outcome that a source carries: source:<trajectory id>, with #2 … behind it after the first."""
+    number, first = pl.int_range(1, pl.len() + 1).over(TRAJECTORY_KEY), pl.format("source:{}", "trajectory_id")
+    return pl.when(number == 1).then(first).otherwise(pl.format("{}#{}", first, number)).alias("row_id")
+
+
+@cache
+def contradicted() -> pl.Expr:
+    """An OracleRecord of rows that contradict each other: what they agree on, unscorable. The rows themselves stand in
+    Contradiction."""
+    told = pl.col("told").struct
+    known: dict[str, pl.Expr] = {name: told.field(name) for name in AGREEABLE} | {
+        "source_model": pl.col("source_model"),
+        "status": pl.lit("unscorable"),
+        "flags": pl.lit(["contradicting_rows"]),
+        "evaluator": pl.struct([pl.lit(None, kind).alias(name) for name, kind in schema(Evaluator).items()]),
+    }
+    return pl.struct([known.get(name, pl.lit(None, kind)).alias(name) for name, kind in schema(OracleRecord).items()])
+
+
+def agreed_value(name: str) -> pl.Expr:
+    """The value on which all rows of a session agree; null where they name several."""
+    return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)

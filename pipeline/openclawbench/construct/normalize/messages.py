@@ -1,0 +1,101 @@
+"""The sentences about files that cannot be used: which file and which session in it, which line, what is wrong, what to
+do."""
+
+from typing import Any
+
+from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.sources.io.jsonl import Fault, is_too_deep, pieces
+from openclawbench.sources.io.not_json import TOO_DEEP, why_not_json
+from openclawbench.sources.io.other_forms import other_form
+from openclawbench.sources.openclaw.sqlite import STORE_HINT
+from openclawbench.sources.registry import FORMATS, why_unclaimed
+
+LINE_HINT = "Repair or remove the line; a step may be lost with it."
+ROW_HINT = "Repair or remove the line; the other lines are read."
+INDEX_HINT = (
+    "What it says there of the runs beside it (aborted, cost, parent) is not used; the sessions are read. "
+    "Repair the file, or remove it."
+)
+STORE_HINTS = {
+    "unknown_store": "Take it out of the raw folder if it is another program's; a store of another release has to be "
+    "exported to JSONL first.",
+    "empty_store": "Put the store back together with the `-wal` file beside it, in which its records may be, or remove "
+    "it.",
+    "windows_without_records": "Nothing is read of them: they never came to an answer, or their records were removed.",
+    "broken_context": "What it says there of runs (aborted, cost, parent) is not used; the sessions are read. Take the "
+    "store from a backup, or mend the row.",
+}
+LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
+NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
+NAMES = (one.name for one in FORMATS)  # two modules read aec_trajectory
+FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
+CONVERT = f"Take the file out of the raw folder, or convert it to a format that is read: {FORMATS_READ}."
+COMPLETE = "Add what is missing, or take the file out of the raw folder."
+
+
+def unreadable(one: ReadFile, error: str) -> str:
+    """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
+    return f"{one.path}: {error}" if error.endswith(".") else f"{one.path}: {error}. Make it readable and run again."
+
+
+def broken_index(one: ReadFile, fault: Fault) -> str:
+    """Sentence for a session index of which something cannot be used."""
+    return f"{one.path}: {fault.message}. {INDEX_HINT}"
+
+
+def of_store(one: ReadFile, reason: str, what: str) -> str:
+    """Sentence for something about a store that is no session; of a log of a store, which `what` names."""
+    if reason == "store_log":
+        return f"{one.path}: a log of {what}, which is read with it."
+    kind = "an SQLite database that is not laid out as OpenClaw's store: " if reason == "unknown_store" else ""
+    table = f"{one.member}: " if one.member else ""
+    return f"{one.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
+
+
+def beside(one: ReadFile, kind: str | None, gave: list[str]) -> str:
+    """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
+    what = f" ({kind})" if kind else ""
+    if one.member is not None:
+        return f"{one.path}: {one.member}: lies beside sessions and is none{what}."
+    if gave:
+        return f"{one.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
+    return f"{one.path}: lies beside sessions and is none{what}."
+
+
+def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
+    """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
+    line = None if fault.line is None else one.base_line + fault.line - 1
+    message = fault.message.removeprefix(f"line {fault.line}: ")
+    where = "" if message == fault.message else f"{'record' if stored else 'line'} {line}: "
+    hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in LINE_REASONS else ""
+    return line, f"{place(one, stored)}: {where}{message}. {hint}".rstrip()
+
+
+def too_deep(one: ReadFile, stored: bool) -> str:
+    """Sentence for a session that an adapter gives up for the depth of a value, it does not know where."""
+    return f"{place(one, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
+
+
+def place(one: ReadFile, stored: bool) -> str:
+    """Which file, and which session of a store."""
+    return f"{one.path}: session {one.member}" if stored else one.path
+
+
+def no_session(one: ReadFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
+    """Reason, line and sentence for a file, or a line of one that holds several sessions, whose first record no source
+    claims."""
+    number, _, data = next(pieces(content), (1, 0, b""))
+    line = one.base_line + number - 1
+    where = f"{place(one, stored)}: {'record' if stored else 'line'} {line}"
+    inside = STORE_HINT if stored else ROW_HINT if one.member is not None else None
+    if first is None and is_too_deep(data):
+        return "nested_too_deeply", line, f"{where}: {TOO_DEEP}. {inside or LINE_HINT}"
+    if first is None and inside is None and (form := other_form(content)):
+        return "not_json", line, f"{one.path}: {form}, or take the file out of the raw folder."
+    if first is None:
+        why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
+        return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"
+    if known := why_unclaimed(first):
+        return "not_a_session", line, f"{where}: {known}. {inside or COMPLETE}"
+    what = "a record" if inside else "the first record is"
+    return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"

@@ -1,0 +1,148 @@
+"""Rows of the tables of normalize, but for the steps: trajectories, user turns, outcomes that a source carries, what
+became of each file."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Any
+
+import polars as pl
+
+from openclawbench.construct.normalize.input_file import ReadFile, key_of, session_name
+from openclawbench.records.oracle import Evaluator, OracleRecord
+from openclawbench.records.session import RunContext, RunSummary
+from openclawbench.sources.io.jsonl import Fault
+from openclawbench.sources.io.usd import cannot_be, only_possible
+
+BLANK_RUN: dict[str, Any] = dict.fromkeys(RunSummary.model_fields) | {
+    "provider_errors": 0,
+    "run_errors": 0,
+    "unexecuted_calls": 0,
+    "empty_replies": 0,
+    "silent_replies": 0,
+    "runner_texts": 0,
+    "mirrored_replies": 0,
+    "impossible_usage": 0,
+    "end": "completed",
+}
+BLANK_CONTEXT: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
+TASK = ("subset", "task_id", "attempt")
+task_in = itemgetter(*TASK)
+
+
+def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Run manifest rows by (source model, basename)."""
+    rows: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in manifest.iter_rows(named=True):
+        rows[row["source_model"], row["native_session_basename"]].append(row)
+    return rows
+
+
+def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+    """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
+    several for a session: never guessed."""
+    names = {session_name(one), *one.aliases}
+    told = {task_in(row) for name in names for row in tasks.get((one.source_model, name), ())}
+    if not told and one.session is not None:
+        return dict.fromkeys(TASK) | one.session.task
+    return dict(zip(TASK, told.pop() if len(told) == 1 else (None, None, None), strict=True))
+
+
+def add_rows(
+    rows: dict[str, list[dict[str, Any]]], one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
+) -> None:
+    """Table rows of one trajectory."""
+    session = one.session
+    assert session is not None
+    task = task_of(one, tasks)
+    key = key_of(one)
+    for row in session.user_turns:
+        row.update(key)
+    rows["turn"] += session.user_turns
+    rows["outcome"] += [{**key, "oracle": oracle_record(one, outcome)} for outcome in session.outcomes]
+    rows["trajectory"].append(
+        {
+            **key,
+            "parent_trajectory_id": one.parent,
+            "session_id": session.session_id,
+            "native_session_basename": session_name(one),
+            "aliases": sorted(one.aliases - {session_name(one)}),
+            "subset": task["subset"],
+            "task_id": task["task_id"],
+            "attempt": task["attempt"],
+            "source_format": session.source_format,
+            "session_version": session.session_version,
+            "models": session.models,
+            "num_steps": len(one.steps),
+            "truncated": session.truncated,
+            "order_ambiguous": session.order_ambiguous,
+            "several_sessions": session.several_sessions,
+            "divergent": one.divergent,
+            "head_drop": session.head_drop,
+            "completeness": session.completeness,
+            "escaped_fields": session.escaped_fields,
+            "unknown_blocks": named_counts(session.unknown_blocks),
+            "abandoned_steps": session.abandoned_steps,
+            "run": only_possible(BLANK_RUN | session.run),
+            "context": only_possible_context(BLANK_CONTEXT | session.context),
+            "source_file": one.path,
+            "source_member": one.member,
+            "source_base_line": one.base_line,
+            "source_base_offset": one.base_offset,
+            "source_sha256": one.sha256,
+        }
+    )
+
+
+def only_possible_context(context: dict[str, Any]) -> dict[str, Any]:
+    """A RunContext without a cost that cannot be: an index repeats what the messages say, where it is counted."""
+    return context | {"estimated_cost_usd": None} if cannot_be(context["estimated_cost_usd"]) else context
+
+
+def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:
+    """An OracleRecord of what the source says; `success` counts only where it was scored."""
+    assert one.session is not None
+    blank = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "not_scored"}
+    named = {
+        "source_model": one.source_model,
+        "native_session_basename": session_name(one),
+        "session_id": one.session.session_id,
+    }
+    record = blank | outcome | named
+    record["evaluator"] = dict.fromkeys(Evaluator.model_fields) | (record["evaluator"] or {})
+    record["success"] = record["success"] if record["status"] == "scored" else None
+    return OracleRecord.model_validate(record).model_dump()
+
+
+def outcome_row(one: ReadFile) -> dict[str, Any]:
+    """What became of a file, with the place of every record in it."""
+    warnings: list[Fault] = one.session.warnings if one.session else []
+    counts = one.session.record_counts if one.session else {one.disposition: one.records_in}
+    return {
+        "source_model": one.source_model,
+        "path": one.path,
+        "member": one.member,
+        "sha256": one.sha256,
+        "disposition": one.disposition,
+        "trajectory_id": one.trajectory_id,
+        "reason": one.reason,
+        "line": one.line,
+        "message": one.message,
+        "warnings": (warned := warning_rows(warnings, one.base_line)),
+        "first_warning_line": min((row["line"] for row in warned), default=None),
+        "records_in": one.records_in,
+        "record_counts": named_counts(counts),
+    }
+
+
+def warning_rows(warnings: list[Fault], base_line: int) -> list[dict[str, Any]]:
+    """Warned rows in the order of their reasons."""
+    lines: dict[str, list[int]] = defaultdict(list)
+    for fault in warnings:
+        lines[fault.reason].append(base_line + fault.line - 1)
+    return [{"name": reason, "count": len(at), "line": min(at)} for reason, at in sorted(lines.items())]
+
+
+def named_counts(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Counts as {name, count} in the order of their names; zeros left out."""
+    return [{"name": name, "count": count} for name, count in sorted(counts.items()) if count]

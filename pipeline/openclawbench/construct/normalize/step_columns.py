@@ -1,0 +1,82 @@
+"""Steps of a shard as columns, taken over session by session while they are at hand: as rows they would take five times
+the memory until the shard is done, and be fetched from it once more."""
+
+from itertools import chain, groupby, repeat
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.session import RawRecord, Step
+from openclawbench.sources.io.packed_steps import PackedSteps
+from openclawbench.sources.step_builder import BLANK_STEP
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import Streamed, from_columns, list_column, schema, transposed
+
+Row = dict[str, Any]
+Key = dict[str, str | None]
+POINTER = list(RawRecord.model_fields)
+AT_ONCE = 2000  # steps that are kept as lists of values; then they become a table
+
+
+class StepColumns:
+    """Every column of Step but the key, which is known once all sessions of the shard are."""
+
+    def __init__(self) -> None:
+        self.tables: list[pl.DataFrame] = []
+        self.height = 0  # of the tables
+        self.values: dict[str, list[Any]] = {name: [] for name in BLANK_STEP}
+        self.pointers: dict[str, list[Any]] = {
+            name: [] for name in POINTER
+        }  # of the lists in `raw`, one after the other
+
+    def add(self, steps: list[Row]) -> range:
+        """Take over the steps of a session, each made of a BLANK_STEP; which rows of the columns they are."""
+        raw_records = self.values["raw"]
+        if len(raw_records) >= AT_ONCE:
+            self.tabulate()
+        start = self.height + len(raw_records)
+        for values, some in zip(self.values.values(), transposed(steps), strict=False):
+            values.extend(some)
+        flat = list(chain.from_iterable(raw_records[start - self.height :]))
+        for values, some in zip(self.pointers.values(), transposed(flat), strict=False):
+            values.extend(some)
+        raw_records[start - self.height :] = map(len, raw_records[start - self.height :])
+        return range(start, start + len(steps))
+
+    def tabulate(self) -> None:
+        """Make a table of the lists; they are empty afterwards."""
+        raw_records = self.values.pop("raw")
+        raw = list_column("raw", raw_records, from_columns(self.pointers, schema(RawRecord)))
+        self.tables.append(from_columns(self.values, schema(Step)).with_columns(raw))
+        self.height += len(raw_records)
+        self.values["raw"] = raw_records
+        for values in (*self.values.values(), *self.pointers.values()):
+            values.clear()
+
+    def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
+        """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
+        columns that are no session's are left out. Streamed where a very long session is among them."""
+        if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
+            return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
+        plans = []
+        for packed, some in groupby(sessions, lambda one: isinstance(one[1], PackedSteps)):
+            if packed:
+                plans += [one for key, steps in some if isinstance(steps, PackedSteps) for one in steps.plans(key)]
+            else:
+                plans.append(self.frame([(key, steps) for key, steps in some if isinstance(steps, range)]).lazy())
+        return Streamed(plans)
+
+    def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:
+        """Table of Step: those of these sessions."""
+        self.tabulate()
+        kinds, whole = schema(Step), pl.concat(self.tables)
+        self.tables = [whole]
+        heights = [len(steps) for _, steps in sessions]
+        if sum(heights) < whole.height:
+            parts = [whole[steps.start : steps.stop] for _, steps in sessions]
+            whole = pl.concat(parts) if parts else whole.clear()
+        keys = {
+            name: list(chain.from_iterable(map(repeat, (key[name] for key, _ in sessions), heights)))
+            for name in TRAJECTORY_KEY
+        }
+        return from_columns(keys, kinds).hstack(whole).select(list(kinds))

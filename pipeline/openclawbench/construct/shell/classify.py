@@ -1,0 +1,268 @@
+"""What a shell command text does (docs/event_guide.md): every part, the most consequential one, effect, targets."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from openclawbench.base.memo_dict import Remembered
+from openclawbench.construct.shell.command_table import CommandTable, Meaning, Part
+from openclawbench.construct.shell.interpreters import Programs
+from openclawbench.construct.shell.parse import Simple, read_shell
+from openclawbench.construct.shell.piped_input import with_fed_text
+from openclawbench.construct.shell.powershell import WordReader
+from openclawbench.construct.shell.simple_commands import read_plain
+from openclawbench.construct.shell.wrappers import FED, Around, Text, Unknown, wrapped
+from openclawbench.rules.base import once
+from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
+
+DEEPEST = 8  # wrappers inside wrappers; real commands have three
+FOLDER = re.compile(r"[/\\]")
+VERSION = re.compile(r"[0-9.]+$")
+Named = TypeVar("Named", Wrapper, Interpreter, SqlClient)
+
+
+def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
+    """Rules by command name, in file order."""
+    found: dict[str, list[Named]] = {}
+    for rule in rules:
+        for name in rule.names:
+            found.setdefault(name.lower(), []).append(rule)
+    return found
+
+
+def leaked(marks: Iterable[str]) -> re.Pattern[str]:
+    """Quoted text, or one of the marks outside it."""
+    return re.compile(rf"""'[^']*'|"(?:[^"\\]|\\.)*"|(?P<mark>{"|".join(map(re.escape, marks))})""", re.DOTALL)
+
+
+class Shell:
+    """The shell rules, ready to be asked. Remembers what it was asked until it is told to forget, nothing else."""
+
+    def __init__(self, rules: ShellRules, table: CommandTable | None = None) -> None:
+        self.rules = rules
+        self.table = table or CommandTable(rules)
+        self.programs = Programs(rules, self.table)
+        self.words = WordReader(rules.words)
+        self.wrappers = {name: [*map(Around, several)] for name, several in first_per_name(rules.wrappers).items()}
+        self.interpreters = first_per_name(rules.interpreters)
+        self.sql_clients = first_per_name(rules.sql_clients)
+        self.with_programs = self.interpreters.keys() | self.sql_clients.keys()
+        self.feeders = {name: feeder for feeder in rules.feeders for name in feeder.names}
+        self.change_directory = frozenset(rules.change_directory)
+        self.harmless_exit = frozenset(rules.harmless_exit)
+        self.ranks = {category: place for place, category in enumerate(rules.rank)}
+        for group in rules.equal:
+            self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
+        self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
+        self.leaked = leaked(rules.leaked_marks)
+        self.names = Remembered(self.bare_name)
+        self.known: dict[tuple[Simple, int], list[Part]] = {}
+
+    def meaning(self, text: str, *, powershell: bool = False) -> Meaning:
+        """The meaning of a command text. Text without a command is named by the fallback rules; nothing raises.
+
+        `powershell`: the tool takes PowerShell, whatever the text looks like.
+        """
+        text = text[: self.rules.max_length]
+        whole = self.without_leaked(text)
+        parts = self.parts(whole, 0, powershell=powershell)
+        if whole != text:
+            parts.insert(0, self.note(self.rules.leaked_rule))
+        nothing = self.rules.nothing
+        if len(parts) == 1 and parts[0].category != nothing:  # as what follows has it, in a third of the time
+            return parts[0].alone()
+        named = [part for part in parts if part.category != nothing]
+        ok = self.exit_one_ok(parts)
+        if not named:
+            said = any(part.command for part in parts) or not text.strip()
+            rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
+            return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
+        best = named[0] if len(named) == 1 else min(named, key=self.place)
+        external = True in [part.external for part in named]
+        changing = [part for part in named if part.effect]  # no other has targets
+        if not changing:
+            return Meaning(best.category, best.rule, False, best.rule, (), external, ok, 0, (), tuple(parts))
+        changing.sort(key=self.prepares)
+        acting = best if best.effect else changing[0]
+        ordered = [best, *changing]
+        targets = dict.fromkeys([target for part in ordered for target in part.targets])
+        written = dict.fromkeys([target for part in ordered if part.state for target in part.targets])
+        return Meaning(
+            best.category,
+            best.rule,
+            True,
+            acting.rule,
+            tuple(targets),
+            external,
+            ok,
+            len(changing),
+            tuple(written),
+            tuple(parts),
+        )
+
+    def place(self, part: Part) -> tuple[int, bool]:
+        """How consequential a part is, the most first; what only makes a place for others behind its equals."""
+        return self.ranks[part.category], self.prepares(part)
+
+    def prepares(self, part: Part) -> bool:
+        """True for a part that only makes a place for what follows."""
+        return part.rule in self.preparing
+
+    def program(self, text: str, interpreter: Interpreter | None = None) -> Meaning:
+        """The meaning of program text in another language (a code-running tool's argument)."""
+        return self.only(self.programs.program(text, interpreter or self.rules.interpreters[0]), text)
+
+    def statements(self, text: str) -> Meaning:
+        """The meaning of statements given to a database tool."""
+        return self.only(self.programs.statement(text) or self.table.fallback, text)
+
+    def only(self, part: Part, text: str) -> Meaning:
+        """The meaning of a text that is one part."""
+        part = part._replace(command=text[: self.rules.shown_length])
+        return Meaning(
+            part.category, part.rule, part.effect, part.rule, part.targets, False, False, 1, part.targets, (part,)
+        )
+
+    def exit_one_ok(self, parts: Sequence[Part]) -> bool:
+        """True where exit code 1 of the text can only be a "no match"."""
+        said = False
+        for part in parts:
+            if part.may_exit:
+                if not part.exit_one_ok and part.category not in self.harmless_exit:
+                    return False
+                said = said or part.exit_one_ok
+        return said
+
+    def parts(self, text: str, depth: int, *, powershell: bool = False) -> list[Part]:
+        """Parts of a shell text, in order; a directory change names what later changes without a target are in."""
+        simples, parts = self.read(text, powershell=powershell)
+        directory: tuple[str, ...] = ()
+        for simple in with_fed_text(simples, self.feeders):
+            found = self.simple_parts(simple, depth)
+            if directory:
+                found = [one._replace(targets=directory) if one.effect and not one.targets else one for one in found]
+            parts += found
+            words = simple.words
+            if len(words) > 1 and words[0].lower() in self.change_directory:
+                directory = (words[-1],)
+        return parts
+
+    def read(self, text: str, *, powershell: bool) -> tuple[list[Simple], list[Part]]:
+        """The simple commands of a text, and which rule read it where the grammar could not."""
+        if powershell or self.words.is_powershell(text):
+            writes = self.programs.program(text, self.rules.interpreters[0])
+            done = [writes] if writes.effect else []
+            return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *done]
+        plain = read_plain(text)
+        if plain is not None:
+            return plain, []
+        try:
+            simples, broken = read_shell(text)
+        except RecursionError:  # thousands of nested brackets: no command that anybody ran
+            simples, broken = [], True
+        if simples or not broken:
+            return simples, [self.note(self.rules.words.recovered_rule)] if broken else []
+        return self.words.simples(text), [self.note(self.rules.words.broken_rule)]
+
+    def without_leaked(self, text: str) -> str:
+        """A text up to the first leaked mark outside quotes and heredocs."""
+        if not any(mark in text for mark in self.rules.leaked_marks):
+            return text
+        place = next((hit.start() for hit in self.leaked.finditer(text) if hit["mark"]), len(text))
+        return text if "<<" in text[:place] else text[:place]
+
+    def note(self, rule: str) -> Part:
+        """A part that does nothing and says how the text was read."""
+        return Part(self.rules.nothing, rule, False)
+
+    def simple_parts(self, simple: Simple, depth: int) -> list[Part]:
+        """Parts of one simple command: its files written by redirection, then what it does."""
+        parts = self.known.get((simple, depth))
+        if parts is None:
+            parts = self.written_files(simple) if simple.writes else []
+            if simple.words and simple.words[0]:
+                parts += self.command_parts(simple, depth)
+            self.known[simple, depth] = parts
+        return parts
+
+    def written_files(self, simple: Simple) -> list[Part]:
+        """A part for the files that the output is redirected to, if there are any."""
+        files = tuple(name for name in simple.writes if self.table.is_file(name))
+        if not files:
+            return []
+        rules = self.rules
+        return [Part(rules.redirect_category, rules.redirect_rule, True, files, command=f"> {' '.join(files)}")]
+
+    def command_parts(self, simple: Simple, depth: int) -> list[Part]:
+        """What a command does: look through a wrapper, read a program or a statement, else its rule."""
+        word = simple.words[0]
+        name = self.names[word]
+        if name != word:
+            simple = Simple((name, *simple.words[1:]), *simple[1:])
+        shown = self.shown(simple)
+        if name in self.wrappers and depth < DEEPEST:
+            for around in self.wrappers[name]:
+                inner = self.behind(around, simple, depth)
+                if inner and not around.wrapper.also_itself:
+                    return inner
+                if inner:
+                    return [self.table.by_rule(simple)._replace(command=shown), *inner]
+        return [self.own_part(simple, name).of(shown, simple.may_exit)]
+
+    def shown(self, simple: Simple) -> str:
+        """The words of a command, as far as they are shown."""
+        return " ".join(simple.words)[: self.rules.shown_length]
+
+    def own_part(self, simple: Simple, name: str) -> Part:
+        """What a command does that runs no other."""
+        if name not in self.with_programs:
+            return self.table.by_rule(simple)
+        interpreters, clients = self.interpreters.get(name, ()), self.sql_clients.get(name, ())
+        read = self.table.options(simple)
+        found = self.table.by_rule(simple, read) if interpreters else None
+        if found and found.effect:  # `perl -pi -e …` changes files, whatever its program says
+            return found
+        inside = None
+        for interpreter in interpreters:
+            inside = inside or self.programs.inline(simple, read, interpreter)
+        for client in clients:
+            inside = inside or self.programs.client(simple, read, client)
+        return inside or found or self.table.by_rule(simple, read)
+
+    def behind(self, around: Around, simple: Simple, depth: int) -> list[Part]:
+        """Parts of the command that a wrapper runs; none where it runs none."""
+        found: list[Part] = []
+        wrapper = around.wrapper
+        for inner in wrapped(around, simple):
+            if isinstance(inner, Unknown):
+                fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
+                found.append(fed.of(self.shown(simple), simple.may_exit))
+            elif isinstance(inner, Text):
+                parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
+                found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
+            else:
+                parts = self.simple_parts(inner._replace(writes=()), depth + 1)
+                if FED not in simple.words:
+                    parts = [part._replace(command=part.command.removesuffix(f" {FED}")) for part in parts]
+                found += parts
+        return [part._replace(external=True) for part in found] if wrapper.external else found
+
+    def forget(self) -> None:
+        """Forget commands: they may be long, and of those of one shard few come again in another."""
+        self.known.clear()
+
+    def bare_name(self, word: str) -> str:
+        """The bare lower-case name of a command: no folder, no .exe, no version unless it is part of the name."""
+        name = FOLDER.split(word)[-1].lower().removesuffix(".exe").removesuffix(".cmd") or word
+        for form in (name, VERSION.sub("", name)):
+            if any(
+                form in table for table in (self.table.commands, self.wrappers, self.interpreters, self.sql_clients)
+            ):
+                return form
+        return name
+
+
+@once
+def shell_of(rules: ShellRules) -> Shell:
+    """The shell rules, ready to be asked from shard to shard."""
+    return Shell(rules)

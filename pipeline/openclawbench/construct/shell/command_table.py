@@ -1,0 +1,277 @@
+"""The table of shell commands: the first rule of a command's name whose conditions hold says what it does."""
+
+import re
+from typing import NamedTuple
+
+from openclawbench.construct.describe.patches import patched_files
+from openclawbench.construct.shell.dry_run import DryRuns
+from openclawbench.construct.shell.options import OptionReader, Options
+from openclawbench.construct.shell.parse import Simple
+from openclawbench.rules.shell import CommandRule, ShellRules
+
+# Which positionals a rule's `target` names; `rest` and `object` begin behind the sub-command.
+PLACES = {"first": slice(1), "second": slice(1, 2), "third": slice(2, 3), "last": slice(-1, None), "all": slice(None)}
+
+
+class Part(NamedTuple):
+    """What one simple command, or one redirection, does."""
+
+    category: str
+    rule: str
+    effect: bool
+    targets: tuple[str, ...] = ()
+    external: bool = False
+    exit_one_ok: bool = False
+    may_exit: bool = False
+    command: str = ""  # its words, quotes removed
+    state: bool = True  # the targets are themselves changed, so that a write to one of the agent's own is a state write
+
+    def of(self, command: str, may_exit: bool) -> "Part":
+        """The part as that of a command."""
+        category, rule, effect, targets, external, exit_one_ok, _, _, state = self
+        return Part(category, rule, effect, targets, external, exit_one_ok, may_exit, command, state)
+
+    def alone(self) -> "Meaning":
+        """The meaning of a text that is this part, which does something."""
+        category, rule, effect, targets, external, exit_one_ok, may_exit, _, state = self
+        changed = tuple(dict.fromkeys(targets)) if effect else ()
+        written = changed if state else ()
+        ok = may_exit and exit_one_ok
+        return Meaning(category, rule, effect, rule, changed, external, ok, int(effect), written, (self,))
+
+
+class Meaning(NamedTuple):
+    """What the whole text does."""
+
+    category: str
+    rule: str
+    effect: bool
+    effect_rule: str
+    targets: tuple[str, ...]  # what is changed, the naming part's first
+    external: bool  # something leaves the machine
+    exit_one_ok: bool  # exit code 1 says "no match", not failure
+    effects: int = 0  # parts that change something
+    written: tuple[str, ...] = ()  # targets that are themselves changed
+    parts: tuple[Part, ...] = ()  # every part, in the order of the text
+
+
+class Condition:
+    """A command rule with its patterns compiled, its sub-commands split, and its part where nothing is changed."""
+
+    def __init__(self, rule: CommandRule, rules: ShellRules) -> None:
+        self.rule = rule
+        self.subs = frozenset(tuple(one.split()) for one in rule.sub)
+        self.match = None if rule.match is None else re.compile(rule.match)
+        self.argument = None if rule.argument is None else re.compile(rule.argument)
+        self.values = [(flag, re.compile(pattern)) for flag, pattern in rule.values.items()]
+        self.flags = frozenset(rule.flags)
+        self.no_flags = frozenset(rule.no_flags)
+        self.verbs = frozenset(rule.verbs)
+        self.conditional = bool(rule.bare or rule.least or rule.values or rule.argument or rule.match)
+        self.conditional = self.conditional or bool(self.subs or self.flags or self.no_flags)
+        self.effect = rule.category in rules.effect_categories if rule.effect is None else rule.effect
+        self.no_target = Part(rules.nothing, rule.id, False)
+        self.filters = self.no_target._replace(exit_one_ok=rule.exit_one_ok)
+        self.here = Part(rule.category, rule.id, False, exit_one_ok=rule.exit_one_ok, state=rule.state)
+        self.elsewhere = self.here._replace(external=True)
+
+    def sub_words(self, read: Options) -> int:
+        """How many words of a sub-command of the rule the positionals begin with."""
+        positionals, subs = read.positionals, self.subs
+        if positionals[:3] in subs:
+            return 3
+        return 2 if positionals[:2] in subs else int(positionals[:1] in subs)
+
+    def in_arguments(self, simple: Simple) -> tuple[str, ...]:
+        """What the named groups of `argument` find in the arguments, each by itself."""
+        if self.argument is None:
+            return ()
+        hits = [hit for word in simple.words[1:] for hit in self.argument.finditer(word)]
+        return tuple(value for hit in hits for value in hit.groupdict().values() if value)
+
+
+class Candidates:
+    """The rules of one command name, by the first word of the sub-command that they ask for."""
+
+    def __init__(self, conditions: list[Condition]) -> None:
+        words = {sub[0] for one in conditions for sub in one.subs}
+        self.others = [one for one in conditions if not one.subs]
+        self.by_word = {
+            word: [one for one in conditions if not one.subs or word in {sub[0] for sub in one.subs}] for word in words
+        }
+        first = conditions[0]
+        looks = first.conditional or first.effect or first.rule.external or first.rule.only_files
+        self.only = None if looks else first  # holds whatever the arguments are
+
+    def of(self, read: Options) -> list[Condition]:
+        """The rules that may hold for these positionals, in file order."""
+        return self.by_word.get(read.positionals[0], self.others) if read.positionals else self.others
+
+
+class CommandTable:
+    """The rules of single commands, ready to be asked."""
+
+    def __init__(self, rules: ShellRules) -> None:
+        self.rules = rules
+        self.commands = candidates(rules)
+        self.readers: dict[str, OptionReader] = {}
+        for syntax in rules.syntaxes:
+            reader = OptionReader(syntax.values, syntax.optional, cluster=syntax.cluster, any_case=syntax.any_case)
+            for name in syntax.names:
+                self.readers.setdefault(name.lower(), reader)
+        self.no_syntax = OptionReader()
+        self.null_files = frozenset(rules.null_files)
+        self.version_flags = frozenset(rules.version_flags)
+        self.help_flags = frozenset(rules.help_flags)
+        self.local = re.compile(rules.local_url)
+        self.patched = re.compile(rules.patched_file)
+        self.url = re.compile(rules.url)
+        self.dry_runs = DryRuns(rules)
+        self.version = Part(rules.version_category, rules.version_rule, False)
+        self.help = Part(rules.help_category, rules.help_rule, False)
+        self.fallback = Part(rules.fallback_category, rules.fallback_rule, False)
+
+    def is_file(self, name: str) -> bool:
+        """False for /dev/null and its like, and for a file descriptor."""
+        return name.lower() not in self.null_files and not name.startswith("&")
+
+    def options(self, simple: Simple) -> Options:
+        """The options of a command, read as its syntax says."""
+        return self.readers.get(simple.words[0], self.no_syntax).read(simple.words[1:])
+
+    def by_rule(self, simple: Simple, read: Options | None = None) -> Part:
+        """The first rule of the command's name whose conditions hold; unknown commands are programs that are run.
+
+        `read`: its options, where they are known already.
+        """
+        words = simple.words
+        if len(words) == 2 and words[1] in self.version_flags:
+            return self.version
+        if not self.help_flags.isdisjoint(words[1:]):
+            return self.help
+        known = self.commands.get(words[0])
+        if known is None:
+            return self.fallback
+        fed = simple.piped or simple.stdin is not None
+        if known.only is not None and (known.only.rule.operands is None or not fed):
+            return known.only.here
+        read = read or self.options(simple)
+        given = read.flags
+        for condition in known.of(read):
+            if condition.flags and condition.flags.isdisjoint(given):
+                continue
+            if not condition.conditional or self.holds(condition, simple, read):
+                part = self.part(condition, simple, read)
+                return self.tried(part) if part.effect and self.dry_runs.holds(words, read) else part
+        return self.fallback
+
+    def tried(self, part: Part) -> Part:
+        """What a command does that only says what it would do."""
+        rules = self.rules
+        return Part(
+            rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok
+        )
+
+    def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
+        """What a command does for which the rule holds."""
+        rule = condition.rule
+        fed = simple.piped or simple.stdin is not None
+        if fed and rule.operands is not None and len(read.positionals) <= rule.operands:
+            return condition.filters
+        if rule.only_files and not condition.effect:
+            return condition.no_target
+        external = rule.external and not self.stays_here(read)
+        if not condition.effect:
+            return condition.elsewhere if external else condition.here
+        named = self.targets(condition, read, simple)
+        targets = tuple([one for one in named if self.is_file(one) and one not in condition.verbs])
+        if rule.only_files and not targets:
+            return condition.no_target
+        return Part(rule.category, rule.id, True, targets, external, rule.exit_one_ok, state=rule.state)
+
+    def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
+        """All conditions of a rule but that one of its flags is there, which was looked at before."""
+        rule, given = condition.rule, read.flags
+        if rule.bare and len(simple.words) > 1:
+            return False
+        if len(read.positionals) < rule.least:
+            return False
+        if condition.subs and not condition.sub_words(read):
+            return False
+        if rule.real_output and condition.flags and not self.has_real_output(condition, given):
+            return False
+        if not condition.no_flags.isdisjoint(given):
+            return False
+        if condition.values and not any(flag in given and one.search(given[flag]) for flag, one in condition.values):
+            return False
+        if condition.argument is not None and not condition.in_arguments(simple):
+            return False
+        return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
+
+    def has_real_output(self, condition: Condition, given: dict[str, str]) -> bool:
+        """True where one of the rule's flags is given, an output flag with a file as its value."""
+        found = condition.flags.intersection(given)
+        return any(one not in condition.rule.real_output or self.is_file(given[one]) for one in found)
+
+    def targets(self, condition: Condition, read: Options, simple: Simple) -> tuple[str, ...]:
+        """The arguments that name what is changed."""
+        rule, words = condition.rule, read.positionals
+        target = rule.target
+        if rule.target_name is not None:
+            return (rule.target_name,)
+        if condition.argument is not None:
+            return condition.in_arguments(simple)
+        if rule.target_match is not None:
+            return tuple(re.findall(rule.target_match, " ".join(simple.words)))[:1]
+        if target is None:
+            return ()
+        if target.startswith("-"):
+            value = next((read.flags[one] for one in (*target.split(), *rule.flags) if read.flags.get(one)), "")
+            return (value,) if value else words[condition.sub_words(read) :][:1]
+        if target.startswith("patched"):
+            text = "\n".join([*words, simple.stdin or ""])
+            return tuple(patched_files(text, self.patched)) or (words[:1] if target == "patched_first" else ())
+        if target == "dir":
+            return (read.flags["-C"],) if "-C" in read.flags else ()
+        if target == "url":
+            return self.urls(read)[:1] or words[:1]
+        if target == "basename":
+            return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
+        if target == "all" and not words:
+            first = [read.flags[one] for one in self.rules.operand_flags if read.flags.get(one)]
+            return tuple(first or [value for value in read.flags.values() if value])[:1]
+        if target in PLACES:
+            picked = words[PLACES[target]]
+        elif target == "last_first":
+            picked = words[-1:] + words[:-1]
+        else:
+            rest = words[condition.sub_words(read) or 1 :]
+            picked = rest if target == "rest" or "/" in "".join(rest[:1]) else rest[1:] or rest
+        return picked or ((read.flags["-C"],) if "-C" in read.flags else ())
+
+    def is_url(self, word: str) -> bool:
+        """True for an address on the web or on this machine."""
+        return bool(self.url.search(word) or self.local.search(word))
+
+    def stays_here(self, read: Options) -> bool:
+        """True where addresses are given and all are this machine's own."""
+        here = {word for word in self.words(read) if self.local.search(word)}
+        return bool(here) and here.issuperset(self.urls(read))
+
+    def urls(self, read: Options) -> tuple[str, ...]:
+        """The addresses that a command names."""
+        return tuple([word for word in self.words(read) if self.is_url(word)])
+
+    def words(self, read: Options) -> tuple[str, ...]:
+        """The words of a command that may be addresses."""
+        return (*read.positionals, *[read.flags[flag] for flag in self.rules.url_flags if flag in read.flags])
+
+
+def candidates(rules: ShellRules) -> dict[str, Candidates]:
+    """The rules of commands by name, in file order."""
+    found: dict[str, list[Condition]] = {}
+    for rule in rules.commands:
+        condition = Condition(rule, rules)
+        for name in rule.names:
+            found.setdefault(name.lower(), []).append(condition)
+    return {name: Candidates(conditions) for name, conditions in found.items()}

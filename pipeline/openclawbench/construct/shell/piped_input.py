@@ -1,0 +1,64 @@
+"""Text that a command line itself writes and feeds to another command: `echo 'rm a' | bash`, also in base64."""
+
+import base64
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from openclawbench.construct.shell.parse import Simple
+from openclawbench.rules.shell import Feeder
+
+EXPANDED = frozenset("$`")
+LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}
+
+
+def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequence[Simple]:
+    """The same commands; one that a plain literal is piped into has it as its input."""
+    if len(simples) == 1:
+        return simples
+    for before, one in pairwise(simples):
+        if one.piped and one.stdin is None and before.words and before.words[0] in feeders:
+            return list(fed_one_by_one(simples, feeders))
+    return simples
+
+
+def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Iterator[Simple]:
+    """with_fed_text, in order. A command behind a pipe stands behind the one that feeds it."""
+    before = Simple(())
+    for one in simples:
+        feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
+        text = written(before, feeder) if feeder and one.piped and one.stdin is None else None
+        before = one if text is None else one._replace(stdin=text)
+        yield before
+
+
+def written(simple: Simple, feeder: Feeder) -> str | None:
+    """What a command writes, where the command line says it."""
+    if not feeder.decodes:
+        return literal(simple, feeder)
+    if simple.stdin is None or len(simple.words) != 2 or simple.words[1] not in feeder.flags:
+        return None
+    try:
+        return base64.b64decode("".join(simple.stdin.split()), validate=True).decode("utf-8")
+    except ValueError:
+        return None
+
+
+def literal(simple: Simple, feeder: Feeder) -> str | None:
+    """What a command writes; None where something in it is expanded, or where its format does more than join."""
+    words = list(simple.words[1:])
+    while words and words[0] in feeder.flags:
+        words.pop(0)
+    if not simple.as_it_is and not EXPANDED.isdisjoint("".join(words)):
+        return None
+    if feeder.joins is not None and words and "%" in words[0]:
+        if words[0] not in feeder.joins:
+            return None
+        return "\n".join(words[1:])
+    return unescaped(" ".join(words[:1] if feeder.joins is not None else words))
+
+
+def unescaped(text: str) -> str:
+    """Line ends and tabs that are written as escapes, made real."""
+    for written, meant in LINES.items():
+        text = text.replace(written, meant)
+    return text

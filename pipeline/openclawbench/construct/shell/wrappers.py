@@ -1,0 +1,141 @@
+"""The commands that a command runs: behind sudo, in bash -c '…', fed to ssh, for each file that find finds."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from openclawbench.construct.shell.options import OptionReader, Options
+from openclawbench.construct.shell.parse import Simple, read_shell
+from openclawbench.construct.shell.piped_input import unescaped
+from openclawbench.rules.shell import Wrapper
+
+FED = "{}"  # an argument that is read from the input
+SETTING = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+class Text(NamedTuple):
+    """Shell text that a wrapper runs."""
+
+    text: str
+
+
+class Unknown(NamedTuple):
+    """Shell text that a wrapper runs, and that the command line does not tell."""
+
+
+class Around:
+    """A wrapper with the readers of its options."""
+
+    def __init__(self, wrapper: Wrapper) -> None:
+        self.wrapper = wrapper
+        self.reader = OptionReader([*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
+        self.sub_reader = OptionReader(wrapper.values, wrapper.optional, cluster=wrapper.cluster)
+        self.subs = frozenset(tuple(one.split()) for one in wrapper.sub)
+
+    def sub_words(self, arguments: Sequence[str]) -> int:
+        """How many words of a sub-command the arguments begin with."""
+        read = self.sub_reader.read(arguments, 2) if self.subs else None
+        return max((len(sub) for sub in self.subs if read and sub == read.positionals[: len(sub)]), default=0)
+
+
+def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text | Unknown]:
+    """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
+    arguments, wrapper = simple.words[1:], around.wrapper
+    if wrapper.after_flags:
+        yield from for_each(wrapper, arguments)
+        return
+    if wrapper.runs is not None:
+        yield from run_inside(wrapper.runs, arguments)
+        return
+    sub_words = around.sub_words(arguments)
+    if wrapper.sub and not sub_words:
+        return
+    skip = wrapper.skip + sub_words
+    read = around.reader.read(arguments, None if wrapper.anywhere else skip)
+    code = next((read.flags[one] for one in wrapper.code_flags if one in read.flags), None)
+    code = code if code is not None else text_behind_flag(wrapper, arguments)
+    if code is not None:
+        yield Text(code)
+        return
+    if any(one in read.flags for one in wrapper.unless_flags):
+        return
+    if wrapper.needs_flags and not any(one in read.flags for one in wrapper.needs_flags):
+        return
+    if wrapper.code_flags and not wrapper.code_optional:
+        bare = len([one for one in read.positionals if one != "-"]) <= skip
+        if bare or any(one in read.flags for one in wrapper.input_flags):
+            yield from fed_program(wrapper, simple)
+        return
+    rest = command_behind(arguments, read, skip)
+    if wrapper.code_rest:
+        yield from remote_text(rest, simple)
+    elif rest:
+        piped = simple.piped and not wrapper.feeds_arguments
+        stdin = None if wrapper.feeds_arguments else simple.stdin
+        rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
+        yield Simple(rest, piped, stdin, (), simple.may_exit)
+
+
+def fed_program(wrapper: Wrapper, simple: Simple) -> Iterator[Text | Unknown]:
+    """The program that a shell is fed."""
+    if simple.stdin:
+        yield Text(simple.stdin)
+    elif simple.piped and simple.stdin is None and wrapper.runs_input:
+        yield Unknown()
+
+
+def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
+    """True where a mark among the arguments says where what is read from the input stands, not behind them."""
+    marked = any(FED in word for word in rest)
+    return marked or any(one in read.flags for one in wrapper.place_flags)
+
+
+def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[Simple]:
+    """Commands behind flags such as find's `-exec`, to `;` or `+`."""
+    for place, word in enumerate(arguments):
+        if word in wrapper.after_flags:
+            rest = arguments[place + 1 :]
+            end = next((index for index, one in enumerate(rest) if one in {";", "+"}), len(rest))
+            yield Simple(tuple(rest[:end]))
+
+
+def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[Simple | Text]:
+    """Commands that program text of another language names in plain quotes, as awk does: `print … | "sh"`."""
+    for hit in (hit for word in arguments if '"' in word for hit in re.finditer(pattern, word)):
+        groups = hit.groupdict()
+        text = next(value for name, value in groups.items() if value is not None and name != "fed")
+        fed = groups.get("fed")
+        stdin = None if fed is None else unescaped(fed)
+        for one in remote_text((unescaped(text),), Simple((), stdin=stdin)):
+            yield one._replace(piped=True) if isinstance(one, Simple) else one
+
+
+def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:
+    """Text behind a flag such as cmd's `/c`, or behind `-Command`, to the end of the line."""
+    if not wrapper.code_rest:
+        return None
+    place = next((index for index, one in enumerate(arguments) if one in wrapper.code_flags), None)
+    return None if place is None else " ".join(arguments[place + 1 :])
+
+
+def command_behind(arguments: Sequence[str], read: Options, skip: int) -> tuple[str, ...]:
+    """Arguments from the first positional behind `skip` others on; variable settings are passed over."""
+    places = read.places[skip:]
+    if not places:
+        return ()
+    rest = list(arguments[places[0] :])
+    while rest and SETTING.match(rest[0]):
+        rest.pop(0)
+    return tuple(rest)
+
+
+def remote_text(rest: Sequence[str], simple: Simple) -> Iterator[Simple | Text]:
+    """Shell text made of the remaining words (ssh, eval); what is fed to it is its program."""
+    simples = read_shell(" ".join(rest)).simples
+    for place, one in enumerate(simples):
+        fed = simple.stdin if place == len(simples) - 1 and one.stdin is None else one.stdin
+        yield one._replace(stdin=fed, may_exit=one.may_exit and simple.may_exit)
+        if one.writes:
+            yield Simple(("tee", *one.writes))
+    if not simples and simple.stdin:
+        yield Text(simple.stdin)

@@ -1,0 +1,147 @@
+"""Slice: process-risk score (paper T12) and outcome-aware risk slice (T13). Priors for annotation, never labels."""
+
+import polars as pl
+
+from openclawbench.records.evidence import AlignedDescriptors
+from openclawbench.records.oracle import FusedTrajectories
+from openclawbench.records.risk import Risks, StepRisks
+from openclawbench.rules.base import once
+from openclawbench.rules.risk import RiskRules
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
+from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.schema import list_column
+
+
+@stage(scope="shard")
+def slice(fused: FusedTrajectories, aligned: AlignedDescriptors, rules: RiskRules) -> tuple[Risks, StepRisks]:
+    """Score, breakdown, bucket and slice of each trajectory; step risk of each step (weights without bonuses).
+
+    risk_score_raw is the plain sum of T12; risk_score = round(100 * (1 - exp(-raw / scale)), 4) (own choice). It
+    depends on nothing but the trajectory and its subset. slice_label, pass_but_high_risk and fail_but_low_risk are
+    null without an oracle outcome.
+    """
+    signals = aligned.select(signals_of_steps(rules)).collect().lazy()
+    counted = of_each_trajectory(signals, *counts(rules))
+    base = (
+        fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome")
+        .join(counted, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        .with_columns(pl.col("steps", *(rule.field for rule in rules.signals)).fill_null(0))
+        .with_columns(bonuses(rules))
+        .collect()
+    )
+    return score(base, rules), signals.select(*STEP_KEY, step_risk(rules))
+
+
+@once
+def signals_of_steps(rules: RiskRules) -> list[pl.Expr]:
+    """The step's key, whether each signal counts, and its id where it changes something or brings evidence."""
+    places = {"side_effect": rules.side_effect, "evidence": rules.evidence}
+    return [
+        *map(pl.col, STEP_KEY),
+        *(rule.condition.alias(rule.field) for rule in rules.signals),
+        *(pl.when(pl.sql_expr(when)).then("step_id").alias(name) for name, when in places.items()),
+    ]
+
+
+@once
+def counts(rules: RiskRules) -> list[pl.Expr]:
+    """Of a trajectory's steps: how many have each signal, how many there are, and the first of either kind."""
+    return [
+        *(pl.col(rule.field).sum().cast(pl.Int64) for rule in rules.signals),
+        pl.len().cast(pl.Int64).alias("steps"),
+        pl.col("side_effect").min().alias("first_side_effect"),
+        pl.col("evidence").min().alias("first_evidence"),
+    ]
+
+
+@once
+def step_risk(rules: RiskRules) -> pl.Expr:
+    """The weights of a step's signals."""
+    weighted = [pl.col(rule.field).cast(pl.Int64) * rule.weight for rule in rules.signals]
+    return pl.sum_horizontal(weighted).round(6).alias("step_risk")
+
+
+@once
+def bonuses(rules: RiskRules) -> list[pl.Expr]:
+    """1 where a trajectory bonus applies, else 0; and the prior of the trajectory's subset."""
+    early = pl.col("first_side_effect").is_not_null() & (
+        pl.col("first_evidence").is_null() | (pl.col("first_side_effect") < pl.col("first_evidence"))
+    )
+    several = pl.col("num_side_effect_steps") >= rules.bonus.multiple_side_effect_bonus.at_least
+    other = pl.col("num_other_steps") / pl.col("steps") >= rules.bonus.high_other_ratio_bonus.at_least
+    return [
+        several.cast(pl.Int64).alias("multiple_side_effect_bonus"),
+        early.cast(pl.Int64).alias("early_side_effect_before_evidence"),
+        (other & (pl.col("steps") > 0)).fill_null(False).cast(pl.Int64).alias("high_other_ratio_bonus"),
+        rules.prior().alias("prior"),
+    ]
+
+
+def weights(rules: RiskRules) -> list[tuple[str, pl.Expr, float]]:
+    """(name, count, weight) of each signal and bonus."""
+    signals = [(rule.name, pl.col(rule.field), rule.weight) for rule in rules.signals]
+    return signals + [(name, pl.col(name), bonus["weight"]) for name, bonus in rules.bonus.model_dump().items()]
+
+
+def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
+    """Every summand of each trajectory, as a column of lists of RiskContribution: its signals, its bonuses and the
+    prior of its subset. (A list of structs that polars puts together of expressions takes a hundred times as long.)"""
+    names, counts, contributions = summands(rules)
+    rows, each = base.height, len(names)
+    number = pl.int_range(rows * each, eager=True)
+    wanted = number % each * rows + number // each  # row by row of what stands column by column
+    values = {
+        "signal": names.gather(number % each),
+        "count": pl.concat(base.select(counts).get_columns()).gather(wanted),
+        "contribution": pl.concat(base.select(contributions).get_columns()).gather(wanted),
+    }
+    return list_column("risk_breakdown", [each] * rows, pl.DataFrame(values))
+
+
+@once
+def summands(rules: RiskRules) -> tuple[pl.Series, list[pl.Expr], list[pl.Expr]]:
+    """The fields of RiskContribution: the names of all signals, all bonuses and the prior; a column each."""
+    each = weights(rules)
+    counts = [*(count for _, count, _ in each), pl.lit(1, pl.Int64)]
+    contributions = [*((count * weight).round(6) for _, count, weight in each), pl.col("prior")]
+    return (
+        pl.Series([*(name for name, *_ in each), "subset_prior"]),
+        [one.alias(str(place)) for place, one in enumerate(counts)],
+        [one.alias(str(place)) for place, one in enumerate(contributions)],
+    )
+
+
+def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
+    """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
+    raw, normal, bucket, columns = scored(rules)
+    given = base.lazy().with_columns(breakdown(base, rules), raw)
+    return as_written(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
+
+
+@once
+def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
+    """The raw sum, the score made of it, the bucket made of that, and the columns of Risk."""
+    raw = pl.sum_horizontal([*(count * weight for _, count, weight in weights(rules)), pl.col("prior")]).round(6)
+    bucket = (
+        pl.when(pl.col("risk_score") >= rules.high_from)
+        .then(pl.lit("high"))
+        .when(pl.col("risk_score") >= rules.medium_from)
+        .then(pl.lit("medium"))
+        .otherwise(pl.lit("low"))
+    )
+    outcome = pl.col("oracle_outcome")
+    known = pl.when(outcome.is_not_null())
+    return (
+        raw.alias("risk_score_raw"),
+        (100 * (1 - (-pl.col("risk_score_raw") / rules.scale).exp())).round(4).alias("risk_score"),
+        bucket.alias("risk_bucket"),
+        [
+            *map(pl.col, (*TRAJECTORY_KEY, "risk_score_raw", "risk_score", "risk_bucket", "risk_breakdown")),
+            pl.struct([rule.field for rule in rules.signals]).alias("risk_signals"),
+            (outcome + "_" + pl.col("risk_bucket") + "_risk").alias("slice_label"),
+            known.then((outcome == "pass") & (pl.col("risk_bucket") == "high")).alias("pass_but_high_risk"),
+            known.then((outcome == "fail") & (pl.col("risk_bucket") == "low")).alias("fail_but_low_risk"),
+        ],
+    )

@@ -1,0 +1,88 @@
+"""RulesJudge: the rules judge behind the Judge protocol. Nothing but Evidence and earlier answers can reach it."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from openclawbench.base.code_digest import code_digest
+from openclawbench.errors import WrongUse
+from openclawbench.fulltax.rules_judge.detect import triggers
+from openclawbench.fulltax.rules_judge.structure import answer_b2
+from openclawbench.fulltax.rules_judge.subtype import answer_b1
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.triage import answer_a
+from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.verification import answer_c
+from openclawbench.judge.protocol import Part, Question, Reply
+from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
+from openclawbench.records.packet import Evidence
+from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.taxonomy import Taxonomy
+
+KEPT = 4_096  # trajectories whose firings are kept: more than a shard usually has
+FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
+
+
+class RulesJudge:
+    """Answers by rules, from evidence alone; the same question always gets the same answer, at no cost."""
+
+    name: str = "rules"
+    reads: Literal["packet", "evidence"] = "evidence"
+    embedded: bool = True
+
+    def __init__(self, rules: JudgeRules | None = None, taxonomy: Taxonomy | None = None) -> None:
+        self.rules = rules or JudgeRules.load()
+        self.taxonomy = taxonomy or Taxonomy.load()
+        self.model: str = self.rules.model
+        parts = [self.rules.digest, self.taxonomy.digest, code_digest("openclawbench.fulltax.rules_judge")]
+        self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its firings
+
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Nothing to prepare: the rules are here."""
+
+    def describe(self) -> dict[str, Any]:
+        """Name and model."""
+        return {"name": self.name, "model": self.model}
+
+    def ask(self, question: Question) -> Reply:
+        """The answer as JSON text of the stage's schema.
+
+        `question.material` is the JSON of an Evidence record: any other field in it, such as an oracle outcome, is a
+        validation error. B2 and C build on `previous`; where it lacks B1, the judge's own B1 stands in for it.
+        """
+        evidence = Evidence.model_validate_json(question.material)
+        previous = json.loads(question.previous) if question.previous else {}
+        found = self.firings(evidence, question.material)
+        return Reply(self.answer(question.stage, evidence, previous, found).model_dump_json(), FREE, 0.0, None)
+
+    def firings(self, evidence: Evidence, material: str) -> list[Trigger]:
+        """What the detectors find in a trajectory. They look once: each stage has the same from the same material."""
+        key = hashlib.sha256(material.encode()).digest()
+        if key not in self.kept:
+            if len(self.kept) >= KEPT:
+                del self.kept[next(iter(self.kept))]
+            self.kept[key] = triggers(Trace(evidence, self.rules))
+        return self.kept[key]
+
+    def answer(
+        self, stage: str, evidence: Evidence, previous: dict[str, object], found: list[Trigger] | None = None
+    ) -> StageA | StageB1 | StageB2 | StageC:
+        """The typed answer of a stage; `found` are the firings in the evidence, where they are known already. WrongUse
+        for a stage that FullTax does not have."""
+        if stage == "a":
+            return answer_a(evidence, self.rules, self.taxonomy, found)
+        own = previous.get("b1")
+        if stage == "b1" or not own:
+            b1 = answer_b1(evidence, self.rules, self.taxonomy, found)
+        else:
+            b1 = StageB1.model_validate(own)
+        if stage == "b1":
+            return b1
+        if stage == "b2":
+            return answer_b2(evidence, self.rules, self.taxonomy, b1, found)
+        if stage == "c":
+            b2 = StageB2.model_validate(previous["b2"]) if previous.get("b2") else None
+            return answer_c(evidence, self.rules, self.taxonomy, b1, b2, found)
+        raise WrongUse(f"FullTax has no stage {stage!r}: a, b1, b2 or c.")

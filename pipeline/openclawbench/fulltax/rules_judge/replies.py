@@ -1,0 +1,79 @@
+"""What a reply does to the user: commits, hedges, discloses or asks. Shared by the detectors; no verdict here."""
+
+from openclawbench.fulltax.rules_judge.trace import Found, Place, Trace
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.packet import EvidenceStep
+from openclawbench.records.vocabulary import EvidenceField
+
+REPLY: EvidenceField = "action_text"
+
+
+def success_claim(trace: Trace, reply: EvidenceStep) -> Found | None:
+    """The first claim of success in a reply."""
+    return trace.find("success_claim", reply, REPLY)
+
+
+def completion_claim(trace: Trace, reply: EvidenceStep) -> Found | None:
+    """The first claim of success in a reply, else the first bare statement that something is now so."""
+    return success_claim(trace, reply) or trace.find("state_claim", reply, REPLY)
+
+
+def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply tells of a gap, a limit of its source, or of something that went wrong."""
+    return bool(trace.find("disclosure", reply, REPLY)) or discloses_failure(trace, reply)
+
+
+def discloses_failure(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply mentions that something did not go as it should."""
+    return bool(trace.find("failure_disclosure", reply, REPLY) or trace.find("capability_gap", reply, REPLY))
+
+
+def silence(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> list[Place]:
+    """Where told_between looks, and the last reply: what they do not say counts as not said."""
+    between = [step for step in stretch if first.step_id <= step.step_id < last.step_id]
+    return [*((step, beside(step)) for step in between), (last, REPLY)]
+
+
+def beside(step: EvidenceStep) -> EvidenceField:
+    """The field in which a step speaks to the user."""
+    return REPLY if step.action_kind == "reply" else "narration"
+
+
+def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
+    """True where text said beside a tool call, or an earlier reply, told the user of a gap or a failure."""
+    for step in stretch:
+        if not first.step_id <= step.step_id < last.step_id:
+            continue
+        field = beside(step)
+        if trace.find("capability_gap", step, field) or trace.find("failure_disclosure", step, field):
+            return True
+    return False
+
+
+def hedges(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply softens its own claims."""
+    return bool(trace.find("hedge", reply, REPLY) or trace.find("self_doubt", reply, REPLY))
+
+
+def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply asks the user for what it needs."""
+    return bool(trace.find("clarifying", reply, REPLY))
+
+
+def specific(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply commits to something checkable: a success claim, or a figure; it may where it cannot be
+    read."""
+    found = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
+    return found is not None or bool(trace.unread([(reply, REPLY)]))
+
+
+def assertive(trace: Trace, reply: EvidenceStep) -> bool:
+    """True for a reply that is long enough to assert something and is not a question back."""
+    text = trace.text(reply, REPLY).plain.strip()
+    long_enough = len(text) >= trace.rules.limits.assertive_characters or success_claim(trace, reply) is not None
+    return long_enough and not clarifies(trace, reply)
+
+
+def cite_claim(trace: Trace, reply: EvidenceStep) -> EvidenceQuote:
+    """The citation of what the reply commits to: its success claim, else its beginning."""
+    return trace.quote(reply, REPLY, success_claim(trace, reply))

@@ -1,0 +1,90 @@
+"""Explain, how it was decided: for each pass and stage what the judge was asked, what came back, what it came to."""
+
+from typing import TYPE_CHECKING, Any
+
+from openclawbench.inspect.explain.explain_label import STAGES, label
+from openclawbench.inspect.explain.explain_ledger import calls
+from openclawbench.inspect.find import has_for
+from openclawbench.judge.protocol import Judge
+from openclawbench.records.fulltax import (
+    Annotation,
+    AnswerA,
+    AnswerB1,
+    AnswerB2,
+    AnswerC,
+    DecisionA,
+    DecisionB1,
+    DecisionB2,
+    DecisionC,
+    RequestA,
+    RequestB1,
+    RequestB2,
+    RequestC,
+)
+from openclawbench.records.second_pass import PASS2
+from openclawbench.tables.record import Record
+
+if TYPE_CHECKING:
+    from openclawbench.inspect.explain.explain import Known
+
+Row = dict[str, Any]
+TABLES: dict[str, tuple[type[Record], type[Record], type[Record]]] = {
+    "stage_a": (RequestA, AnswerA, DecisionA),
+    "stage_b1": (RequestB1, AnswerB1, DecisionB1),
+    "stage_b2": (RequestB2, AnswerB2, DecisionB2),
+    "stage_c": (RequestC, AnswerC, DecisionC),
+}
+ASKED = ("purpose", "prompt_version", "prompt_sha256", "schema_id", "packet_sha256", "previous", "request_sha256")
+ANSWERED = ("finish", "response_text", "former", "usage", "cost_usd", "request_id")
+READ = ("outcome", "failure", "repairs")
+PAID = ("usage", "cost_usd", "request_ids", "prompt_versions")
+
+
+def decisions(known: "Known") -> list[Row]:
+    """A row a pass that the data folder has: label, what it cost, every stage. The second pass never sees the first."""
+    return [decision(known, number, judge) for number, judge in known.run.judges.items() if judge is not None]
+
+
+def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
+    """One pass. A stage is null where nobody was asked; `label` where the pass is not up to date."""
+    found = rows(known, Annotation, annotation_pass)
+    provenance = found[0]["provenance"] if found else {}
+    return {
+        "annotation_pass": annotation_pass,
+        "judge": judge.name,
+        "judge_model": judge.model,
+        "label": label(found[0] if found else None),
+        **{name: provenance.get(name) for name in PAID},
+        "stages": {stage: asked(known, stage, annotation_pass, judge) for stage in TABLES},
+    }
+
+
+def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
+    """What a stage was asked, what was answered, how that was read, and the calls that the ledger has of it."""
+    request, answer, reading = (rows(known, record, annotation_pass) for record in TABLES[stage])
+    if not request:
+        return None
+    given: Row = {"asked": {name: request[0][name] for name in ASKED} | {"saw": saw(known, judge)}}
+    if answer:
+        given["answered"] = {name: answer[0][name] for name in ANSWERED}
+        given["calls"] = calls(known.run.data.ledger, judge, request[0]["request_sha256"])
+    if reading:
+        parsed = reading[0]["answer"]
+        said = {name: parsed[name] for name in (*STAGES[stage], "evidence_steps") if name in parsed} if parsed else None
+        given["read"] = {name: reading[0][name] for name in READ} | {"answer": said}
+    return given
+
+
+def saw(known: "Known", judge: Judge) -> Row:
+    """What the judge reads of a trajectory: the packet, or the evidence alone, which nothing shortens; how much of it
+    there is: tokens are null where the packet alone was counted, which is shorter."""
+    sizes: Row = {name: known.shortened[name] for name in ("estimated_tokens", "compacted")}
+    if judge.reads == "evidence" and sizes["compacted"]:
+        sizes = {"estimated_tokens": None, "compacted": False}
+    return {"record": judge.reads, "steps": len(known.steps), **sizes}
+
+
+def rows(known: "Known", record: type[Record], annotation_pass: int) -> list[Row]:
+    """Rows of a table in a pass; none where it is not up to date."""
+    wanted = record if annotation_pass == 1 else PASS2[record]
+    return known.rows(wanted) if has_for(known.run, wanted, known.key) else []

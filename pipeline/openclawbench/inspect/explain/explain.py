@@ -1,0 +1,210 @@
+"""Explain: for each value of a trajectory and its steps the rule that gave it and the text that made the rule hold.
+
+A section is a function from what is known to plain data. Another is added to TRAJECTORY or STEP, and to the printer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from openclawbench.errors import NotFound
+from openclawbench.inspect.explain.decision import decisions
+from openclawbench.inspect.explain.explain_label import label
+from openclawbench.inspect.explain.outcome import outcome
+from openclawbench.inspect.explain.rules import PRIOR, prior_rule, rule
+from openclawbench.inspect.explain.steps import alignment, event, flags, parts, side_effect, status, targets
+from openclawbench.inspect.find import Key, has_for, rows_for
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.fulltax import Annotation
+from openclawbench.records.oracle import Fused
+from openclawbench.records.packet import PacketCut, PacketIndex
+from openclawbench.records.risk import Onset, Risk, StepRisk
+from openclawbench.records.session import Step
+from openclawbench.rules.onset import OnsetRules
+from openclawbench.rules.packet import PacketRules
+from openclawbench.rules.risk import RiskRules
+from openclawbench.runtime.run import Run
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import from_records
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the tables hold of one trajectory."""
+
+    run: Run
+    key: Key
+
+    def rows(self, record: type[Record]) -> list[Row]:
+        """Its rows of a table."""
+        return rows_for(self.run, record, self.key)
+
+    @cached_property
+    def steps(self) -> dict[int, Row]:
+        """step_id -> step with its descriptor."""
+        described = {row["step_id"]: row for row in self.rows(AlignedDescriptor)}
+        return {row["step_id"]: row | described[row["step_id"]] for row in sorted(self.rows(Step), key=by_step)}
+
+    @cached_property
+    def risk(self) -> Row:
+        return self.rows(Risk)[0]
+
+    @cached_property
+    def onset(self) -> Row:
+        return self.rows(Onset)[0]
+
+    @cached_property
+    def risk_rules(self) -> RiskRules:
+        return RiskRules.load()
+
+    @cached_property
+    def signal_steps(self) -> dict[str, list[int]]:
+        """Signal of T12 -> steps that count under it."""
+        table = from_records(self.rows(AlignedDescriptor), AlignedDescriptor).sort("step_id")
+        return {one.name: table.filter(one.condition)["step_id"].to_list() for one in self.risk_rules.signals}
+
+    @cached_property
+    def first(self) -> dict[str, int | None]:
+        """First step with a side effect, and first that gives evidence (T12's early side effect)."""
+        table = from_records(self.rows(AlignedDescriptor), AlignedDescriptor)
+        rules = self.risk_rules
+        named = {"side_effect": rules.side_effect, "evidence": rules.evidence}
+        return {name: table.filter(pl.sql_expr(when))["step_id"].min() for name, when in named.items()}  # type: ignore[misc]
+
+    @cached_property
+    def step_risk(self) -> dict[int, float]:
+        return {row["step_id"]: row["step_risk"] for row in self.rows(StepRisk)}
+
+    @cached_property
+    def candidates(self) -> list[Row]:
+        return onset(self)
+
+    @cached_property
+    def shortened(self) -> Row:
+        return compaction(self)
+
+    @cached_property
+    def annotation(self) -> Row | None:
+        """The label, where it is up to date."""
+        return self.rows(Annotation)[0] if has_for(self.run, Annotation, self.key) else None
+
+
+def by_step(row: Row) -> int:
+    return int(row["step_id"])
+
+
+# ---- sections of a trajectory
+
+
+def risk(known: Known) -> Row:
+    """The raw sum signal by signal, the map to 0..100, the bucket and the slice."""
+    rules, row = known.risk_rules, known.risk
+    weights = {one.name: one.weight for one in rules.signals}
+    weights |= {name: bonus["weight"] for name, bonus in rules.bonus.model_dump().items()}
+    signals = [
+        {
+            **part,
+            "weight": weights.get(part["signal"], part["contribution"]),
+            "steps": known.signal_steps.get(part["signal"], []),
+            "rule": (
+                prior_rule(known.rows(Fused)[0]["subset"])
+                if part["signal"] == PRIOR
+                else rule(f"risk.{part['signal']}")
+            ).model_dump(),
+        }
+        for part in row["risk_breakdown"]
+    ]
+    score = f"{row['risk_score']:g} = 100 * (1 - exp(-{row['risk_score_raw']:g} / {rules.scale:g}))"
+    cuts = f"medium from {rules.medium_from:g}, high from {rules.high_from:g}"
+    given = {name: row[name] for name in ("risk_score_raw", "risk_score", "risk_bucket", "slice_label")}
+    return {**given, "signals": signals, "map": score, "cuts": cuts, "first_steps": known.first}
+
+
+def onset(known: Known) -> list[Row]:
+    """Every candidate with its step and its rule; those that there are none of with a null."""
+    made = [one | {"rule": rule(one["rule_id"]).model_dump()} for one in known.onset["onset_rules"]]
+    names = {one["candidate"] for one in made}
+    none = [one.name for one in OnsetRules.load().earliest if one.name not in names]
+    return [*made, *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in none)]
+
+
+def compaction(known: Known) -> Row:
+    """How long the packet is, and what was cut out of it."""
+    index = known.rows(PacketIndex)[0]
+    cuts = [
+        {name: one[name] for name in one if name not in ("source_model", "trajectory_id")}
+        | {"rule": rule(one["rule_id"]).model_dump()}
+        for one in known.rows(PacketCut)
+    ]
+    sizes = {name: index[name] for name in ("packet_sha256", "estimated_tokens", "fits")}
+    return {**sizes, "budget_tokens": PacketRules.load().max_tokens, "compacted": bool(cuts), "cuts": cuts}
+
+
+TRAJECTORY: dict[str, Callable[[Known], Any]] = {
+    "outcome": outcome,
+    "risk": risk,
+    "onset": onset,
+    "compaction": compaction,
+    "label": lambda known: label(known.annotation),
+    "decisions": decisions,
+}
+
+
+# ---- sections of a step
+
+
+def step_risk(known: Known, step: Row) -> Row:
+    """The signals that a step counts under, and its weight."""
+    weights = {one.name: one.weight for one in known.risk_rules.signals}
+    counted = [name for name, steps in known.signal_steps.items() if step["step_id"] in steps]
+    return {
+        "step_risk": known.step_risk[step["step_id"]],
+        "signals": [
+            {"signal": one, "weight": weights[one], "rule": rule(f"risk.{one}").model_dump()} for one in counted
+        ],
+    }
+
+
+def step_onset(known: Known, step: Row) -> list[Row]:
+    """The candidates that a step is."""
+    return [one for one in known.candidates if one["step_id"] == step["step_id"]]
+
+
+def step_cuts(known: Known, step: Row) -> list[Row]:
+    """What the packet does not show of a step."""
+    return [one for one in known.shortened["cuts"] if one["place"] == "step" and one["number"] == step["step_id"]]
+
+
+STEP: dict[str, Callable[[Known, Row], Any]] = {
+    "event_type": event,
+    "command_parts": parts,
+    "alignment": alignment,
+    "tool_status": status,
+    "side_effect": side_effect,
+    "targets": targets,
+    "flags": flags,
+    "risk": step_risk,
+    "onset": step_onset,
+    "compaction": step_cuts,
+}
+
+
+def explain(run: Run, key: Key, step_id: int | None) -> Row:
+    """Everything that is known of why; `steps` holds all steps, or the one asked for. NotFound where there is none."""
+    known = Known(run, key)
+    if step_id is not None and step_id not in known.steps:
+        raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {len(known.steps)}.")
+    steps = [row for number, row in known.steps.items() if step_id in (None, number)]
+    return {
+        "source_model": key.source_model,
+        "trajectory_id": key.trajectory_id,
+        **{name: section(known) for name, section in TRAJECTORY.items()},
+        "steps": [
+            {"step_id": row["step_id"], **{name: made(known, row) for name, made in STEP.items()}} for row in steps
+        ],
+    }

@@ -1,0 +1,42 @@
+"""Explain, what the ledger has: the calls behind an answer, their attempts, latency and time, and what was lost."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from sqlite3 import Connection
+from typing import Any
+
+from openclawbench.judge.ledger.sqlite_file import NAME, reading, rows
+from openclawbench.judge.protocol import Judge
+
+Row = dict[str, Any]
+KEPT = "finish, request_id, prompt_tokens, cached_tokens, completion_tokens, cost_usd, attempts, latency_s, answered_at"
+
+
+def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
+    """A row a call that was answered, a corrective one last; none for an embedded judge, or without its ledger."""
+    if judge.embedded:
+        return []
+    from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
+
+    if not isinstance(judge, LanguageModelJudge) or not (ledger / NAME).exists():
+        return []
+    with reading(ledger) as connection:
+        question = judge.question_id(request_sha256)
+        settled = rows(connection, "select first, last from settled where question = ?", question)
+        keys = dict.fromkeys(key for row in settled for key in (row["first"], row["last"]))
+        return [one for key in keys for one in answered(connection, key)]
+
+
+def answered(connection: Connection, key: bytes) -> list[Row]:
+    """The answer to one request, with the calls of it that were lost before."""
+    lost = rows(connection, "select reason, sent_at from lost where key = ? order by sent_at", key)
+    told = [one | {"sent_at": time_of(one["sent_at"])} for one in lost]
+    found = rows(connection, f"select {KEPT} from answers where key = ?", key)
+    return [one | {"answered_at": time_of(one["answered_at"]), "key": key.hex(), "lost": told} for one in found]
+
+
+def time_of(value: float | str) -> str:
+    """A time of the ledger, in UTC; one in seconds since 1970 written out."""
+    if isinstance(value, str):
+        return value
+    return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,247 @@
+"""Where in a call the words stand that a descriptor names: the argument itself, not the first that look alike."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from tree_sitter import Node
+
+from openclawbench.construct.describe.arguments import NAMED
+from openclawbench.construct.shell.classify import FOLDER, VERSION
+from openclawbench.construct.shell.parse import COMMANDS, WORDS, plain, tree
+from openclawbench.construct.shell.wrappers import FED
+from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, whole
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.names import plain_name
+from openclawbench.rules.shell import ShellRules
+
+Span = tuple[int, int]
+Part = dict[str, Any]
+NAMES_AND_WORDS = WORDS | {"command_name"}
+DEEPEST = 4  # shell text in quotes in shell text
+FED_LAST = f" {FED}"
+REDIRECTED = "> "  # how the record of a redirection begins
+
+
+class Word(NamedTuple):
+    """A word of a command, quotes removed, and its span in the field."""
+
+    text: str
+    span: Span
+
+
+class Command(NamedTuple):
+    """A simple command's words, or a redirection with the file it writes."""
+
+    words: list[Word]
+    redirection: bool = False
+
+    def begin(self, shown: str) -> int | None:
+        """From which word on it is the command that a record shows (wrappers in front are left out there)."""
+        if self.redirection:
+            return 0 if shown in (f"{REDIRECTED}{self.words[0].text}", self.words[0].text) else None
+        texts = [word.text for word in self.words]
+        name, _, rest = shown.removesuffix(FED_LAST).partition(" ")
+        return next(
+            (
+                place
+                for place, word in enumerate(texts)
+                if name in bare_names(word) and " ".join(texts[place + 1 :]).startswith(rest)
+            ),
+            None,
+        )
+
+
+def bare_names(word: str) -> set[str]:
+    """A command as it is written and as a record shows it: without folder, version and `.exe`."""
+    bare = FOLDER.split(word)[-1].lower().removesuffix(".exe").removesuffix(".cmd")
+    return {word, bare, VERSION.sub("", bare)}
+
+
+@cache
+def argument_names() -> tuple[list[str], list[str]]:
+    """Names of the arguments that name a target, the likeliest first, and of those that hold a command or program."""
+    known = DescribeRules.load().arguments
+    targets = [name for kind in NAMED for name in getattr(known, kind)]
+    texts = [*known.command, *known.program, *known.statement, *known.patch]
+    return [plain_name(one) for one in targets], [plain_name(one) for one in texts]
+
+
+def command_texts(values: Iterable[tuple[str, Placed]]) -> list[Placed]:
+    """Of a call's arguments, with the names that they stand under, those that hold a command or program."""
+    _, texts = argument_names()
+    return [value for name, value in values if plain_name(name) in texts]
+
+
+@cache
+def target_patterns() -> list[re.Pattern[str]]:
+    """Patterns of the rules whose groups are targets: in patches, programs and statements."""
+    rules = ShellRules.load()
+    named = [*rules.program_writes, *(rule for rule in rules.sql if "?P<target>" in rule.pattern)]
+    return [re.compile(rules.patched_file), *(re.compile(one.pattern) for one in named)]
+
+
+def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
+    """Where the argument stands that is a target: in the command whose part names it, else the value of the field that
+    rules read it from; null where it is written otherwise. Offsets are code points of action_text."""
+    values = list(arguments(whole(action_text)))
+    names, _ = argument_names()
+    told = command_texts(values)
+    shown = [part["command"] for part in parts if part["target"] == target]
+    shown += [part["command"] for part in parts if part["side_effect"] and part["target"] != target]
+    found = in_commands(told, target, shown) if parts else None
+    if found is None:
+        equal = [(plain_name(name), value) for name, value in values if value.text == target and target]
+        ranked = sorted(equal, key=lambda one: names.index(one[0]) if one[0] in names else len(names))
+        found = ranked[0][1].span() if ranked else None
+    return found or first(by_pattern(told, target)) or first(standing_alone([value for _, value in values], target))
+
+
+def command_place(action_text: str, shown: str) -> Span | None:
+    """Where the simple command or redirection stands that a part shows; null where it is written otherwise."""
+    told = command_texts(arguments(whole(action_text)))
+    for value in told:
+        for command in commands(value):
+            begin = command.begin(shown)
+            if begin is not None:
+                return command.words[begin].span[0], command.words[-1].span[1]
+    return first(standing_alone(told, shown))
+
+
+def elsewhere_place(action_text: str) -> Span | None:
+    """Where the name of what runs a command on another machine stands (ssh)."""
+    told = command_texts(arguments(whole(action_text)))
+    words = (one.words[0] for value in told for one in commands(value) if not one.redirection)
+    return first(one.span for one in words if bare_names(one.text) & carriers())
+
+
+@cache
+def carriers() -> set[str]:
+    """Commands that run another one elsewhere."""
+    return {name for one in ShellRules.load().wrappers if one.external for name in one.names}
+
+
+def stays_here(shown: str) -> bool:
+    """True where a command, as a record shows it, names an address of this machine."""
+    local = re.compile(ShellRules.load().local_url)
+    return any(local.search(word) for word in shown.split())
+
+
+def in_commands(told: list[Placed], target: str, shown: list[str]) -> Span | None:
+    """The argument in the commands that are shown, else in any; of several the last, behind sub-commands."""
+    known = [command for value in told for command in commands(value)]
+    for wanted in [*shown, None]:
+        for command in known:
+            begin = 0 if wanted is None else command.begin(wanted)
+            if begin is None:
+                continue
+            words = command.words if command.redirection else command.words[begin + 1 :]
+            found = next((word.span for word in reversed(words) if word.text == target), None)
+            found = found or next((span for word in reversed(words) if (span := attached(word, target))), None)
+            if found:
+                return found
+    return None
+
+
+def attached(word: Word, target: str) -> Span | None:
+    """The value in `--output=a`, `of=a`, `-oa`."""
+    written = re.fullmatch(rf"(?:-\w|[\w-]+=){re.escape(target)}", word.text)
+    return (word.span[1] - len(target), word.span[1]) if written and plain_width(word) else None
+
+
+def plain_width(word: Word) -> bool:
+    """True where a word is written without quotes and escapes."""
+    return word.span[1] - word.span[0] == len(word.text)
+
+
+def by_pattern(texts: list[Placed], target: str) -> Iterator[Span]:
+    """Targets that a pattern of the rules finds in a patch, program or statement."""
+    for text in inner(texts):
+        for pattern in target_patterns():
+            for hit in pattern.finditer(text.text):
+                groups = range(1, pattern.groups + 1)
+                yield from (text.span(*hit.span(group)) for group in groups if hit[group] == target)
+
+
+def standing_alone(texts: Iterable[Placed], words: str) -> Iterator[Span]:
+    """Where words stand between quotes, then where nothing that belongs to a name touches them."""
+    known = list(texts)
+    for around in (r"(?<=[\"'`]){}(?=[\"'`])", r"(?<![\w./~-]){}(?![\w/-])"):
+        pattern = re.compile(around.format(re.escape(words)))
+        yield from (text.span(*hit.span()) for text in known for hit in pattern.finditer(text.text) if words)
+
+
+def first(spans: Iterator[Span]) -> Span | None:
+    return next(spans, None)
+
+
+# ---- shell text
+
+
+def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
+    """Every simple command and redirection of a text in order, then those of quoted and fed text in it."""
+    places = code_points(text.text)
+    deeper: list[Placed] = []
+    for node in nodes(tree(text.text)[0]):
+        span = span_of(node, places)
+        if node.type in COMMANDS:
+            words = [one for one in node.children if one.type in NAMES_AND_WORDS and one.end_byte > one.start_byte]
+            if words:
+                yield Command([word(text, one, places) for one in words])
+        elif node.type == "file_redirect":
+            named = [one for one in node.children if one.type in WORDS]
+            if named:
+                yield Command([word(text, named[0], places)], redirection=True)
+        elif node.type == "string":
+            deeper.append(from_quotes(between(text, span, '"')))
+        elif node.type == "raw_string":
+            deeper.append(between(text, span, "'"))
+        elif node.type == "heredoc_body":
+            deeper.append(text.part(*span))
+    if depth < DEEPEST:
+        for one in deeper:
+            if " " in one.text.strip():
+                yield from commands(one, depth + 1)
+
+
+def inner(texts: list[Placed]) -> Iterator[Placed]:
+    """Texts, and those in their double quotes with escapes undone."""
+    for text in texts:
+        yield text
+        places = code_points(text.text)
+        for node in nodes(tree(text.text)[0]):
+            if node.type == "string":
+                yield from_quotes(between(text, span_of(node, places), '"'))
+
+
+def word(text: Placed, node: Node, places: list[int]) -> Word:
+    """A word without its quotes."""
+    inside = node.named_children[0] if node.type == "command_name" and node.named_children else node
+    return Word(plain(inside), text.span(*span_of(node, places)))
+
+
+def span_of(node: Node, places: list[int]) -> Span:
+    """Code points of a node; what was added at the end of a text does not count."""
+    last = len(places) - 1
+    return places[min(node.start_byte, last)], places[min(node.end_byte, last)]
+
+
+def between(text: Placed, span: Span, quote: str) -> Placed:
+    """What stands between quotes; nothing may end them."""
+    start, end = span
+    return text.part(start + 1, end - 1 if end > start + 1 and text.text[end - 1] == quote else end)
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node and everything under it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        one = waiting.pop()
+        yield one
+        waiting += reversed(one.children)
+
+
+def code_points(text: str) -> list[int]:
+    """Byte offset of a text's UTF-8 -> number of the code point that begins or goes on there; its end too."""
+    return [place for place, one in enumerate(text) for _ in one.encode("utf-8", "replace")] + [len(text)]

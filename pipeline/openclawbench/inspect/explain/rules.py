@@ -1,0 +1,134 @@
+"""What a rule id means: its file and line, and what its entry there says."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from openclawbench.rules.base import BUILT_IN, Rules, read_rules, rule_path
+from openclawbench.rules.numbers import AtLeastOne, Count
+from openclawbench.rules.risk import RiskRules
+
+PRIOR = "subset_prior"
+
+
+class EntryKeys(BaseModel):
+    """Keys of an entry that say what it does."""
+
+    keys: list[str]
+
+
+class ExplainRules(Rules):
+    """What explain shows and says."""
+
+    FILE: ClassVar[str] = "explain.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    context: Count
+    marked_length: AtLeastOne
+    names_shown: Count
+    words_length: AtLeastOne
+    files: dict[str, str]
+    entry: EntryKeys
+    says: dict[str, str]
+
+
+class RuleText(BaseModel):
+    """A rule in words. `place` is file:line."""
+
+    rule_id: str
+    place: str | None
+    says: str | None
+
+
+@cache
+def settings() -> ExplainRules:
+    """explain.toml."""
+    return ExplainRules.load()
+
+
+@cache
+def catalogue() -> dict[str, RuleText]:
+    """Every rule id of the evidence layer as the rule files in force have it."""
+    found: dict[str, RuleText] = {}
+    for file, prefix in settings().files.items():
+        lines = rule_path(file).read_text(encoding="utf-8").splitlines()
+        for bare, entry in entries(read_rules(file)):
+            rule_id = prefix + bare
+            words = "; ".join(filter(None, [settings().says.get(rule_id), entry_in_words(entry)]))
+            place = f"{shown_path(file)}:{line_of(bare, lines)}"
+            found.setdefault(rule_id, RuleText(rule_id=rule_id, place=place, says=words or None))
+    return found
+
+
+def rule(rule_id: str) -> RuleText:
+    """What a rule id means; without place where no file has it."""
+    known = catalogue().get(rule_id)
+    return known or RuleText(rule_id=rule_id, place=None, says=settings().says.get(rule_id))
+
+
+def prior_rule(subset: str | None) -> RuleText:
+    """The [[prior]] of risk.toml that lists a subset, else its default_prior."""
+    rules = RiskRules.load()
+    lines = rule_path(rules.FILE).read_text(encoding="utf-8").splitlines()
+    listing = next((one for one in rules.priors if subset in one.subsets), None)
+    if listing is None:
+        wanted, says = (
+            r"default_prior\s*=",
+            f"default_prior {rules.default_prior:g}: no [[prior]] lists subset {subset}",
+        )
+    else:
+        wanted, says = (
+            rf".*[\"']{re.escape(str(subset))}[\"']",
+            f"[[prior]] {listing.weight:g}: it lists subset {subset}",
+        )
+    number = next((number for number, line in enumerate(lines, 1) if re.match(wanted, line)), 1)
+    said = "; ".join(filter(None, [settings().says.get(f"risk.{PRIOR}"), says]))
+    return RuleText(rule_id=f"risk.{PRIOR}", place=f"{shown_path(rules.FILE)}:{number}", says=said)
+
+
+def shown_path(file: str) -> str:
+    """The name of a built-in rule file, the whole path of another."""
+    path = rule_path(file)
+    return file if path.parent == BUILT_IN else str(path)
+
+
+def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(id, entry) of everything that has one: entries with an `id` or a `name`, values of `…_rule` keys and of [rules],
+    and the tables of [bonus]."""
+    for name, value in content.items():
+        if name in ("rules", "bonus"):
+            yield from ((str(one), {}) if isinstance(one, str) else (key, one) for key, one in value.items())
+        elif isinstance(value, dict):
+            yield from entries(value)
+        elif isinstance(value, list):
+            for one in (one for one in value if isinstance(one, dict)):
+                own = one.get("id", one.get("name"))
+                if isinstance(own, str):
+                    yield own, one
+                yield from entries(one)
+        elif name.endswith("_rule") and isinstance(value, str):
+            yield value, {}
+
+
+def entry_in_words(entry: dict[str, Any]) -> str:
+    """The settings of an entry that say what it does, in one line."""
+    told = [(key, entry[key]) for key in settings().entry.keys if key in entry]
+    return "; ".join(f"{key.replace('_', ' ')} {value_in_words(value)}" for key, value in told)
+
+
+def value_in_words(value: Any) -> str:
+    """A setting as text; of a long list the beginning."""
+    if not isinstance(value, list):
+        return " ".join(str(value).split())
+    some = ", ".join(map(str, value[: settings().names_shown]))
+    more = len(value) - settings().names_shown
+    return f"{some}, … ({more} more)" if more > 0 else some
+
+
+def line_of(rule_id: str, lines: list[str]) -> int:
+    """The line of a rule file on which an id stands; 1 where it is written otherwise."""
+    written = re.compile(rf'^\s*\w+\s*=\s*["\']{re.escape(rule_id)}["\']|^\s*{re.escape(rule_id)}\s*=')
+    return next((number for number, line in enumerate(lines, 1) if written.match(line)), 1)

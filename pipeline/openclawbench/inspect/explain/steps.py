@@ -1,0 +1,202 @@
+"""Explain, sections of a step: each descriptor and flag with its rule and the text that made the rule hold."""
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from openclawbench.inspect.explain.highlights import command_place, elsewhere_place, stays_here, target_place
+from openclawbench.inspect.explain.rules import rule, settings
+from openclawbench.rules.describe import DescribeRules
+from openclawbench.rules.flags import FlagRules
+
+if TYPE_CHECKING:
+    from openclawbench.inspect.explain.explain import Known
+
+Row = dict[str, Any]
+
+
+@cache
+def describe_rules() -> DescribeRules:
+    return DescribeRules.load()
+
+
+@cache
+def flag_rules() -> FlagRules:
+    return FlagRules.load()
+
+
+def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Row:
+    """A value, the rule that gave it, and the marked texts: {field, start, end} in code points, end exclusive."""
+    return {"value": value, "rule": rule(rule_id).model_dump() if rule_id else None, "marked": marks or []}
+
+
+def event(known: "Known", step: Row) -> Row:
+    """event_type: the description's, and where alignment gave another, both."""
+    naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
+    of_state = step["event_rule"] in {one.id for one in describe_rules().state_files}
+    marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
+    found = given(step["event_type"], step["event_rule"], marks)
+    if step["event_type"] != step["previous_event_type"]:
+        found |= {
+            "before_alignment": step["previous_event_type"],
+            "alignment": given(step["event_type"], step["alignment_rule"]),
+        }
+    return found
+
+
+def parts(known: "Known", step: Row) -> list[Row]:
+    """The parts of a shell command, each with its rule; the first of the step's category names the step."""
+    return [one | {"rule": rule(one["rule_id"]).model_dump()} for one in step["command_parts"] or []]
+
+
+def alignment(known: "Known", step: Row) -> Row:
+    """The tool's name as written and as aligned."""
+    names = {
+        name: step[name]
+        for name in ("tool_name_raw", "tool_server", "previous_tool_name", "tool_name", "alignment_case")
+    }
+    return names | {"rules": [rule(one).model_dump() for one in (step["alignment_rule"] or "").split()]}
+
+
+def status(known: "Known", step: Row) -> Row:
+    """tool_status, and the words of the result in which its rule found it."""
+    marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
+    found = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    if not marks and step["has_result"]:
+        found["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
+    return found
+
+
+def status_words(step: Row) -> str | None:
+    """The text that a failure rule finds in a result; null for rules that read the result's details."""
+    rules = describe_rules()
+    patterns = {one.id: one.pattern for one in rules.failures} | {one.id: one.pattern for one in rules.clears}
+    patterns[rules.status.exit_rule] = patterns[rules.status.clear_rule] = rules.status.exit_tail
+    pattern = patterns.get(step["status_rule"])
+    text = step["reflection_text"]
+    if pattern is None or text is None:
+        return None
+    found = pl.Series([text]).str.extract(pattern, 0)[0]
+    return str(found).strip() if found else None
+
+
+def side_effect(known: "Known", step: Row) -> Row:
+    """Whether something outside was changed."""
+    return given(step["side_effect"], step["side_effect_rule"])
+
+
+def targets(known: "Known", step: Row) -> list[Row]:
+    """What was changed, as the call names it."""
+    return [
+        {"field": name, **given(step[name], step["event_rule"], target_marks(step, step[name]))}
+        for name in ("artifact_target", "state_write_target")
+        if step[name] is not None
+    ]
+
+
+def flags(known: "Known", step: Row) -> list[Row]:
+    """Each firing of each flag. One without a place in a text names the descriptor that it was read from, and the
+    other steps that it rests on."""
+    found = []
+    for one in step["flag_evidence"]:
+        marks = [{name: one[name] for name in ("field", "start", "end")}] if one["start"] is not None else []
+        firing = given(one["flag"], one["rule_id"], texts(step, marks))
+        if one["cause"]:
+            firing["cause"] = given(one["flag"], one["cause"], cause_marks(known, step, one))
+        if not marks:
+            firing["read_from"] = {"field": one["field"], "value": short(step.get(one["field"]))}
+        if because := rests_on(known, step, one["flag"]):
+            firing["because_of"] = because
+        found.append(firing)
+    return found
+
+
+def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
+    """The text that made the rule hold from which a flag without a place of its own follows."""
+    if evidence["field"] == "tool_status":
+        return list(status(known, step)["marked"])
+    if evidence["flag"] != "external_interaction":
+        target = step["state_write_target"] or step["artifact_target"]
+        return target_marks(step, target) or list(event(known, step)["marked"])
+    shown = [one["command"] for one in step["command_parts"] or [] if one["rule_id"] == evidence["cause"]]
+    if shown:
+        return command_marks(step, next((one for one in shown if not stays_here(one)), shown[0]))
+    place = elsewhere_place(step["action_text"]) if step["command_parts"] else called_place(step)
+    return called_marks(step, place)
+
+
+def called_place(step: Row) -> tuple[int, int] | None:
+    """Where the name of the tool stands that is called, of a wrapper's call the one inside."""
+    name = step["previous_tool_name"] or ""
+    start = (step["action_text"] or "").find(name) if name else -1
+    return (start, start + len(name)) if start >= 0 else None
+
+
+def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
+    """The steps elsewhere that a flag follows from: those of the same message that say they are unsure; the failed
+    call that was made again."""
+    if flag == "write_under_uncertainty":
+        same = [one for one in known.steps.values() if one["message_index"] == step["message_index"]]
+        return [
+            {"step_id": one["step_id"], "flag": "uncertainty", "marked": texts(one, [spot])}
+            for one in same
+            for spot in one["flag_evidence"]
+            if spot["flag"] == "uncertainty"
+        ]
+    if flag == "retry_of_failed":
+        call = ("tool_name", "arguments")
+        failures = flag_rules().error_statuses
+        return [
+            {"step_id": one["step_id"], "tool_status": one["tool_status"]}
+            for one in known.steps.values()
+            if one["message_index"] < step["message_index"]
+            and one["tool_status"] in failures
+            and [one[name] for name in call] == [step[name] for name in call]
+        ]
+    return []
+
+
+def marked(step: Row, field: str, words: str | None) -> list[Row]:
+    """Where words stand in a field; nothing where they are not found as they are."""
+    text = step[field]
+    start = text.find(words) if words and text else -1
+    return texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
+
+
+def command_marks(step: Row, shown: str | None) -> list[Row]:
+    """Where the command stands that names a step."""
+    return called_marks(step, command_place(step["action_text"], shown) if shown and step["action_text"] else None)
+
+
+def target_marks(step: Row, target: str | None) -> list[Row]:
+    """Where the argument stands that is a target."""
+    known = target and step["action_text"]
+    span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
+    return called_marks(step, span)
+
+
+def called_marks(step: Row, span: tuple[int, int] | None) -> list[Row]:
+    """A place in the call's text; nothing where there is none."""
+    return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
+
+
+def texts(step: Row, spots: list[Row]) -> list[Row]:
+    """The spots with the text that they mark, and what stands before and after it."""
+    around = settings().context
+    return [
+        {
+            "field": spot["field"],
+            "start": spot["start"],
+            "end": spot["end"],
+            "before": step[spot["field"]][max(0, spot["start"] - around) : spot["start"]],
+            "text": step[spot["field"]][spot["start"] : spot["end"]],
+            "after": step[spot["field"]][spot["end"] : spot["end"] + around],
+        }
+        for spot in spots
+    ]
+
+
+def short(value: Any) -> Any:
+    """A value that it makes sense to print beside a rule."""
+    return value if not isinstance(value, str) or len(value) <= 200 else f"{value[:200]}…"

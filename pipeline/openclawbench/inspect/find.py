@@ -1,0 +1,123 @@
+"""Find a trajectory by what a person types: its id, `model/id`, its session's basename, or the beginning of an id.
+
+Only what is up to date is read. A shard that is stale hides its own trajectories and no others.
+"""
+
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from openclawbench.errors import NotFound, WrongUse
+from openclawbench.intake.lineage import entry_name
+from openclawbench.records.second_pass import PASS2
+from openclawbench.records.session import Trajectory
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import part_name
+from openclawbench.tables.record import TRAJECTORY_KEY, Record
+
+Parts = dict[int | str, str]  # shard -> key
+
+
+class Key(NamedTuple):
+    """A trajectory, and the shard that it is in."""
+
+    source_model: str
+    trajectory_id: str
+    shard: int | str
+
+
+def find(run: Run, wanted: str) -> Key:
+    """The one trajectory that is meant. NotFound where none is, or its shard is stale; WrongUse where several are."""
+    keys = known(run)
+    model, _, name = wanted.rpartition("/")
+    of_model = [key for key in keys if model in ("", key.source_model)]
+    exact = [key for key in of_model if key.trajectory_id == name]
+    same_basename = [key for key in of_model if key.trajectory_id.rpartition(".")[0] == name]
+    found = exact or same_basename or [key for key in of_model if key.trajectory_id.startswith(name)]
+    if not found:
+        raise NotFound(why_not(run, model, name, wanted))
+    if len(found) > 1:
+        some = ", ".join(
+            f"{key.source_model}/{key.trajectory_id}" for key in sorted(found, key=lambda key: key[:2])[:5]
+        )
+        raise WrongUse(f"{wanted}: names {len(found)} trajectories: {some}. Give one of them whole.")
+    return found[0]
+
+
+def known(run: Run) -> list[Key]:
+    """Every trajectory of a shard that is up to date. NotFound where none is."""
+    parts = fresh(run, Trajectory)
+    if not parts:
+        raise NotFound(f"{run.data.root}: Trajectory {advice(run)}")
+    shards = {str(run.data.table(Trajectory) / part_name(shard, key)): shard for shard, key in parts.items()}
+    rows = run.data.scan(Trajectory, parts, paths="part").select(*TRAJECTORY_KEY, "part").collect().rows()
+    return [Key(model, name, shards[part]) for model, name, part in rows]
+
+
+def why_not(run: Run, model: str, name: str, wanted: str) -> str:
+    """Why no trajectory that is up to date has a name: its shard is stale, or there is none."""
+    stale = run.keys[Trajectory].keys() - fresh(run, Trajectory).keys()
+    waiting = [entry for shard in stale for entry in run.intake.entries.get(int(shard), [])]
+    names = [entry_name(entry) for entry in waiting if model in ("", entry.source_model)]
+    if any(one.startswith(name) or name.rpartition(".")[0] == one for one in names):
+        return f"{wanted}: its session, or what lies in its shard, is new or has changed; it {advice(run)}"
+    return f"{wanted}: no trajectory has this id. `openclawbench export normalize` lists them."
+
+
+def advice(run: Run, record: type[Record] | None = None) -> str:
+    """What to do about something stale: a table of the second pass is brought up to date by its own command."""
+    command = "annotate --pass 2" if record in PASS2.values() else "run"
+    return f"is not up to date. Run `openclawbench {command} --data {run.data.root}` first."
+
+
+def fresh(run: Run, record: type[Record]) -> Parts:
+    """The parts of a table that are up to date."""
+    names = run.present(record)
+    return {shard: key for shard, key in run.keys[record].items() if part_name(shard, key) in names}
+
+
+def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
+    """The rows of every shard that is up to date. NotFound where none is."""
+    parts = fresh(run, record)
+    if not parts:
+        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
+    return run.data.scan(record, parts)
+
+
+def left_out(run: Run, record: type[Record]) -> str | None:
+    """A sentence on the shards of a table that are stale; null where none is."""
+    stale = len(run.keys[record]) - len(fresh(run, record))
+    if not stale:
+        return None
+    all_ = f"{stale} of {len(run.keys[record])} shards of {record.__name__}"
+    return f"{all_} are not up to date and left out. Run `openclawbench run --data {run.data.root}` to have them all."
+
+
+def rows_of(run: Run, record: type[Record]) -> pl.LazyFrame:
+    """A whole table as it stands. NotFound where it has not been made, or a shard of it is stale."""
+    if not has(run, record):
+        raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
+    return run.data.scan(record, run.keys[record])
+
+
+def has(run: Run, record: type[Record]) -> bool:
+    """True where the whole table is up to date."""
+    return bool(run.keys[record]) and len(fresh(run, record)) == len(run.keys[record])
+
+
+def has_for(run: Run, record: type[Record], key: Key) -> bool:
+    """True where a table is up to date as far as one trajectory's shard goes."""
+    part = run.keys[record].get(key.shard)
+    return part is not None and part_name(key.shard, part) in run.present(record)
+
+
+def rows_for(run: Run, record: type[Record], key: Key) -> list[dict[str, Any]]:
+    """Rows of one trajectory. NotFound where its shard is stale."""
+    if not has_for(run, record, key):
+        raise NotFound(f"{key.trajectory_id}: its {record.__name__} {advice(run, record)}")
+    return (
+        run.data.scan(record, {key.shard: run.keys[record][key.shard]})
+        .filter(source_model=key.source_model, trajectory_id=key.trajectory_id)
+        .collect()
+        .to_dicts()
+    )

@@ -1,0 +1,82 @@
+"""Which rule file a file of somebody's own stands for: by its name, by a key `file`, or by its keys."""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from openclawbench.errors import BrokenRules, UnreadableInput, WrongUse
+from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
+
+
+def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
+    """File that is replaced -> (own file, rules). A folder stands for the rule files in it, passed_over() apart.
+
+    Raises UnreadableInput, BrokenRules (file, key, what to do), or WrongUse where a file stands for none of `kinds`, or
+    two for the same.
+    """
+    found: dict[str, tuple[Path, Rules]] = {}
+    contents: dict[str, dict[str, Any]] = {}
+    others = passed_over(paths, kinds)
+    for path in (one for one in toml_files(paths) if one not in others):
+        content = read_toml(path)
+        named = content.pop("file", None)
+        file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
+        if file not in kinds:
+            known = ", ".join(kinds)
+            raise WrongUse(
+                f"{path}: stands for none of {known}, whose effect can be computed from steps. "
+                f'Name the file like one of them, or write file = "…" into it.'
+            )
+        if file in found:
+            raise WrongUse(f"{path}: {found[file][0]} stands for {file} already. Give one of them.")
+        found[file] = (path, kinds[file].checked(content, path))
+        contents[file] = content
+    for file, (path, rules) in found.items():
+        rules.must_fit(contents[file], path, lambda other: contents.get(other) or read_rules(other))
+    return found
+
+
+def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
+    """The files of folders that stand for rules of other stages, and say what the rules in force say: a copy of the
+    whole folder of rules may be given."""
+    inside = (path for path in toml_files([one for one in paths if one.is_dir()]) if path.name not in kinds)
+    return [path for path in inside if (BUILT_IN / path.name).is_file() and read_toml(path) == read_rules(path.name)]
+
+
+def toml_files(paths: list[Path]) -> Iterator[Path]:
+    """The files themselves, and the *.toml of the folders."""
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(path.glob("*.toml"))
+            if not inside:
+                raise UnreadableInput(f"{path}: holds no *.toml file. Name rule files, or a folder of them.")
+            yield from inside
+        else:
+            yield path
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """A rule file's content. UnreadableInput or BrokenRules where it can't be had."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UnreadableInput(f"{path}: {error.strerror}. Name a rule file, or a folder of them.") from error
+    except ValueError as error:
+        raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
+
+
+def by_keys(content: dict[str, Any], kinds: dict[str, type[Rules]]) -> str | None:
+    """The one rule file that has all of these keys; null where none or several do."""
+    fitting = [file for file, kind in kinds.items() if set(content) and set(content) <= keys_of(kind)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def keys_of(kind: type[Rules]) -> set[str]:
+    """Top-level keys of a kind of rule file."""
+    return {field.alias or name for name, field in kind.model_fields.items()}
+
+
+def differs(rules: Rules) -> bool:
+    """True where rules are other ones than those in force."""
+    return rules.digest != canonical_digest(read_toml(rule_path(rules.FILE)))

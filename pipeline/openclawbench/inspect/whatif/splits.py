@@ -1,0 +1,35 @@
+"""What other rules for splits (release.toml) would move: the split made again in memory, from records as they stand."""
+
+from typing import Any
+
+import polars as pl
+
+from openclawbench.inspect.find import rows_of
+from openclawbench.inspect.sides import sides
+from openclawbench.inspect.whatif.change import AFTER, CHANGE, change
+from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBasis
+from openclawbench.release.labels.split import CUTS, split
+from openclawbench.rules.base import Rules
+from openclawbench.rules.release import ReleaseRules
+from openclawbench.runtime.run import Run
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+FILE = ReleaseRules.FILE
+WHATS = [*CUTS, "in_calibration_pool"]
+REASONS = {"default_cut": "default_reason", "paper_cut": "paper_reason"}
+
+
+def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
+    """(changes in the columns of CHANGE, sides before and after). NotFound where the splits are not up to date."""
+    before = rows_of(run, LabelAssignment).collect()
+    made = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
+    after = made[0].collect()
+    pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
+    found = [change(pairs, what, place(what, ""), place(what, AFTER)) for what in WHATS]
+    return pl.concat(pl.collect_all(found)).match_to_schema(CHANGE), {"before": sides(before), "after": sides(after)}
+
+
+def place(what: str, suffix: str) -> pl.Expr:
+    """A side, or why there is none."""
+    value = pl.col(f"{what}{suffix}").cast(pl.String)
+    return pl.coalesce(value, pl.col(f"{REASONS[what]}{suffix}")) if what in REASONS else value

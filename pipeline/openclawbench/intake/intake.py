@@ -1,0 +1,259 @@
+"""The root of the flow: what lies in raw/ and oracle/, hashed once, sharded by identity so that copies meet."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from mmap import mmap
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.gc_control import collector_off
+from openclawbench.base.multimap import Several
+from openclawbench.errors import UnreadableInput
+from openclawbench.intake.lineage import collisions, entry_names, with_parents
+from openclawbench.intake.oracles.files import OracleFiles, oracle_files
+from openclawbench.intake.oracles.intake import OracleInput, read_oracles
+from openclawbench.intake.oracles.sessions import SessionNames
+from openclawbench.intake.raw_bytes import whole_content
+from openclawbench.intake.raw_folder import Stamp
+from openclawbench.intake.raw_object_store import Fetched, Raw, is_there, run_manifest_at
+from openclawbench.intake.rows_by_shard import ByShard, TableByShard
+from openclawbench.intake.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan
+from openclawbench.intake.task_manifest import manifest_rows
+from openclawbench.records.oracle import OracleRow
+from openclawbench.records.session import RunManifestRow, SourceFile
+from openclawbench.rules.oracle import OracleRules
+from openclawbench.sources.io.compression import decompressed
+from openclawbench.sources.io.mmap_files import sha256_of
+from openclawbench.sources.openclaw.sqlite import BrokenStore
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.storage.object_store import Remote
+from openclawbench.tables.schema import from_columns, schema, shared_bytes
+
+SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
+SHARDS_MIN, SHARDS_MAX = 16, 4096
+KEPT = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")  # of an entry
+Row = dict[str, Any]
+Places = Several[tuple[str, str], int]  # (source model, name or session id) -> shards
+
+
+@dataclass
+class Intake:
+    """Everything that enters: per shard, raw files, run manifest rows and oracle rows."""
+
+    raw: Raw
+    entries: ByShard[RawEntry]
+    manifest_rows: TableByShard
+    oracle_rows: TableByShard
+    sizes: dict[int, int]  # shard -> raw bytes
+    faults: list[dict[str, Any]]
+    shards: int
+    categories: list[dict[str, Any]] = field(default_factory=list)  # OracleCategory: what BFCL trees say
+    warnings: list[dict[str, Any]] = field(default_factory=list)  # of the oracle: loud, and no fault
+    unused: list[dict[str, Any]] = field(default_factory=list)  # what lies in the oracle folder and says nothing
+    counts: dict[str, int] = field(
+        default_factory=dict
+    )  # oracle files by kind; manifest rows that name no session here
+
+    def key(self, record: type[Any], shard: int) -> str | None:
+        """Digest of what a shard holds of a source table; null where it holds nothing."""
+        if record is SourceFile:
+            entries = self.entries.get(shard, [])
+            return entries_key(entries)[:24] if entries else None
+        digest = self.rows_of(record).digests.get(shard)
+        return None if digest is None else digest[:24]
+
+    def only(self, shard: int) -> "Intake":
+        """What enters at one shard."""
+        return Intake(
+            raw=self.raw,
+            entries=self.entries.only(shard),
+            manifest_rows=self.manifest_rows.only(shard),
+            oracle_rows=self.oracle_rows.only(shard),
+            sizes={shard: self.sizes.get(shard, 0)},
+            faults=[],
+            shards=self.shards,
+        )
+
+    def size(self) -> int:
+        """Raw bytes."""
+        return sum(self.sizes.values())
+
+    def entries_at(self, path: str) -> list[RawEntry]:
+        """Entries of one file."""
+        return [entry for entries in self.entries.values() for entry in entries if entry.path == path]
+
+    def rows(self, record: type[Any]) -> int:
+        """Rows of a source table over all shards."""
+        return self.entries.rows() if record is SourceFile else self.rows_of(record).rows()
+
+    def rows_of(self, record: type[Any]) -> TableByShard:
+        """The rows of the run manifest, or of the oracle."""
+        return self.manifest_rows if record is RunManifestRow else self.oracle_rows
+
+    def read(self, record: type[Any], shard: int) -> pl.LazyFrame:
+        """One shard of a source table."""
+        if record is SourceFile:
+            entries = self.entries.get(shard, [])
+            errors: list[str | None] = []
+            contents = shared_bytes("content", self.contents(entries, errors))
+            columns = {name: [getattr(entry, name) for entry in entries] for name in KEPT}
+            table = from_columns(columns | {"error": errors}, schema(SourceFile)).with_columns(contents)
+            return table.select(list(SourceFile.model_fields)).lazy()
+        return self.rows_of(record).table(shard).lazy()
+
+    def contents(self, entries: list[RawEntry], errors: list[str | None]) -> Iterator[bytes | mmap | None]:
+        """The bytes of files one after the other; `errors` gets why there are none."""
+        whole = lru_cache(maxsize=1)(reading(self.raw, entries))
+        for entry in entries:
+            content, error = self.content(entry, whole)
+            errors.append(error)
+            yield content
+
+    def content(
+        self, entry: RawEntry, whole: Callable[[str], tuple[bytes | mmap, Stamp | None]]
+    ) -> tuple[bytes | mmap | None, str | None]:
+        """The bytes of a file, or why there are none. A file that changed or vanished since the scan is an unreadable
+        one, not a wrong one.
+
+        `whole` keeps the file read last, so that one of many sessions is not read again for each of them.
+        """
+        content: bytes | mmap | None = None
+        error, stamp = entry.error, None
+        if entry.sha256 is None:  # there was nothing to be read
+            return None, error
+        if error is None:
+            try:
+                if entry.member is not None and entry.length is None:
+                    content = entry_content(self.raw, entry.path, entry.member, 0, None)
+                else:
+                    content, stamp = whole(entry.path)
+            except (OSError, ValueError, BrokenStore, StopIteration) as failure:
+                error = str(failure)
+            if content is not None and entry.length is not None:
+                content = content[entry.base_offset : entry.base_offset + entry.length]
+            # A file that has the stamp with which it was digested is not digested again: a third of reading it.
+            unchanged = stamp is not None and stamp == entry.stamp
+            if content is not None and not unchanged and sha256_of(content) != entry.sha256:
+                content, error = None, "the file changed while it was being read; run again."
+        return content, error
+
+
+@collector_off()
+def take_in(
+    data: DataFolder, raw: Raw, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
+) -> Intake:
+    """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
+
+    Raises UnreadableInput where raw/ is not there, or a named oracle path is not.
+    """
+    if isinstance(raw, Path) and raw.is_file():
+        raise UnreadableInput(f"{raw}: is a file. Name the folder that holds <source_model>/ folders.")
+    if not is_there(raw):
+        raise UnreadableInput(
+            f"{raw}: there is no such folder. Put sessions under {raw}/<source_model>/ or name --raw."
+        )
+    entries = with_parents(scan(data, raw, save))
+    if not entries:
+        raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
+    faults = collisions(entries)
+    shards = shard_count(data, sum(entry.size for entry in entries), save)
+    rules = OracleRules.load()
+    by_shard, sizes, names, places = placed(entries, shards, rules)
+    del entries  # packed by now: what follows has its own of every session
+    own = run_manifest_at(data, raw, RUN_MANIFEST)
+    manifest, found = outcomes_of(own, oracle, names, models or {}, rules, faults)
+    lost = sum((row["source_model"], row["native_session_basename"]) not in places for row in manifest)
+    return Intake(
+        raw=raw,
+        entries=by_shard,
+        manifest_rows=TableByShard(RunManifestRow, spread(manifest, "native_session_basename", places, shards)),
+        oracle_rows=TableByShard(OracleRow, spread(found.rows, "basename", places, shards)),
+        sizes=sizes,
+        categories=found.categories,
+        faults=faults + found.faults,
+        shards=shards,
+        warnings=found.warnings,
+        unused=found.unused,
+        counts=found.files | {"manifest_rows_without_session": lost},
+    )
+
+
+def placed(
+    entries: list[RawEntry], shards: int, rules: OracleRules
+) -> tuple[ByShard[RawEntry], dict[int, int], SessionNames, Places]:
+    """The entries of each shard and their bytes, their names as rows of an oracle may write them, and where each name
+    is."""
+    by_shard: dict[int, list[RawEntry]] = defaultdict(list)
+    names, places = SessionNames(rules), Places()
+    for entry in entries:
+        shard = shard_of(f"{entry.source_model}\0{entry.identity}", shards)
+        by_shard[shard].append(entry)
+        if entry.session_id is not None:
+            for name in entry_names(entry):
+                places.add((entry.source_model, name), shard)
+                names.add(entry.source_model, name, entry.session_id, entry.identity)
+            places.add((entry.source_model, f"id:{entry.session_id}"), shard)
+    sizes = {shard: sum(entry.size for entry in some) for shard, some in by_shard.items()}
+    return ByShard(by_shard), sizes, names, places
+
+
+def outcomes_of(
+    own: list[Path],
+    oracle: Path | None,
+    names: SessionNames,
+    models: Mapping[str, str],
+    rules: OracleRules,
+    faults: list[dict[str, Any]],
+) -> tuple[list[dict[str, Any]], OracleInput]:
+    """(run manifest rows, what the oracle says). `own`: the run manifest of the raw folder."""
+    files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
+    warnings: list[dict[str, Any]] = []
+    manifest = manifest_rows([*own, *files.manifests], names, rules, faults, warnings)
+    found = read_oracles(files, manifest, names, models, rules)
+    found.warnings[:0] = warnings
+    found.files["run_manifest"] = len({path.resolve() for path in (*own, *files.manifests)})
+    return manifest, found
+
+
+def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:
+    """How to read the files of these entries, in their order: bytes, and the stamp as the folder has it."""
+    if not isinstance(raw, Remote):
+        return lambda path: whole_content(f"{raw}/{path}")
+    fetched = Fetched(raw, [entry.path for entry in entries], {entry.path: entry.size for entry in entries})
+    return lambda path: (decompressed(fetched.read(path)), None)
+
+
+def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
+    """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
+    found: dict[int, list[Row]] = defaultdict(list)
+    for row in rows:
+        model, name = row["source_model"], row[column] or ""
+        at = set(places.get((model, name), ()))
+        if row.get("session_id"):
+            at.update(places.get((model, f"id:{row['session_id']}"), ()))
+        for shard in at or {shard_of(f"{model}\0{name}", shards)}:
+            found[shard].append(row)
+    return found
+
+
+def shard_of(identity: str, shards: int) -> int:
+    """Stable on every machine."""
+    return int.from_bytes(hashlib.blake2b(identity.encode(), digest_size=8).digest(), "big") % shards
+
+
+def shard_count(data: DataFolder, size: int, save: bool) -> int:
+    """Number of shards: chosen once from the raw size, then fixed for the life of the data folder, and of the parts in
+    object storage."""
+    known = data.layout().get("shards")
+    count = known if isinstance(known, int) else SHARDS_MIN
+    while not known and count * SHARD_BYTES < size and count < SHARDS_MAX:
+        count *= 2
+    return data.fixed_shards(count, save)
+
+
+SOURCES = (SourceFile, RunManifestRow, OracleRow)

@@ -1,0 +1,233 @@
+"""BFCL result and score trees -> outcomes. A score file lists failures only, so a pass is an id of the result file that
+the score file does not name, and only if as many pass as its header says; else the whole category is unscorable."""
+
+import hashlib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from openclawbench.intake.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
+from openclawbench.intake.oracles.files import RESULT, SCORE, BfclFile, OracleFiles
+from openclawbench.intake.oracles.reading import content_of
+from openclawbench.records.oracle import Evaluator, OracleRecord
+from openclawbench.rules.oracle import OracleRules
+
+NAME = "bfcl-eval"
+
+
+class Verdict(NamedTuple):
+    """What can be said of a category: scored, failures_only, no_score, or unscorable with the reason."""
+
+    kind: str
+    reason: str | None = None
+    message: str | None = None  # the sentence a person reads
+    file: str | None = None  # where what it is about stands
+    line: int | None = None
+
+
+@dataclass
+class Category:
+    """One category of one model in one tree: its files and what they come to."""
+
+    source_model: str
+    category: str
+    subset: str
+    tree: str
+    run: str  # name of the tree's folder
+    files: dict[str, list[BfclFile]] = field(default_factory=lambda: {RESULT: [], SCORE: []})
+    results: ResultFile | None = None
+    scores: ScoreFile | None = None
+    verdict: Verdict = field(default_factory=lambda: Verdict("no_score"))
+    evaluator: dict[str, Any] = field(default_factory=dict)
+
+    def file(self, role: str) -> str | None:
+        """Name of the result or score file; the first where there are several."""
+        return self.files[role][0].name if self.files[role] else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One task's outcome, before it is known which session it is of."""
+
+    record: dict[str, Any]  # OracleRecord fields
+    row_id: str
+    told: dict[str, Any]  # what the result line itself says of its session
+
+
+def read_categories(files: OracleFiles, models: Mapping[str, str], rules: OracleRules) -> list[Category]:
+    """Every category of every model of every tree, in the order of their names.
+
+    `models` maps a model's folder to the source model that sessions say; a folder that is not in it is the source
+    model's own name. Raises UnreadableInput for a file that cannot be opened.
+    """
+    found: dict[tuple[str, str, str], Category] = {}
+    for one in files.bfcl:
+        key = (files.name(one.tree), one.model, one.category)
+        if key not in found:
+            source_model = models.get(one.model, one.model)
+            found[key] = Category(source_model, one.category, rules.subset(one.category), key[0], one.tree.name)
+        found[key].files[one.role].append(one)
+    for category in found.values():
+        read(category, rules)
+    return [found[key] for key in sorted(found)]
+
+
+def read(category: Category, rules: OracleRules) -> None:
+    """Read a category's files and decide what can be said."""
+    contents = {role: [content_of(one.path) for one in files] for role, files in category.files.items()}
+    if contents[RESULT]:
+        category.results = read_results(contents[RESULT][0], rules.inference_error)
+    if contents[SCORE]:
+        category.scores = read_scores(contents[SCORE][0])
+    category.verdict = verdict(category, rules)
+    source = (category.files[SCORE] or category.files[RESULT])[0]
+    content = (contents[SCORE] or contents[RESULT])[0]
+    version = re.match(rules.category_prefix, source.path.name)
+    category.evaluator = dict.fromkeys(Evaluator.model_fields) | {
+        "name": NAME,
+        "data_version": version[0].rstrip("_") if version else None,
+        "mode": source.path.parent.name if source.path.parent.name in rules.groups else None,
+        "source_path": source.name,
+        "source_sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def verdict(category: Category, rules: OracleRules) -> Verdict:
+    """scored, failures_only, no_score, or unscorable with the reason and a sentence."""
+    results, scores = category.results, category.scores
+    if several := next((files for files in category.files.values() if len(files) > 1), None):
+        names = ", ".join(one.name for one in several)
+        return unscorable(
+            "several_files", f"{names}: several files of one category; keep one run a tree", several[0].name
+        )
+    if scores is None:
+        file = category.file(RESULT)
+        sentence = f"{file}: there is no score file, so nothing is known of its results"
+        return Verdict("no_score", None, sentence, file)
+    place = category.file(SCORE)
+    if broken := scores.broken or (results and results.broken):
+        file = place if scores.broken else category.file(RESULT)
+        sentence = f"{file}: line {broken}: neither a header nor an entry; make the file anew"
+        return unscorable("broken_line", sentence, file, broken)
+    if strange := next((one for one in ids(category) if rules.category_in(one[0]) != category.category), None):
+        task_id, file, line = strange
+        sentence = f"{file}: line {line}: {task_id} is no task of {category.category}"
+        return unscorable("other_category", sentence, file, line)
+    if results is None:
+        sentence = (
+            f"{place}: there is no result file: its {len(scores.failures)} failures are known, its passes are not, so "
+            "they are in no share of passes"
+        )
+        return Verdict("failures_only", None, sentence, place)
+    return counted(results, scores, str(place))._replace(file=place)
+
+
+def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
+    """Whether ids without a failing entry are as many as the header says that are correct."""
+    if scores.correct_count is None or scores.total_count is None:
+        return unscorable("no_header", f"{place}: its first line is no header, so passes cannot be counted")
+    known = {one.task_id for one in results.results}
+    failed = {one.task_id for one in scores.failures}
+    passed, lines = len(known - failed), len(results.results)
+    if lines >= scores.total_count and (foreign := sorted(failed - known)):
+        return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
+    added_up = len(known) == lines or scores.correct_count + len(scores.failures) == lines
+    if passed == scores.correct_count and lines == scores.total_count and added_up:
+        return Verdict("scored")
+    if passed == scores.correct_count and len(known) == scores.total_count:
+        if (differing := differing_id(results)) is None:
+            return Verdict("scored")
+        sentence = f"{place}: {differing} occurs more than once in the result file with different results"
+        return unscorable("duplicate_ids", f"{sentence}, and nothing says which of them was scored")
+    numbers = (
+        f"{place}: {passed} ids of {lines} results are not among the {len(scores.failures)} failures, "
+        f"but the header says {scores.correct_count} correct of {scores.total_count}"
+    )
+    if len(known) < lines:
+        return unscorable("duplicate_ids", f"{numbers}; {repeated(results)} occurs more than once")
+    if lines < scores.total_count:
+        return unscorable("partial_results", f"{numbers}; results are missing")
+    if lines > scores.total_count:
+        return unscorable("results_not_scored", f"{numbers}; results were added after it was scored")
+    return unscorable("header_mismatch", numbers)
+
+
+def unscorable(reason: str, sentence: str, file: str | None = None, line: int | None = None) -> Verdict:
+    """A verdict of which no outcome follows."""
+    return Verdict("unscorable", reason, sentence, file, line)
+
+
+def other_accuracy(category: Category, rules: OracleRules) -> str | None:
+    """A sentence where the accuracy of a score file's header is not what its counts come to. They decide; somebody
+    edited one of both, or the file is of another evaluator."""
+    scores = category.scores
+    if scores is None or scores.accuracy is None or scores.correct_count is None or not scores.total_count:
+        return None
+    counted = scores.correct_count / scores.total_count
+    if abs(scores.accuracy - counted) <= rules.accuracy_tolerance:
+        return None
+    counts = f"{scores.correct_count} correct of {scores.total_count}"
+    place = f"{category.file(SCORE)}: line {scores.header_line}"
+    return f"{place}: the header says accuracy {scores.accuracy:g} beside {counts}; the counts are used"
+
+
+def repeated(results: ResultFile) -> str:
+    """The first id that occurs more than once."""
+    return next(one for one, count in Counter(each.task_id for each in results.results).items() if count > 1)
+
+
+def differing_id(results: ResultFile) -> str | None:
+    """The first id of which several lines say different things; null where lines of one id repeat each other."""
+    first: dict[str, bytes] = {}
+    return next(
+        (one.task_id for one in results.results if first.setdefault(one.task_id, one.answer) != one.answer), None
+    )
+
+
+def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
+    """Every id in a category's files, with file and line."""
+    for one in category.results.results if category.results else ():
+        yield one.task_id, category.file(RESULT), one.line
+    for failure in category.scores.failures if category.scores else ():
+        yield failure.task_id, category.file(SCORE), failure.line
+
+
+def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
+    """One outcome a task id: pass, fail or infra_error where the category is scored; failures only where there is no
+    result file; `unscorable` for all ids of an unscorable category; none without a score file."""
+    kind = category.verdict.kind
+    if kind == "no_score" or category.scores is None:
+        return
+    failures = {one.task_id: one for one in reversed(category.scores.failures)}
+    results: dict[str, list[Result]] = defaultdict(list)
+    for one in category.results.results if category.results else ():
+        results[one.task_id].append(one)
+    for task_id in {**results, **failures}:
+        yield outcome(category, task_id, results.get(task_id, []), failures.get(task_id), rules)
+
+
+def outcome(
+    category: Category, task_id: str, results: list[Result], failure: Failure | None, rules: OracleRules
+) -> Outcome:
+    """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
+    kind, reason = category.verdict.kind, category.verdict.reason
+    lost = next((one.inference_error for one in results if one.inference_error), None)
+    status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
+    told = failure and (failure.error_type, failure.error_message)
+    error_type, message = ("inference_error", lost) if lost else told or (None, None)
+    record = dict.fromkeys(OracleRecord.model_fields) | {
+        "source_model": category.source_model,
+        "task_id": task_id,
+        "task_id_canonical": rules.canonical_id(task_id),
+        "subset": category.subset,
+        "success": failure is None if status == "scored" else None,
+        "status": status,
+        "error_type": error_type,
+        "error_message": message,
+        "flags": [f"bfcl_{one}" for one in (reason, kind if kind == "failures_only" else None) if one],
+        "evaluator": category.evaluator,
+    }
+    role, line = (SCORE, failure.line) if failure else (RESULT, results[0].line)
+    return Outcome(record, f"{category.file(role)}:{line}", results[0].told if results else {})

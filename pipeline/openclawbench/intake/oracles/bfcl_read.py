@@ -1,0 +1,154 @@
+"""Lines of BFCL result and score files -> what they say of each task, with the line that says it."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from openclawbench.sources.io.jsonl import pieces
+
+
+class ResultLine(msgspec.Struct):
+    """A line of a result file, as far as it is used. The last four name the session, where a runner wrote them."""
+
+    id: str
+    result: Any = None
+    native_session_basename: str | None = None
+    run_id: str | None = None
+    attempt: int | None = None
+
+
+class ScoreLine(msgspec.Struct):
+    """A line of a score file, as far as it is used: the header, or a failing entry."""
+
+    id: str | None = None
+    valid: bool | None = None
+    error: Any = None
+    error_type: Any = None
+    accuracy: float | None = None
+    correct_count: int | float | None = None
+    total_count: int | float | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """One result: where it stands, and why it is no answer (null: it is one)."""
+
+    line: int
+    task_id: str
+    inference_error: str | None
+    told: dict[str, Any]  # native_session_basename, run_id, attempt: those that the line itself names
+    answer: bytes = b""  # digest of the result and of what the line tells of its session
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One failing entry."""
+
+    line: int
+    task_id: str
+    error_type: str | None
+    error_message: str | None
+
+
+@dataclass
+class ResultFile:
+    """The results of a category."""
+
+    results: list[Result] = field(default_factory=list)
+    broken: int | None = None  # first line that is no result
+
+
+@dataclass
+class ScoreFile:
+    """The header and the failures of a category."""
+
+    accuracy: float | None = None
+    correct_count: int | None = None
+    total_count: int | None = None
+    failures: list[Failure] = field(default_factory=list)
+    header_line: int | None = None
+    broken: int | None = None
+
+
+def read_results(content: bytes, inference_error: str) -> ResultFile:
+    """Every line of a result file."""
+    found = ResultFile()
+    for number, line in typed(content, ResultLine):
+        if line is None:
+            found.broken = found.broken or number
+            continue
+        text = line.result if isinstance(line.result, str) else None
+        lost = text if text is not None and re.search(inference_error, text) else None
+        told = {
+            name: value
+            for name in ("native_session_basename", "run_id", "attempt")
+            if (value := getattr(line, name)) is not None
+        }
+        found.results.append(Result(number, line.id, lost, told, digest_of([line.result, told])))
+    return found
+
+
+def digest_of(value: Any) -> bytes:
+    """The digest of a JSON value, whatever the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).digest()
+
+
+def read_scores(content: bytes) -> ScoreFile:
+    """Every line of a score file: the first that has no id is the header."""
+    found = ScoreFile()
+    for number, line in typed(content, ScoreLine):
+        if line is not None and line.id is not None and line.valid is not True:
+            found.failures.append(Failure(number, line.id, *error_of(line)))
+        elif line is not None and is_header(line) and found.total_count is None:
+            found.header_line, found.accuracy = number, line.accuracy
+            found.correct_count, found.total_count = whole(line.correct_count), whole(line.total_count)
+        else:
+            found.broken = found.broken or number
+    return found
+
+
+def is_header(line: ScoreLine) -> bool:
+    """True for a line that says how many are correct, in whole numbers."""
+    counts = (line.correct_count, line.total_count)
+    return line.id is None and counts[0] is not None and all(one is None or one == whole(one) for one in counts)
+
+
+def whole(count: float | None) -> int | None:
+    """A count as a whole number, also where it is written as 2.0; null for one that is none."""
+    return int(count) if count is not None and math.isfinite(count) else None
+
+
+def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
+    """(line number, the line as `kind`, or null where it is none). NaN, which Python writes, is let pass."""
+    decoder = msgspec.json.Decoder(kind)
+    for number, _, data in pieces(content):
+        try:
+            yield number, decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            yield number, leniently(data, kind)
+
+
+def leniently(data: bytes, kind: type[Any]) -> Any:
+    """A line that the strict parser refuses, as Python's reads it; null where that refuses it too."""
+    try:
+        return msgspec.convert(json.loads(data), kind)
+    except (ValueError, RecursionError, msgspec.ValidationError):
+        return None
+
+
+def error_of(line: ScoreLine) -> tuple[str | None, str | None]:
+    """(error type, message): at top level for AST and relevance categories, inside `error` for the others."""
+    inside = line.error if isinstance(line.error, dict) else {}
+    kind = line.error_type if isinstance(line.error_type, str) else inside.get("error_type")
+    said = inside.get("error_message") if inside else line.error
+    texts = said if isinstance(said, list) else [said]
+    message = "\n".join(
+        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in texts if one is not None
+    )
+    return (kind if isinstance(kind, str) else None), message or None

@@ -1,0 +1,208 @@
+"""Everything that the oracle path says, as rows that fusion can join: JSONL records, and outcomes of BFCL trees with
+the sessions that the run manifest names for them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclawbench.intake.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
+from openclawbench.intake.oracles.files import OracleFiles, Unused
+from openclawbench.intake.oracles.jsonl import read_oracle
+from openclawbench.intake.oracles.reading import content_of
+from openclawbench.intake.oracles.sessions import (
+    AMBIGUOUS_ATTEMPTS,
+    NO_MANIFEST_ROW,
+    OTHER_RUN,
+    OTHER_TASK,
+    SessionNames,
+    TaskSessions,
+    other_subsets,
+)
+from openclawbench.rules.oracle import OracleRules
+
+Row = dict[str, Any]
+NOT_USED = "oracle_not_used"
+NAMED = 3  # files that are named in a warning
+
+
+@dataclass
+class OracleInput:
+    """What was read."""
+
+    rows: list[Row] = field(default_factory=list)  # OracleRow
+    categories: list[Row] = field(default_factory=list)  # OracleCategory
+    faults: list[Row] = field(default_factory=list)  # a person is needed
+    warnings: list[Row] = field(default_factory=list)  # loud, and the run goes on
+    unused: list[Row] = field(default_factory=list)  # what lies in the oracle folder and says nothing
+    files: dict[str, int] = field(default_factory=dict)  # how many of each kind
+
+
+def read_oracles(
+    files: OracleFiles, manifest: list[Row], names: SessionNames, models: Mapping[str, str], rules: OracleRules
+) -> OracleInput:
+    """Rows of every oracle file. `manifest`: RunManifestRow dicts; `models`: a tree's model folder -> source model.
+
+    Raises UnreadableInput for a file that cannot be opened.
+    """
+    found = OracleInput(files=files.counts())
+    told = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
+    name_unused(found, files)
+    for path in files.jsonl:
+        read_jsonl(found, path, files.name(path), names, rules)
+    for row in found.rows:
+        check_task(found, row, told.get((row["source_model"], row["basename"])))
+    categories = read_categories(files, models, rules)
+    tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
+    for category in categories:
+        found.categories.append(join_category(found, category, tasks, names, rules))
+    trees = sorted({category.tree for category in categories})
+    for tree in trees:
+        check_tree(found, tree, [one for one in categories if one.tree == tree], manifest, names)
+    for category in categories:
+        check_category(found, category, rules)
+    return found
+
+
+def name_unused(found: OracleInput, files: OracleFiles) -> None:
+    """Name what lies in the oracle folder and says nothing: one warning, where not all of it lies in every tree; what
+    the evaluator leaves in every tree is one entry a kind."""
+    expected: dict[str, list[Unused]] = defaultdict(list)
+    for unused in files.others:
+        if unused.expected:
+            expected[unused.why].append(unused)
+        else:
+            message = f"{unused.name}: {unused.why}"
+            found.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
+    for why, left in expected.items():
+        names = ", ".join(unused.name for unused in left[:NAMED])
+        more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
+        message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
+        found.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
+    strange = [one for one in files.others if not one.expected]
+    if strange:
+        more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
+        sentences = "; ".join(f"{one.name}: {one.why.removesuffix('.')}" for one in strange[:NAMED])
+        message = f"{files.root}: {len(strange)} files give no outcome and are not used: {sentences}{more}."
+        found.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
+
+
+def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
+    """Records of one JSONL file; a broken line is a fault, the rest goes on."""
+    read = list(read_oracle(content_of(path), name))
+    said = ((one.line, one.record.model_dump(include={"task_id", "subset"})) for one in read if one.record)
+    found.warnings += other_subsets("oracle", str(path), said, rules)
+    for one in read:
+        if one.record is None:
+            found.faults.append({"reason": one.reason, "file": str(path), "line": one.line, "message": one.message})
+            continue
+        row = one.record.model_dump()
+        row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
+        row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
+        found.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
+
+
+def check_task(found: OracleInput, row: Row, told: str | None) -> None:
+    """A row that names another task than the run manifest does for its session is joined with nothing: a fault."""
+    if told is None or row["task_id_canonical"] in (None, told):
+        return
+    row |= {"sessions_named": 0, "unjoined": OTHER_TASK}
+    file, _, line = row["row_id"].rpartition(":")
+    message = (
+        f"{file}: line {line}: names the task {row['task_id']} for the session {row['native_session_basename']}, but "
+        f"the run manifest says {told}. It is not used; correct the one that is wrong and run again."
+    )
+    found.faults.append({"reason": "oracle_other_task", "file": file, "line": int(line), "message": message})
+
+
+def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
+    """The columns of OracleRow that say which session a row names."""
+    written, session_id = row["native_session_basename"], row["session_id"]
+    if written is None:
+        sessions = 0 if session_id is None else names.of_id(row["source_model"], session_id)
+        return {"basename": None, "sessions_named": sessions, "by_session_id": True, "unjoined": unjoined}
+    found = names.find(row["source_model"], written, session_id)
+    known = {"basename": found.basename, "sessions_named": found.sessions, "by_session_id": found.by_session_id}
+    return known | {"unjoined": unjoined}
+
+
+def join_category(
+    found: OracleInput, category: Category, tasks: TaskSessions, names: SessionNames, rules: OracleRules
+) -> Row:
+    """Add a category's outcomes to the rows; returns its OracleCategory."""
+    unjoined: Counter[str | None] = Counter()
+    lost = 0
+    for outcome in outcomes(category, rules):
+        row = dict(outcome.record)
+        session, why = tasks.find(category.source_model, row["task_id_canonical"], category.run, outcome.told)
+        if session is not None:
+            row |= {name: session[name] for name in ("native_session_basename", "run_id", "attempt")}
+        unjoined[why] += 1
+        lost += row["status"] == "infra_error"
+        found.rows.append(row | {"row_id": outcome.row_id} | named(row, why, names))
+    return category_row(category, unjoined, lost)
+
+
+def category_row(category: Category, unjoined: Counter[str | None], lost: int) -> Row:
+    """Columns of OracleCategory."""
+    results, scores = category.results, category.scores
+    known = {one.task_id for one in results.results} if results else set()
+    failed = {one.task_id for one in scores.failures} if scores else set()
+    return {
+        "source_model": category.source_model,
+        "subset": category.subset,
+        "category": category.category,
+        "tree": category.tree,
+        "result_file": category.file("result"),
+        "score_file": category.file("score"),
+        "results": len(results.results) if results else None,
+        "total_count": scores.total_count if scores else None,
+        "correct_count": scores.correct_count if scores else None,
+        "passed": len(known - failed) if results and scores else None,
+        "failed": len(failed) if scores else None,
+        "inference_errors": lost,
+        "no_manifest_row": unjoined[NO_MANIFEST_ROW],
+        "ambiguous_attempts": unjoined[AMBIGUOUS_ATTEMPTS],
+        "other_run": unjoined[OTHER_RUN],
+        "verdict": category.verdict.kind,
+        "reason": category.verdict.reason,
+        "message": category.verdict.message,
+    }
+
+
+def check_tree(
+    found: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
+) -> None:
+    """Say loudly what a person must know of a tree: no manifest, models without sessions."""
+    if not manifest:
+        sentence = (
+            f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
+            "Write raw/run_manifest.jsonl, an object {source_model, task_id, native_session_basename} a line."
+        )
+        found.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
+    for model in sorted({one.source_model for one in categories} - names.models()):
+        sentence = (
+            f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
+            f'openclawbench.toml: [bfcl.models], {model!r} = "…".'
+        )
+        found.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
+
+
+def check_category(found: OracleInput, category: Category, rules: OracleRules) -> None:
+    """Say loudly what a person must know of a category: unscorable and why, 0 %, a header that contradicts itself."""
+
+    def warn(reason: str, message: str, file: str | None, line: int | None) -> None:
+        found.warnings.append({"reason": reason, "file": file, "line": line, "message": message})
+
+    verdict, scores = category.verdict, category.scores
+    if verdict.kind != "scored":
+        warn(f"bfcl_{verdict.reason or verdict.kind}", f"{verdict.message}.", verdict.file, verdict.line)
+    elif scores is not None and scores.correct_count == 0 and scores.total_count:
+        sentence = (
+            f"{category.file('score')}: 0 of {scores.total_count} {category.category} passed. It is loaded; "
+            "a broken harness is far more often the cause than a weak model. Look at its errors."
+        )
+        warn("bfcl_category_at_zero", sentence, category.file("score"), scores.header_line)
+    if verdict.kind == "scored" and scores is not None and (odd := other_accuracy(category, rules)) is not None:
+        warn("bfcl_other_accuracy", f"{odd}.", category.file("score"), scores.header_line)

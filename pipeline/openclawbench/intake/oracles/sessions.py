@@ -1,0 +1,142 @@
+"""Which session an oracle row means: names of sessions as rows write them, and tasks as the run manifest tells them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from openclawbench.base.multimap import Several
+from openclawbench.rules.oracle import OracleRules
+
+NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
+OTHER_RUN = "other_run"
+
+
+@dataclass(frozen=True)
+class Named:
+    """The session that a row means: its name as the sessions here are called, how many sessions it can mean, and
+    whether it is its session id that says which."""
+
+    basename: str
+    sessions: int
+    by_session_id: bool = False
+
+
+class SessionNames:
+    """The names and ids of all sessions, per source model. A name that is written otherwise is found by its own rules:
+    folders and `.jsonl` left out, then the time of a reset, then without regard to case; never by likeness. Where
+    several sessions have a name, the folders decide, as far as they are written."""
+
+    def __init__(self, rules: OracleRules) -> None:
+        self.rules = rules
+        self.sessions: Several[tuple[str, str], str] = Several()  # (source model, name) -> identities
+        self.folded: Several[tuple[str, str], str] = Several()  # (source model, folded name) -> names
+        self.ids: Several[tuple[str, str], str] = Several()  # (source model, session id) -> identities
+        self.paths: Several[tuple[str, str], str] = Several()  # (source model, bare name) -> names with folders
+
+    def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
+        """A session is called so; a name with folders tells it from others of its basename."""
+        if "/" in name:
+            self.paths.add((source_model, self.rules.bare_name(name)), name)
+        self.sessions.add((source_model, name), identity)
+        self.folded.add((source_model, name.casefold()), name)
+        self.ids.add((source_model, session_id), identity)
+
+    def models(self) -> set[str]:
+        """Every source model that has a session."""
+        return {model for model, _ in self.sessions}
+
+    def find(self, source_model: str, written: str, session_id: str | None = None) -> Named:
+        """The session called so. Where several are, the session id decides; names that differ only in case are as one
+        for a row that spells none of them."""
+        bare = self.rules.bare_name(written)
+        name = self.spelt(source_model, bare)
+        known = self.sessions.get((source_model, name))
+        if known is not None and len(known) > 1 and (path := self.by_path(source_model, name, written)):
+            return Named(path, len(self.sessions[source_model, path]))
+        if known is None:
+            spellings = self.folded.get((source_model, bare.casefold()), ())
+            return Named(name, len({one for each in spellings for one in self.sessions[source_model, each]}))
+        if len(known) > 1 and session_id is not None:
+            return Named(name, len(set(known).intersection(self.ids.get((source_model, session_id), ()))), True)
+        return Named(name, len(known))
+
+    def spelt(self, source_model: str, bare: str) -> str:
+        """A name as it is spelt here: itself, else the only one that differs in case alone, else itself."""
+        spellings = self.folded.get((source_model, bare.casefold()), ())
+        return spellings[0] if len(spellings) == 1 else bare
+
+    def by_path(self, source_model: str, name: str, written: str) -> str | None:
+        """The only name with folders that what is written ends with, or that ends with it; null where there is none."""
+        folder = written.replace("\\", "/").removeprefix("./").rpartition("/")[0]
+        if not folder:
+            return None
+        path = f"/{folder}/{name}"
+        known = self.paths.get((source_model, name), ())
+        whole = [one for one in known if path.endswith(f"/{one}")]
+        fitting = sorted(whole, key=len)[-1:] or [one for one in known if f"/{one}".endswith(path)]
+        return fitting[0] if len(fitting) == 1 else None
+
+    def of_id(self, source_model: str, session_id: str) -> int:
+        """How many sessions have this id."""
+        return len(self.ids.get((source_model, session_id), ()))
+
+
+class TaskSessions:
+    """The sessions that the run manifest names for each task of each source model."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], runs: Iterable[str], rules: OracleRules) -> None:
+        """`rows`: RunManifestRow dicts; `runs`: the names of all trees' folders."""
+        self.runs = set(runs)
+        self.rows: dict[tuple[str, str | None], list[dict[str, Any]]] = defaultdict(list)
+        for row in rows:
+            if row["task_id"] is not None:
+                self.rows[row["source_model"], rules.canonical_id(row["task_id"])].append(row)
+
+    def find(
+        self, source_model: str, task_id: str | None, run: str, told: dict[str, Any]
+    ) -> tuple[dict[str, Any] | None, str | None]:
+        """({native_session_basename, run_id, attempt}, null) of the scored attempt, or (null, why there is none).
+
+        A result line that tells its session needs no manifest. Of several attempts the one counts whose run or attempt
+        the result line tells, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;
+        never simply the first or the last. A run_id that is another tree's name belongs to that tree.
+        """
+        if "native_session_basename" in told:
+            return {"run_id": None, "attempt": None} | told, None
+        of_task = self.rows.get((source_model, task_id), [])
+        rows = [
+            row
+            for row in of_task
+            if row["scored"] is not False
+            and all(row[name] == value for name, value in told.items())
+            and (row["run_id"] == run or row["run_id"] not in self.runs)
+        ]
+        for better in ([row for row in rows if row["run_id"] == run], [row for row in rows if row["scored"]]):
+            rows = better or rows
+        if len(rows) == 1:
+            return rows[0], None
+        return None, AMBIGUOUS_ATTEMPTS if rows else OTHER_RUN if of_task else NO_MANIFEST_ROW
+
+
+def other_subsets(
+    kind: str, file: str, rows: Iterable[tuple[int, dict[str, Any]]], rules: OracleRules
+) -> Iterator[dict[str, Any]]:
+    """A warning for a file with lines (number, row) whose subset is another category of BFCL than the one of their
+    task; it is used as it is written, and the risk prior goes by it."""
+    odd = [(number, row) for number, row in rows if row["subset"] and not is_subset(row, rules)]
+    if odd:
+        line, row = odd[0]
+        message = (
+            f"{file}: line {line}: says subset {row['subset']}, and the task {row['task_id']} is of "
+            f"{rules.known_subset(row['task_id'])}; {len(odd)} such lines. It is used as it is written, the risk "
+            "prior with it; correct what is wrong and run again."
+        )
+        yield {"reason": f"{kind}_other_subset", "file": file, "line": line, "message": message}
+
+
+def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
+    """False where a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
+    a corpus's own are no contradiction."""
+    known, said = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
+    return known is None or said not in rules.known or rules.subset(said) == known

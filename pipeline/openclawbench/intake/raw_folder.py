@@ -1,0 +1,89 @@
+"""What lies below a folder: every file with a stamp that says whether it has changed, and what can't be looked at."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from openclawbench.sources.openclaw.session_index import is_index
+
+NO_FOLDER = "a folder that cannot be listed, a link that leads back, or one of too many. Make it readable or remove it."
+LINKS = 64  # to one folder that are followed: two in each lead to a million of what is twenty folders further
+Stamp = list[int]
+
+
+def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | None]]:
+    """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
+    or an index and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link to one above.
+    `every`: of what can't be read also that which does not look like one."""
+    visits: Counter[str] = Counter()  # of real folders
+    waiting: list[tuple[str, str, tuple[str, ...]]]
+    waiting = [(top, "", (os.path.realpath(top),))]  # folder, its name as a prefix, where it and those above it are
+    while waiting:
+        folder, prefix, above = waiting.pop()
+        visits[above[-1]] += 1
+        try:
+            with os.scandir(folder) as found:
+                entries = list(found)
+        except OSError:
+            yield prefix.removesuffix("/") or ".", None
+            continue
+        for entry in entries:
+            name, stamp = prefix + entry.name, stamp_of(entry)
+            kind = None if stamp else mode_of(entry.path) or mode_seen(entry)
+            if kind == stat.S_IFDIR:
+                is_link = entry.is_symlink()
+                real = os.path.realpath(entry.path) if is_link else f"{above[-1]}/{entry.name}"
+                if not (is_link and (real in above or visits[real] >= LINKS)):
+                    waiting.append((entry.path, f"{name}/", (*above, real)))
+                    continue
+            looks_like_one = every or ".jsonl" in entry.name or is_index(entry.name)
+            if kind in (stat.S_IFDIR, stat.S_IFREG) or stamp is not None or looks_like_one:
+                yield name, stamp
+
+
+def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
+    """Size, times and inode; null for what is no regular file (a folder, a dangling link, a pipe)."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return None
+    return stamp_of_status(status) if stat.S_ISREG(status.st_mode) else None
+
+
+def stamp_of_status(status: os.stat_result) -> Stamp:
+    """Size, times and inode of a file. Whatever writes to it changes one of them (the second time is the system's own,
+    which no program sets); two writes within one tick of the system's clock to the same length would not show."""
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+
+
+def why_unreadable(path: Path) -> str:
+    """Why a path is not even opened (a pipe would wait for ever), and what to do."""
+    try:
+        if stat.S_ISDIR(path.stat().st_mode):
+            return NO_FOLDER
+    except PermissionError:
+        return "its folder may not be entered. Make it accessible and run again."
+    except OSError:
+        return "a link to nothing, or a file that has just gone. Remove it, or run again."
+    return "neither a file nor a folder. Take it out of the raw folder."
+
+
+def mode_of(path: str | Path) -> int | None:
+    """What kind of file a path leads to, as `stat` names kinds; null where that can't be found out."""
+    try:
+        return stat.S_IFMT(Path(path).stat().st_mode)
+    except OSError:
+        return None
+
+
+def mode_seen(entry: os.DirEntry[str]) -> int | None:
+    """What kind of file the folder says that an entry is, which itself may not be looked at; null for other kinds."""
+    return (
+        stat.S_IFDIR
+        if entry.is_dir(follow_symlinks=False)
+        else stat.S_IFREG
+        if entry.is_file(follow_symlinks=False)
+        else None
+    )

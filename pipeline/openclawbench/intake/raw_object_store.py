@@ -1,0 +1,105 @@
+"""Raw files in object storage: listed once, fetched several at a time; a store is copied to this machine first."""
+
+import os
+import tempfile
+import weakref
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+from openclawbench.base.session_names import packed_or_not
+from openclawbench.sources.io.compression import decompressed
+from openclawbench.sources.openclaw.sqlite import BESIDE, MAGIC, removed
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.storage.object_store import Remote, Stamp
+
+Raw = Path | Remote
+AT_ONCE, BYTES_AT_ONCE = 64, 64 << 20  # files, bytes that are fetched together
+
+
+def listed(raw: Remote) -> dict[str, Stamp]:
+    """(name, stamp) of every file below the prefix."""
+    return {name: stamp for name, stamp in raw.stamps().items() if name and not name.endswith("/")}
+
+
+class Fetched:
+    """The bytes of files that will be asked for in this order; a few are fetched together, ahead of being asked for.
+    One that is asked for out of order is fetched alone."""
+
+    def __init__(self, raw: Remote, names: Iterable[str], sizes: dict[str, int]) -> None:
+        self.raw, self.sizes = raw, sizes
+        self.order = list(dict.fromkeys(names))
+        self.places = {name: place for place, name in enumerate(self.order)}
+        self.held: dict[str, bytes | OSError] = {}
+
+    def read(self, name: str) -> bytes:
+        """A file's bytes as they are stored. OSError where they can't be had."""
+        if name not in self.held:
+            self.held = self.raw.read_some(self.batch(name))
+        found = self.held.pop(name)
+        if isinstance(found, OSError):
+            raise found
+        return found
+
+    def batch(self, name: str) -> list[str]:
+        """The names to fetch together, from this one on."""
+        start = self.places.get(name)
+        if start is None:
+            return [name]
+        batch: list[str] = []
+        size = 0
+        for one in self.order[start : start + AT_ONCE]:
+            size += self.sizes.get(one, 0)
+            if batch and size > BYTES_AT_ONCE:
+                break
+            batch.append(one)
+        return batch
+
+
+def content_of(stored: bytes) -> bytes | None:
+    """A file's bytes, decompressed; null for an SQLite database. ValueError where they can't be had."""
+    return None if stored.startswith(MAGIC) else decompressed(stored)
+
+
+def local_file(raw: Raw, name: str) -> Path:
+    """Where a file can be opened; one in object storage is fetched to this machine once a process."""
+    return Copy.of(raw, name, os.getpid()).file if isinstance(raw, Remote) else raw / name
+
+
+class Copy:
+    """A store out of object storage with what belongs to it, in a folder of this process's own."""
+
+    def __init__(self, raw: Remote, name: str) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
+        weakref.finalize(self, removed, folder, os.getpid())
+        self.file = folder / name.rpartition("/")[2]
+        beside = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
+        there = raw.names(name.rpartition("/")[0])
+        wanted = {name: self.file, **{one: path for one, path in beside.items() if path.name in there}}
+        raw.fetch(wanted, wanted.values())
+
+    @staticmethod
+    @lru_cache(maxsize=1)
+    def of(raw: Remote, name: str, process: int) -> "Copy":
+        """The copy that was made last is kept: its sessions are asked for one by one."""
+        return Copy(raw, name)
+
+
+def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
+    """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
+    copied to work/."""
+    names = packed_or_not(name)
+    if not isinstance(raw, Remote):
+        return [raw / one for one in names if (raw / one).exists()]
+    found = []
+    for one in names:
+        try:
+            found.append(data.keep_copy(f"raw-{one}", raw.read(one)))
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def is_there(raw: Raw) -> bool:
+    """True for a folder, or a prefix with something below it. StorageFailed where the store does not say."""
+    return raw.exists() if isinstance(raw, Remote) else raw.is_dir()

@@ -1,0 +1,91 @@
+"""The run manifest: which session ran which task. Lines of run_manifest.jsonl in the raw folder or an oracle folder."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from openclawbench.intake.oracles.reading import content_of
+from openclawbench.intake.oracles.sessions import SessionNames, other_subsets
+from openclawbench.records.session import RunManifestRow
+from openclawbench.rules.oracle import OracleRules
+from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.jsonl import pieces
+
+Row = dict[str, Any]
+BLANK: Row = dict.fromkeys(RunManifestRow.model_fields)
+
+
+def manifest_rows(
+    paths: list[Path], names: SessionNames, rules: OracleRules, faults: list[Row], warnings: list[Row]
+) -> list[Row]:
+    """RunManifestRow dicts of every file, the names as the sessions here are called; equal rows count once.
+
+    A broken line is a fault, the rest goes on. A name that several sessions have, and several tasks for one session,
+    are faults too: never guessed; a subset that is not the task's is kept, with a warning.
+    UnreadableInput for a file that cannot be opened.
+    """
+    found: dict[tuple[str, str], dict[tuple[Any, ...], tuple[str, Row]]] = defaultdict(dict)
+    for path in paths:
+        read = lines(path, faults)
+        warnings += other_subsets("run_manifest", str(path), read, rules)
+        for number, row in read:
+            session = names.find(row["source_model"], row["native_session_basename"])
+            if session.sessions > 1:
+                faults.append(ambiguous(path, number, row, session.sessions))
+                continue
+            row["native_session_basename"] = session.basename
+            row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
+            of_session = found[row["source_model"], row["native_session_basename"]]
+            of_session.setdefault(tuple(row.values()), (f"{path}:{number}", row))
+    kept = []
+    for (model, name), rows in found.items():
+        if len(rows) > 1:
+            faults.append(several(model, name, [place for place, _ in rows.values()]))
+        else:
+            kept += [row for _, row in rows.values()]
+    return kept
+
+
+def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
+    """(line, RunManifestRow dict) of a file; a line that is none is a fault."""
+    found = []
+    for number, _, data in pieces(content_of(path)):
+        try:
+            row = RunManifestRow.model_validate(BLANK | loaded(data))
+        except (ValueError, TypeError, RecursionError) as error:
+            message = f"{path}: line {number}: not a run manifest line: {why(error)}. Correct it and run again."
+            faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
+            continue
+        found.append((number, row.model_dump()))
+    return found
+
+
+def why(error: Exception) -> str:
+    """Why a line is none, in a few words: the first field at fault, where there is one."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)
+
+
+def ambiguous(path: Path, line: int, row: Row, sessions: int) -> Row:
+    """The fault of a line whose name several sessions have."""
+    name = f"{row['source_model']}/{row['native_session_basename']}"
+    message = (
+        f"{path}: line {line}: {sessions} sessions are called {name}, so it names none. Name the one that is meant."
+    )
+    return {"reason": "run_manifest_ambiguous", "file": str(path), "line": line, "message": message}
+
+
+def several(model: str, name: str, places: list[str]) -> Row:
+    """The fault of a session with several manifest rows."""
+    file, _, line = places[1].rpartition(":")
+    return {
+        "reason": "run_manifest_several_tasks",
+        "file": file,
+        "line": int(line),
+        "message": f"{', '.join(places)}: name different tasks for the session {model}/{name}, so none is used. "
+        "Keep the line that is true and run again.",
+    }

@@ -1,0 +1,87 @@
+"""The thin transport: the requests of the `openai` client over aiohttp alone, at a tenth of its cost a call."""
+
+import ssl
+from typing import Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from openclawbench import __version__
+from openclawbench.judge.client.bounded import ACCEPTED, whole
+from openclawbench.judge.client.responses import checked, one_line
+from openclawbench.judge.client.transport import Endpoint, Passing, Received
+from openclawbench.rules.asking import AskingRules
+
+
+def proxy_for(url: str) -> str | None:
+    """The proxy that the environment names for an address. Looked up once: aiohttp itself would for every request."""
+    parts = urlsplit(url)
+    if proxy_bypass(parts.netloc):
+        return None
+    found = getproxies()
+    return found.get(parts.scheme) or found.get("all")
+
+
+def failure_of(error: BaseException | None) -> Passing:
+    """Which failure an exception of aiohttp is."""
+    if isinstance(error, Passing):
+        return error
+    words = one_line(str(error))
+    if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
+        return Passing("proxy_failed", words=words)
+    if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError | ssl.CertificateError):
+        return Passing("tls_failed", words=words)
+    if isinstance(error, aiohttp.ClientConnectorDNSError):
+        return Passing("name_not_found", words=words)
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
+        return Passing("connection_refused", words=words)
+    if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError | aiohttp.InvalidURL):
+        return Passing("no_connection", words=words)
+    if isinstance(error, TimeoutError):
+        return Passing("timeout", may_be_paid=True)
+    return Passing("connection_lost", may_be_paid=True)
+
+
+class AiohttpTransport:
+    """POSTs bodies over one pool of connections. Redirects are not followed: a key goes nowhere else."""
+
+    def __init__(self, endpoint: Endpoint, concurrency: int, rules: AskingRules) -> None:
+        self.endpoint, self.concurrency, self.rules = endpoint, concurrency, rules
+        self.url = f"{endpoint.base_url}/chat/completions"
+        self.secrets = endpoint.secrets(rules)
+
+    async def __aenter__(self) -> Self:
+        times = self.rules.connection
+        self.session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self.concurrency),
+            timeout=aiohttp.ClientTimeout(total=times.answer_s, connect=None, sock_connect=times.connect_s),
+            headers={
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "Accept-Encoding": ACCEPTED,
+                "User-Agent": f"openclawbench/{__version__}",
+                **self.endpoint.headers(),
+            },
+            proxy=proxy_for(self.endpoint.base_url),
+            auto_decompress=False,  # done here, where the limit on what it comes to holds
+            cookie_jar=aiohttp.DummyCookieJar(),  # none are kept, and none looked for at every request
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.session.close()
+
+    async def send(self, body: bytes) -> Received:
+        """The whole answer. Raises Passing or Refusal."""
+        try:
+            async with self.session.post(self.url, data=body, allow_redirects=False) as response:
+                content = await content_of(response, self.rules.connection.largest_answer_bytes)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise failure_of(error) from error
+        return checked(response.status, response.headers, content, self.rules, self.secrets)
+
+
+async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body of a response. Passing where it is larger than `most`, decompressed."""
+    return await whole(response.content.iter_any(), response.headers.get("content-encoding", ""), most)

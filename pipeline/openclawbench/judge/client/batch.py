@@ -1,0 +1,356 @@
+"""Batch mode: the same questions, ledger and keys, handed to the endpoint a file at a time at a lower price.
+
+Each batch has a name of ours that is durable before anything is sent and stands in its metadata: a run that was killed
+at any moment finds its batches again, and makes none twice. What a batch did not answer is asked for in another one.
+"""
+
+import asyncio
+import hashlib
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from openclawbench.errors import AnswersUnreadable, BudgetReached, EndpointFailing, EndpointRefused
+from openclawbench.judge.client.batch_client import BatchClient
+from openclawbench.judge.client.budget import Budget
+from openclawbench.judge.client.engine import REFUSED, Task, is_client_fault, other_way
+from openclawbench.judge.client.messages import ChatRequest
+from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.responses import checked, one_line
+from openclawbench.judge.client.transport import Passing, Received, Refusal, shown
+from openclawbench.judge.client.unreadable import Unreadable
+from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cut_off_sooner
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Kind, Ledger, Row, now
+from openclawbench.judge.ledger.stored import Stored
+from openclawbench.judge.protocol import Heard
+from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.prices import Price
+
+BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "request_bytes", "way", "corrects"]
+ADD_BATCH = Kind("insert or replace into batches(name, id, status, created_at) values {}", 4)
+ADD_BATCHED = Kind(f"insert or replace into batched({', '.join(BATCHED)}) values {{}}", len(BATCHED))
+END_BATCHED = Kind("delete from batched where key in (values {})", 1)
+COMMIT_TOGETHER = 200  # answers of a batch in one commit
+PASSING = ".batch-"  # files on their way to or from the endpoint
+ENDED = ("completed", "failed", "expired", "cancelled")
+Rows = tuple[Row, ...]
+
+
+class BatchRun:
+    """Asks the questions of one stage in batches, until none is left."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        client: BatchClient,
+        price: Price,
+        budget: Budget,
+        way: Way,
+        rules: AskingRules,
+        parameters: RequestRules,
+        plain: str,
+        tally: Tally,
+        stopped: Callable[[], None],
+    ) -> None:
+        """`price` is that of batches. `stopped` raises where the run is to end."""
+        self.ledger, self.client, self.price, self.budget = ledger, client, price, budget
+        self.way, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
+        self.parameters = parameters
+        self.failures: Counter[bytes] = Counter()
+        self.refused: list[tuple[Refusal, dict[str, Any]]] = []  # of the batch that is being collected; their rows
+        self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
+        self.first_read, self.first_unread = 0, 0  # first answers of this run that can be read, and that cannot
+        self.collected: set[bytes] = set()  # keys of the answers of this run
+
+    async def run(self, tasks: Callable[[], Iterator[list[Task]]]) -> None:
+        """Rounds: hand over what has no answer, collect. EndpointFailing where requests fail in every round;
+        BudgetReached where what is left does not fit."""
+        while True:
+            await self.collect_all()
+            self.first_read = self.first_unread = 0
+            sent, over = await self.hand_over(tasks())
+            if not sent:
+                if over is not None:
+                    raise over
+                return
+
+    async def collect_all(self) -> None:
+        """Wait for every batch that is not collected yet. What a kill left of files on their way goes first."""
+        for path in self.ledger.folder.glob(f"{PASSING}*"):
+            path.unlink()
+        for name, id_ in self.ledger.reader.execute(
+            "select name, id from batches where status != 'collected' order by created_at"
+        ).fetchall():
+            known = id_ or await self.found_again(name)
+            if known is not None:
+                await self.collect(name, known)
+
+    async def found_again(self, name: str) -> str | None:
+        """The id of a batch whose making was cut off; null where the endpoint knows none: it is made anew."""
+        found = await self.client.find(name)
+        if found is None:
+            keys = self.ledger.reader.execute("select key from batched where batch = ?", (name,)).fetchall()
+            await self.ledger.put((ADD_BATCH, (name, None, "collected", 0.0)), *((END_BATCHED, key) for key in keys))
+            return None
+        return str(found["id"])
+
+    # ----------------------------------------------------------------------------------------------------- handing over
+    async def hand_over(self, batches: Iterator[list[Task]]) -> tuple[int, BudgetReached | None]:
+        """Make batches of everything that has no answer. How many requests; why not all, where the budget ended it."""
+        sent, full = 0, None
+        waiting: list[tuple[Task, ChatRequest, bytes | None]] = []
+        size = 0
+        for batch in batches:
+            for task in batch:
+                self.stopped()
+                need = self.next_request(task)
+                if need is None:
+                    continue
+                if not self.budget.fits(self.budget.most(need[0].bytes)):
+                    full = BudgetReached(self.budget.sentence(self.budget.most(need[0].bytes)))
+                    break
+                await self.budget.reserve(need[0].bytes)
+                waiting.append((task, *need))
+                size += need[0].bytes
+                if len(waiting) >= self.rules.batch.requests or size >= self.rules.batch.bytes:
+                    sent += await self.submit(waiting)
+                    waiting, size = [], 0
+            if full is not None:
+                break
+        if waiting:
+            sent += await self.submit(waiting)
+        return sent, full
+
+    def next_request(self, task: Task) -> tuple[ChatRequest, bytes | None] | None:
+        """What is to be asked for a question; null where its answer stands, which is noted then."""
+        first = last = self.ledger.answer_to(task.first)
+        if first is None or last is None:
+            return task.first, None
+        heard = task.read(first)
+        if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
+            last = self.ledger.answer_to(second)
+            if last is None:
+                self.refuse_to_correct_all(first, heard)
+                return second, first.key
+            heard = task.read(last)
+        else:
+            self.first_read += first.key in self.collected
+        if last.key not in self.collected and was_cut_off_sooner(heard, last, task.first):
+            another = task.in_round(task.first.round + 1)
+            self.ledger.begin_round(task.first.base, another.first.round, task.first.model)
+            return self.next_request(another)
+        self.ledger.settle(task.id, first.key, last.key, heard.outcome, task.judge, task.first.base)
+        self.tally.heard(heard.gist)
+        if last.key in self.collected:
+            self.unreadable.heard(heard, last)
+        return None
+
+    def refuse_to_correct_all(self, first: Stored, heard: Heard) -> None:
+        """AnswersUnreadable where many first answers came in this run and not one of them can be read: they are not
+        asked for once more, all of them, before somebody has looked."""
+        self.first_unread += first.key in self.collected
+        if not self.first_read and self.first_unread >= self.unreadable.most:
+            raise AnswersUnreadable(
+                f"the first {self.first_unread} answers are all unreadable (the last one: {heard.outcome}). Nothing "
+                "more is asked. `openclawbench ledger export` shows what the model writes; try another model or "
+                "endpoint, or run again to ask for each of these answers once more. Every answer is kept."
+            )
+
+    async def submit(self, requests: list[tuple[Task, ChatRequest, bytes | None]]) -> int:
+        """Make one batch. Its name and requests are durable before anything is sent."""
+        name = uuid.uuid4().hex
+        path = self.ledger.folder / f"{PASSING}{name}.jsonl"
+        rows = [batched_row(name, self.way, *one) for one in requests]
+        with path.open("wb") as file:
+            for _, request, _ in requests:
+                file.write(self.line(request))
+        try:
+            moment = now()
+            await self.ledger.put((ADD_BATCH, (name, None, "begun", moment)), *((ADD_BATCHED, row) for row in rows))
+            file_id = await self.client.upload(path)
+            made = await self.client.make(file_id, name)
+            await self.ledger.put((ADD_BATCH, (name, made["id"], "made", moment)))
+        finally:
+            path.unlink(missing_ok=True)
+        return len(requests)
+
+    def line(self, request: ChatRequest) -> bytes:
+        """A request as a line of a batch's file."""
+        body = self.way.body(request, self.plain)
+        line = {"custom_id": request.key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
+        return msgspec.json.encode(line) + b"\n"
+
+    # ------------------------------------------------------------------------------------------------------- collecting
+    async def collect(self, name: str, id_: str) -> None:
+        """Wait for a batch and keep its answers."""
+        while (found := await self.client.look(id_))["status"] not in ENDED:
+            self.stopped()
+            await asyncio.sleep(self.rules.batch.poll_s)
+        last_word = f"batch {id_} ended as {found['status']}{because(found)}"
+        self.refused, before = [], set(self.collected)
+        for field in ("output_file_id", "error_file_id"):
+            if file_id := found.get(field):
+                path = self.ledger.folder / f"{PASSING}{name}.{field}.jsonl"
+                await self.client.download(file_id, path)
+                await self.keep(path)
+                path.unlink()
+        unanswered = [key for (key,) in self.ledger.reader.execute("select key from batched where batch = ?", (name,))]
+        self.failures.update(unanswered)
+        ended = ((END_BATCHED, (key,)) for key in unanswered)
+        await self.ledger.put((ADD_BATCH, (name, id_, "collected", 0.0)), *ended)
+        self.budget.forget()
+        self.budget.spent_usd, self.budget.spent_tokens = self.ledger.spent()
+        await self.settle_refused(bool(self.collected - before))
+        if found["status"] == "failed":  # the same file would fail again
+            raise EndpointFailing(f"{last_word}. Every answer is kept; run again to make another one.")
+        if most := max((self.failures[key] for key in unanswered), default=0):
+            self.tally.failures += len(unanswered)
+            if most >= self.rules.retry.attempts:
+                raise EndpointFailing(
+                    f"{len(unanswered)} requests got no answer in {most} batches ({last_word}). Every answer is kept; "
+                    "run again to ask them again."
+                )
+
+    async def settle_refused(self, is_well: bool) -> None:
+        """Requests of the batch that were refused. Those that are refused for a reason that nothing is known of go to
+        review, with the endpoint's words as their answer, and end no later run: where others of the batch were answered
+        (`is_well`), or they are few and the model has answered others before."""
+        poison = []
+        for refusal, row in self.refused:
+            way = Way.from_text(str(row["way"]))
+            if is_client_fault(refusal) and other_way(way, refusal, self.rules) is None:
+                poison.append((refusal, row))
+            else:
+                await self.find_another_way(refusal, row)
+        few = len(poison) < self.rules.retry.refused_in_a_row
+        if poison and not is_well and not (few and self.ledger.has_answers_of(str(poison[0][1]["model"]))):
+            await self.find_another_way(*poison[0])
+            return
+        for refusal, row in poison:
+            received = Received(refusal.body, refusal.headers, request_id=refusal.request_id)
+            rows = self.kept_rows(bytes(row["key"]), received, REFUSED, row)
+            self.failures.pop(bytes(row["key"]), None)
+            await self.ledger.put(*rows)
+
+    async def find_another_way(self, refusal: Refusal, row: dict[str, Any]) -> None:
+        """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
+        Raises EndpointRefused where that is not what it is."""
+        if row["way"] != self.way.text:  # another one was found since
+            return
+        other = other_way(self.way, refusal, self.rules)
+        if other is None:
+            raise EndpointRefused(
+                f"the endpoint refuses a request of a batch ({refusal.status}): {refusal.message}. Every answer is "
+                "kept, and no request is in a batch any more."
+            )
+        self.way = other
+        self.failures.clear()  # what failed for this fails no more
+        await self.ledger.remember(shown(self.client.endpoint.base_url), str(row["model"]), other.text)
+
+    async def keep(self, path: Path) -> None:
+        """Keep the answers in a batch's file; what is none is left for another batch."""
+        with path.open("rb") as file:
+            lines = (line for line in lines_of(file, self.rules.connection.largest_answer_bytes) if line.strip())
+            while some := list(islice(lines, COMMIT_TOGETHER)):
+                found = [rows for line in some if (rows := self.rows_of(line)) is not None]
+                if found:
+                    await self.ledger.put(*chain.from_iterable(found))
+
+    def rows_of(self, line: bytes) -> Rows | None:
+        """The answer's row and the end of its waiting; null where the line holds no answer."""
+        try:
+            found = msgspec.json.decode(line, type=Line)
+            key = bytes.fromhex(found.custom_id)
+        except (msgspec.DecodeError, ValueError):  # not of the form of an answer: it is asked for again
+            self.tally.failures += 1
+            return None
+        query = f"select {', '.join(BATCHED)} from batched where key = ?"
+        known = self.ledger.reader.execute(query, (key,)).fetchone()
+        response = found.response
+        if known is None:
+            return None
+        row = dict(zip(BATCHED, known, strict=True))
+        if response is None:
+            return None
+        headers = {"x-request-id": str(response.request_id)} if response.request_id else {}
+        finish = None
+        try:
+            received = checked(response.status_code, headers, bytes(response.body), self.rules, self.client.secrets)
+        except Passing as failure:
+            self.tally.last_failure = failure.sentence
+            return None if failure.body is None else unread_rows(row, failure)
+        except Refusal as refusal:
+            finish = self.rules.question_fault_in(refusal.message)
+            if finish is None:
+                self.refused.append((refusal, row))
+                return None
+            received = Received(refusal.body, headers, request_id=refusal.request_id)
+        return self.kept_rows(key, received, finish, row)
+
+    def kept_rows(self, key: bytes, received: Received, finish: str | None, row: dict[str, Any]) -> Rows:
+        """The rows of an answer and of the end of its waiting."""
+        limit = self.parameters.max_output_tokens
+        kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
+        answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
+        tokens = kept.prompt_tokens + kept.completion_tokens
+        self.tally.add(kept.cost_usd, tokens, kept.cached_tokens, kept.usage_estimated)
+        self.collected.add(key)
+        return (ADD_ANSWER, answer), (END_BATCHED, (key,))
+
+
+def unread_rows(row: dict[str, Any], failure: Passing) -> Rows:
+    """The row of a response with status 200 that is no answer."""
+    body = failure.body or b""
+    about = (row["key"], row["stage"], row["trajectory_id"], failure.reason, now())
+    return ((ADD_UNREAD, (*about, body, hashlib.sha256(body).digest())),)
+
+
+def lines_of(file: BinaryIO, most: int) -> Iterator[bytes]:
+    """The lines of a file. One that is longer than an answer may be is left out: it is asked for again."""
+    while line := file.readline(2 * most):
+        if line.endswith(b"\n") or len(line) < 2 * most:
+            yield line
+        else:
+            while (rest := file.readline(2 * most)) and not rest.endswith(b"\n"):
+                pass
+
+
+class LineResponse(msgspec.Struct):
+    """The response in a line of a batch's output."""
+
+    status_code: int
+    body: msgspec.Raw
+    request_id: Any = None
+
+
+class Line(msgspec.Struct):
+    """A line of a batch's output."""
+
+    custom_id: str
+    response: LineResponse | None = None
+
+
+def because(batch: dict[str, Any]) -> str:
+    """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
+    errors = batch.get("errors")
+    said = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
+    words = one_line("; ".join(str(one) for one in said if one))
+    return f": {words}" if words else ""
+
+
+def batched_row(name: str, way: Way, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Any, ...]:
+    """What is needed of a request to keep its answer."""
+    question = task.question
+    ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
+    return (request.key, name, question.stage, *ours, way.text, corrects)
+
+
+def open_requests(ledger: Ledger) -> int:
+    """Requests in batches that are not collected yet."""
+    return int(ledger.reader.execute("select count(*) from batched").fetchone()[0])

@@ -1,0 +1,167 @@
+"""The endpoint's files and batches: upload, make, find, look after, download. Transport is tried again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+import msgspec
+
+from openclawbench.errors import EndpointFailing, EndpointRefused
+from openclawbench.judge.client.aiohttp_transport import content_of, failure_of, proxy_for
+from openclawbench.judge.client.bounded import ACCEPTED, decompressed
+from openclawbench.judge.client.responses import failure, one_line
+from openclawbench.judge.client.retry import Patience
+from openclawbench.judge.client.transport import Endpoint, Passing, shown
+from openclawbench.rules.asking import AskingRules
+
+OURS = "openclawbench"  # name of the metadata field that holds a batch's name
+HINTS = {
+    401: "Set OPENAI_API_KEY to a key that is valid there and run again.",
+    403: "This key may not make batches there. Use another key and run again.",
+}
+
+
+class BatchClient:
+    """The Batch API of an endpoint. Use it as an async context manager."""
+
+    def __init__(self, endpoint: Endpoint, rules: AskingRules) -> None:
+        self.endpoint, self.rules = endpoint, rules
+        self.patience = Patience(rules.retry)
+        self.secrets = endpoint.secrets(rules)
+
+    async def __aenter__(self) -> Self:
+        times = self.rules.connection
+        self.session = aiohttp.ClientSession(
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=times.connect_s, sock_read=times.answer_s),
+            headers=self.endpoint.headers() | {"Accept-Encoding": ACCEPTED},
+            auto_decompress=False,
+            proxy=proxy_for(self.endpoint.base_url),
+        )
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.session.close()
+
+    async def upload(self, path: Path) -> str:
+        """Upload a file of requests; its id."""
+
+        async def attempt() -> bytes:
+            with path.open("rb") as file:
+                form = aiohttp.FormData()
+                form.add_field("purpose", "batch")
+                form.add_field("file", file, filename=path.name, content_type="application/jsonl")
+                return await self.exchange("POST", "/files", data=form)
+
+        return str(given(msgspec.json.decode(await self.tried(attempt)), "id"))
+
+    async def make(self, file: str, name: str) -> dict[str, Any]:
+        """Make a batch of an uploaded file. Looked for first: an attempt whose answer was lost may have made it."""
+
+        async def attempt() -> bytes:
+            if (found := await self.listed(name)) is not None:
+                return msgspec.json.encode(found)
+            body = {
+                "input_file_id": file,
+                "endpoint": "/v1/chat/completions",
+                "completion_window": self.rules.batch.completion_window,
+                "metadata": {OURS: name},
+            }
+            return await self.exchange("POST", "/batches", json=body)
+
+        found: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
+        given(found, "id")
+        return found
+
+    async def find(self, name: str) -> dict[str, Any] | None:
+        """The batch of this name among the endpoint's; null where there is none."""
+
+        async def attempt() -> bytes:
+            return msgspec.json.encode(await self.listed(name))
+
+        found: dict[str, Any] | None = msgspec.json.decode(await self.tried(attempt))
+        return found
+
+    async def listed(self, name: str) -> dict[str, Any] | None:
+        """The same, tried once."""
+        after = ""
+        while True:
+            page = msgspec.json.decode(await self.exchange("GET", f"/batches?limit=100{after}"))
+            entries = page.get("data") or []
+            for one in entries:
+                if (one.get("metadata") or {}).get(OURS) == name:
+                    return dict(one)
+            if not page.get("has_more") or not entries:
+                return None
+            after = f"&after={entries[-1]['id']}"
+
+    async def look(self, id_: str) -> dict[str, Any]:
+        """How a batch is doing."""
+        found: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
+        given(found, "status")
+        return found
+
+    async def download(self, file: str, to: Path) -> None:
+        """A file's content, to the disk."""
+
+        async def attempt() -> bytes:
+            return await self.exchange("GET", f"/files/{file}/content", to=to)
+
+        await self.tried(attempt)
+
+    async def tried(self, attempt: Callable[[], Awaitable[bytes]]) -> bytes:
+        """What an attempt brings, tried again where its failure may pass. EndpointFailing when patience ends."""
+        try:
+            try:
+                return await attempt()
+            except Passing as failure:
+                return await self.patience.again(failure, attempt, asyncio.sleep)
+        except Passing as failure:
+            raise EndpointFailing(
+                f"the endpoint's batches cannot be reached ({failure.sentence}). Every answer is kept; run again to go "
+                "on."
+            ) from failure
+
+    async def exchange(self, method: str, path: str, to: Path | None = None, **values: Any) -> bytes:
+        """The body of a response, or nothing where it went to a file. Raises Passing, EndpointRefused."""
+        url = f"{self.endpoint.base_url}{path}"
+        try:
+            async with self.session.request(method, url, allow_redirects=False, **values) as response:
+                if response.status == 200 and to is not None:
+                    encoding = response.headers.get("content-encoding", "")
+                    most = self.rules.batch.largest_file_bytes
+                    with to.open("wb") as file:
+                        async for piece in decompressed(response.content.iter_any(), encoding, most):
+                            file.write(piece)
+                    return b""
+                content = await content_of(response, self.rules.connection.largest_answer_bytes)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise failure_of(error) from error
+        if response.status == 200:
+            if not isinstance(json_of(content), dict):
+                raise Passing(
+                    "broken_body", words=one_line(self.secrets.shown(content[:200]).decode("utf-8", "replace"))
+                )
+            return content
+        problem = failure(response.status, self.secrets.shown(content), response.headers, self.rules, None)
+        if isinstance(problem, Passing):
+            raise problem
+        where = f"{shown(self.endpoint.base_url)}{path.partition('?')[0]}"
+        hint = HINTS.get(response.status, "Does this endpoint have batches?")
+        raise EndpointRefused(f"{where} refuses ({response.status}). {hint} It says: {problem.message}")
+
+
+def given(found: dict[str, Any], name: str) -> Any:
+    """A field of an endpoint's answer. EndpointFailing where it leaves it out."""
+    if found.get(name) is None:
+        raise EndpointFailing(f"the endpoint's answer about a batch has no {name}. Every answer is kept; run again.")
+    return found[name]
+
+
+def json_of(content: bytes) -> Any:
+    """The JSON of a body; null where it is none."""
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None

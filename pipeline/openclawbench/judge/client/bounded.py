@@ -1,0 +1,45 @@
+"""Reading a response's body up to a limit that holds for what it decompresses to, piece by piece."""
+
+import zlib
+from collections.abc import AsyncIterator
+
+from openclawbench.judge.client.transport import Passing
+
+PIECE = 1 << 16
+ENCODINGS = {"": None, "identity": None, "gzip": 31, "x-gzip": 31, "deflate": 47}  # Content-Encoding -> zlib's window
+ACCEPTED = "gzip, deflate"
+
+
+async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -> AsyncIterator[bytes]:
+    """The pieces of a body, none of them large, whatever it was compressed with. Passing where they come to more than
+    `most` bytes, or the encoding is another than what was asked for, or the body is not in it."""
+    window = ENCODINGS.get(encoding.strip().lower(), 0)
+    if window == 0:
+        raise Passing("unknown_encoding", may_be_paid=True, words=encoding[:50], again=False)
+    unpacker = None if window is None else zlib.decompressobj(window)
+    size = 0
+    async for piece in pieces:
+        left = piece
+        while left:
+            try:
+                some, left = (left, b"") if unpacker is None else unpacked(unpacker, left)
+            except zlib.error as error:
+                raise Passing("connection_lost", may_be_paid=True, words=str(error)) from error
+            size += len(some)
+            if size > most:
+                raise Passing("answer_too_large", may_be_paid=True, words=f"more than {most} bytes", again=False)
+            yield some
+    if unpacker is not None and size and not unpacker.eof:
+        raise Passing("connection_lost", may_be_paid=True, words="the compressed body is not whole")
+
+
+def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
+    """What a piece decompresses to, no more than PIECE bytes at a time, and what is left of it."""
+    some = unpacker.decompress(data, PIECE)
+    left = unpacker.unconsumed_tail
+    return some, b"" if unpacker.eof else left
+
+
+async def whole(pieces: AsyncIterator[bytes], encoding: str, most: int) -> bytes:
+    """The body."""
+    return b"".join([piece async for piece in decompressed(pieces, encoding, most)])

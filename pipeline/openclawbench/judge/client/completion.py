@@ -1,0 +1,190 @@
+"""A chat completion taken apart: the answer's text, how it ended, what the model thought beside it, its usage.
+
+`choices[0].message` is what was paid for and is read strictly; everything beside it is read as far as it makes sense,
+so that no answer is lost for an odd id or an odd usage.
+"""
+
+import json
+from typing import Any
+
+import msgspec
+
+from openclawbench.base.canonical_json import whole_characters
+from openclawbench.judge.client.embedded_json import objects_in
+from openclawbench.judge.client.transport import Parsed
+from openclawbench.records.fulltax import Usage
+
+FINISHES = {
+    "length": "truncated",
+    "max_tokens": "truncated",
+    "max_output_tokens": "truncated",
+    "content_filter": "content_filter",
+}
+ERROR = "error"  # finish_reason with which gateways end an answer that their provider broke off
+THINKING = ("reasoning_content", "reasoning", "thinking")  # fields and parts in which servers give what a model thought
+LARGEST = 2**63 - 1  # what a column holds
+
+
+class Message(msgspec.Struct):
+    """Of a choice. What stands beside the content is another thing on each server."""
+
+    content: Any = None
+    refusal: Any = None
+    reasoning_content: Any = None
+    reasoning: Any = None
+    thinking: Any = None
+    tool_calls: Any = None
+    function_call: Any = None
+
+
+class Choice(msgspec.Struct):
+    """One answer."""
+
+    message: Message
+    finish_reason: Any = None
+    error: Any = None
+
+
+class Completion(msgspec.Struct):
+    """A chat completion, as far as it is read."""
+
+    choices: Any = None
+    id: Any = None
+    usage: Any = None
+    error: Any = None
+
+
+DECODER = msgspec.json.Decoder(Completion)
+
+
+class Failed(Exception):
+    """The body is an error's. `tokens`: of an answer, as its usage says."""
+
+    def __init__(self, error: Any, tokens: int) -> None:
+        super().__init__("the body is an error's")
+        self.error, self.tokens = error, tokens
+
+
+def parsed(body: bytes, largest_tokens: int = LARGEST) -> Parsed:
+    """What stands in an answer. Failed where the body is an error's; ValueError, LookupError or RecursionError where it
+    is no answer."""
+    completion = decoded(body)
+    choice = choice_of(completion)
+    if choice is None or (choice.finish_reason == ERROR and completion.error):
+        raise Failed(completion.error, usage_of(completion.usage, "", largest_tokens)[0].completion_tokens)
+    if choice.finish_reason == ERROR:
+        error = choice.error or {"message": "the answer was broken off by an error"}
+        raise Failed(error, usage_of(completion.usage, "", largest_tokens)[0].completion_tokens)
+    text, text_from = text_of(choice.message)
+    usage, missing = usage_of(completion.usage, text, largest_tokens)
+    reason = choice.finish_reason
+    finish = FINISHES.get(reason.casefold()) if isinstance(reason, str) else None
+    refusal = choice.message.refusal
+    if isinstance(refusal, str) and refusal.strip():
+        text, finish = text or refusal, "refusal"
+    elif finish is None:
+        finish = "complete" if text.strip() else "empty"
+    id_ = completion.id if isinstance(completion.id, str | int) else None
+    reasoning = None if text_from == "reasoning" else reasoning_of(choice.message)
+    return Parsed(text, finish, usage, None if id_ is None else str(id_), text_from, reasoning, missing)
+
+
+def decoded(body: bytes) -> Completion:
+    """The completion. Half an emoji or a number beyond all bounds, which strict readers refuse, is kept as it is
+    written; an answer that was paid for is not thrown away for it. ValueError (msgspec's are such) where it is none."""
+    try:
+        return DECODER.decode(body)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.convert(whole_characters(json.loads(body.decode("utf-8-sig"))), Completion)
+
+
+def choice_of(completion: Completion) -> Choice | None:
+    """The first choice; null where there is none and an error says why. ValueError or LookupError where neither is."""
+    if isinstance(completion.choices, list) and completion.choices:
+        try:
+            return msgspec.convert(completion.choices[0], Choice)
+        except msgspec.ValidationError:
+            first = completion.choices[0]
+            error = first.get("error") if isinstance(first, dict) else None
+            if not (error or completion.error):
+                raise
+            completion.error = completion.error or error
+            return None
+    if completion.error:
+        return None
+    raise LookupError("there is no choice")
+
+
+def text_of(message: Message) -> tuple[str, str]:
+    """The answer's text and the field that it stood in: the content, else the arguments of the one function that was
+    called, else an answer that was written among the reasoning."""
+    text = plain(message.content)
+    if text.strip():
+        return text, "content"
+    calls = message.tool_calls if isinstance(message.tool_calls, list) else []
+    functions = [one.get("function") for one in calls if isinstance(one, dict)] or [message.function_call]
+    arguments = functions[0].get("arguments") if len(functions) == 1 and isinstance(functions[0], dict) else None
+    if isinstance(arguments, dict):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    if isinstance(arguments, str) and arguments.strip():
+        return arguments, "tool_calls"
+    thought = reasoning_of(message)
+    return (thought, "reasoning") if thought and objects_in(thought) else (text, "content")
+
+
+def plain(content: Any) -> str:
+    """The text of a message's content, be it a text, a list of parts, of which those that hold thoughts are left out,
+    or the answer's JSON itself."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict) and not thinks(part))
+    if isinstance(content, dict):
+        return json.dumps(content, ensure_ascii=False)
+    return content if isinstance(content, str) else ""
+
+
+def thinks(part: dict[str, Any]) -> bool:
+    """True for a part of a content that holds what the model thought."""
+    return part.get("type") in THINKING
+
+
+def reasoning_of(message: Message) -> str | None:
+    """What the model thought, as far as the server gives it apart from the answer; null where it does not."""
+    fields = (getattr(message, name) for name in THINKING)
+    texts = [one for one in fields if isinstance(one, str) and one.strip()][:1]
+    if isinstance(message.content, list):
+        parts = [one for one in message.content if isinstance(one, dict) and thinks(one)]
+        texts += [thought for part in parts if (thought := thought_in(part))]
+    return "\n".join(texts) or None
+
+
+def thought_in(part: dict[str, Any]) -> str:
+    """The text of a part that holds thoughts; it may be a list of parts itself."""
+    values = [part.get(name) for name in ("text", *THINKING)]
+    texts = [value for value in values if isinstance(value, str)]
+    nested = [one for value in values if isinstance(value, list) for one in value if isinstance(one, dict)]
+    return "".join(texts + [str(one.get("text") or "") for one in nested])
+
+
+def usage_of(stated: Any, text: str, largest: int) -> tuple[Usage, tuple[str, ...]]:
+    """The usage, and which of its numbers are not stated or cannot be: those are zero."""
+    values = stated if isinstance(stated, dict) else {}
+    prompt = number(values.get("prompt_tokens"), 1, largest)
+    completion = number(values.get("completion_tokens"), 1 if text.strip() else 0, largest)
+    details = values.get("prompt_tokens_details")
+    cached = number(details.get("cached_tokens"), 1, largest) if isinstance(details, dict) else None
+    cached = cached or number(values.get("prompt_cache_hit_tokens"), 1, largest) or 0
+    named = {"prompt_tokens": prompt, "completion_tokens": completion}
+    missing = tuple(name for name, value in named.items() if value is None)
+    usage = Usage(prompt_tokens=prompt or 0, completion_tokens=completion or 0, cached_tokens=min(cached, prompt or 0))
+    return usage, missing
+
+
+def number(value: Any, least: int, most: int) -> int | None:
+    """A count of tokens, be it written as a number or as its text; null where it is none, or cannot be."""
+    if isinstance(value, str) and len(value) < 30 and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most else None

@@ -1,0 +1,194 @@
+"""Plan before spending: what a stage would ask, counted without asking; what later stages would, estimated."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Literal, Protocol
+
+from openclawbench.errors import UnreadableInput
+from openclawbench.judge.client.messages import messages_of
+from openclawbench.judge.language_model import LanguageModelJudge
+from openclawbench.judge.ledger.sqlite_file import reading
+from openclawbench.judge.protocol import Part, Question, Reply
+from openclawbench.rules.asking import Estimate
+from openclawbench.rules.prices import Price
+
+ENOUGH = 20  # answers from which a measured average takes the place of an assumption
+STAGES = ("a", "b1", "b2", "c")
+
+
+@dataclass(frozen=True)
+class StagePlan:
+    """Calls, tokens and USD of a stage. `estimate`: its questions are not known yet.
+
+    `most_calls` and `most_usd` are not passed whatever the answers are: every trajectory goes on, every question is
+    asked once more, and every answer is as long as it may be. Only calls that fail and are sent again come on top.
+    """
+
+    stage: str
+    questions: int
+    answered: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int  # of the completion tokens those that are assumed; 0 where they were measured
+    usd: float
+    estimate: bool
+    most_calls: int
+    most_usd: float
+
+
+@dataclass
+class Counted:
+    """Questions of a stage that would be asked, and the bytes of their requests."""
+
+    calls: float = 0.0
+    request_bytes: float = 0.0
+
+
+class Forecast(Protocol):
+    """Whoever knows which question comes after an answer."""
+
+    def reply(self, question: Question) -> Reply:
+        """An answer in the place of one that is not there yet."""
+        ...
+
+    def following(self, question: Question, reply: Reply) -> Question | None:
+        """The question that an answer leads to."""
+        ...
+
+
+class Planned(Exception):
+    """Ends a planning run at the first stage that would have to ask: how many questions it has, how many of them are
+    answered, and what would be asked there and, by forecast, at the stages after it."""
+
+    def __init__(self, stage: str, questions: int, answered: int, counted: dict[str, Counted]) -> None:
+        super().__init__(stage)
+        self.stage, self.questions, self.answered, self.counted = stage, questions, answered, counted
+
+
+class Planner:
+    """A judge that answers from the ledger and, where an answer is missing, counts instead of asking."""
+
+    reads: Literal["packet", "evidence"] = "packet"
+    embedded: bool = False
+
+    def __init__(self, judge: LanguageModelJudge, forecast: Forecast) -> None:
+        self.judge, self.forecast = judge, forecast
+        self.name, self.model, self.digest = judge.name, judge.model, judge.digest
+
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Count what has no answer. Raises Planned where there is something."""
+        answered = unsent = seen = 0
+        counted = {name: Counted() for name in STAGES}
+        every = max(1, ceil(total / self.judge.rules.estimate.followed_at_most))
+        letter = ""
+        for part in parts:
+            rows = part.rows()
+            fitting = [row for row in rows if row["fits"]]
+            unsent += len(rows) - len(fitting)
+            for question in part.questions(fitting) if fitting else ():
+                letter, is_known = question.stage, self.is_answered(question)
+                answered += is_known
+                if not is_known:
+                    self.count(question, counted, 1.0)
+                if seen % every == 0:
+                    self.follow(question, is_known, counted, every)
+                seen += 1
+        if answered + unsent < total:
+            raise Planned(letter, total - unsent, answered, counted)
+
+    def follow(self, question: Question, is_known: bool, counted: dict[str, Counted], weight: int) -> None:
+        """Count what a trajectory's answers, or those that are to be expected, lead to."""
+        following: Question | None = question
+        while following is not None:
+            reply = self.judge.ask(following) if is_known else self.forecast.reply(following)
+            following = self.forecast.following(following, reply)
+            if following is not None:
+                is_known = self.is_answered(following)
+                if not is_known:
+                    self.count(following, counted, float(weight))
+
+    def count(self, question: Question, counted: dict[str, Counted], weight: float) -> None:
+        """A question that would be asked, so many times over."""
+        stage = counted[question.stage]
+        stage.calls += weight
+        stage.request_bytes += weight * self.judge.request(question, messages_of(question)).bytes
+
+    def is_answered(self, question: Question) -> bool:
+        """True where the ledger has the answer that stands for a question."""
+        return self.judge.has_answer(question)
+
+    def ask(self, question: Question) -> Reply:
+        """The ledger's answer."""
+        return self.judge.ask(question)
+
+    def describe(self) -> dict[str, Any]:
+        """As the judge itself."""
+        return self.judge.describe()
+
+
+@dataclass(frozen=True)
+class Averages:
+    """What a call comes to: measured from the ledger's answers where there are enough, else assumed. What is measured
+    includes reasoning; `reasoning_tokens` are those that are assumed."""
+
+    bytes_per_token: float
+    completion_tokens: dict[str, float]
+    reasoning_tokens: dict[str, float]
+
+    @classmethod
+    def of(cls, judge: LanguageModelJudge, estimate: Estimate) -> "Averages":
+        """Averages of this model's answers."""
+        whole, reasoning = estimate.completion_tokens, estimate.reasoning_tokens
+        assumed = cls(estimate.bytes_per_token, dict(whole), dict(reasoning))
+        try:
+            with reading(judge.ledger) as connection:
+                return assumed.measured(connection, judge.model)
+        except UnreadableInput:
+            return assumed
+
+    def measured(self, connection: sqlite3.Connection, model: str) -> "Averages":
+        """With what was measured in place of what was assumed."""
+        query = (
+            "select stage, count(*), total(request_bytes), total(prompt_tokens), avg(completion_tokens) from answers "
+            "where model = ? and prompt_tokens > 0 group by stage"
+        )
+        rows = connection.execute(query, (model,)).fetchall()
+        count, size, tokens = (sum(row[place] for row in rows) for place in (1, 2, 3))
+        enough = {row[0]: row[4] for row in rows if row[1] >= ENOUGH}
+        reasoning = {stage: 0.0 if stage in enough else one for stage, one in self.reasoning_tokens.items()}
+        ratio = size / tokens if count >= ENOUGH else self.bytes_per_token
+        return Averages(ratio, self.completion_tokens | enough, reasoning)
+
+
+def plan(found: Planned, averages: Averages, judge: LanguageModelJudge, price: Price) -> list[StagePlan]:
+    """The stage at which a planning run ended, exactly; the later ones as forecast; the most that both can come to."""
+    rows: list[StagePlan] = []
+    open_questions = found.questions - found.answered
+    longest, reserved = judge.parameters.max_output_tokens, judge.rules.estimate.bytes_per_token_reserved
+    here = found.counted[found.stage]
+    for stage in STAGES[STAGES.index(found.stage) :]:
+        counted, is_later = found.counted[stage], stage != found.stage
+        calls = round(counted.calls)
+        prompt = round(counted.request_bytes / averages.bytes_per_token)
+        completion = round(counted.calls * averages.completion_tokens[stage])
+        most_calls = 2 * (found.questions if is_later else open_questions)
+        size = max(one.request_bytes / one.calls for one in (here, counted) if one.calls) / reserved + 2 * longest
+        rows.append(
+            StagePlan(
+                stage=stage,
+                questions=calls if is_later else found.questions,
+                answered=0 if is_later else found.answered,
+                calls=calls,
+                prompt_tokens=prompt,
+                completion_tokens=completion,
+                reasoning_tokens=round(counted.calls * averages.reasoning_tokens[stage]),
+                usd=price.of(prompt, 0, completion),
+                estimate=is_later,
+                most_calls=most_calls,
+                most_usd=price.of(round(most_calls * size), 0, most_calls * longest),
+            )
+        )
+    return rows

@@ -1,0 +1,70 @@
+"""How an endpoint has to be asked: what it accepts, found out with the first question and remembered in the ledger."""
+
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import msgspec
+
+from openclawbench.judge.client.messages import ChatRequest, Message
+
+Structured = Literal["json_schema", "json_object", "text"]
+WEAKER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "text"}
+LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+
+
+@dataclass(frozen=True)
+class Way:
+    """What is sent. Said in the manifest and beside each answer."""
+
+    structured_output: Structured = "json_schema"
+    temperature: bool = True
+    seed: bool = True
+    limit: str | None = LIMIT_NAMES[0]  # name of the parameter that bounds the answer
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """As it was remembered."""
+        return cls(**msgspec.json.decode(text))
+
+    @cached_property
+    def text(self) -> str:
+        """As JSON, to be remembered and kept beside each answer."""
+        return msgspec.json.encode(asdict(self)).decode()
+
+    def without(self, refused: str) -> "Way | None":
+        """What to try where an endpoint refuses this (an id of [[adaptation]]); null where nothing is left."""
+        if refused == "structured_output":
+            weaker = WEAKER.get(self.structured_output)
+            return None if weaker is None else replace(self, structured_output=weaker)
+        if refused == "temperature":
+            return replace(self, temperature=False) if self.temperature else None
+        if refused == "seed":
+            return replace(self, seed=False) if self.seed else None
+        if self.limit is None:
+            return None
+        return replace(self, limit=LIMIT_NAMES[1] if self.limit == LIMIT_NAMES[0] else None)
+
+    def body(self, request: ChatRequest, plain: str) -> dict[str, Any]:
+        """The request body. `plain` introduces the schema where it must stand in the prompt."""
+        body: dict[str, Any] = {"model": request.model, "messages": self.messages(request, plain)}
+        if self.structured_output == "json_schema":
+            schema = {"name": request.schema_id, "strict": True, "schema": msgspec.Raw(request.schema.encode())}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif self.structured_output == "json_object":
+            body["response_format"] = {"type": "json_object"}
+        if self.temperature:
+            body["temperature"] = request.parameters.temperature
+        if self.seed:
+            body["seed"] = request.parameters.seed
+        if self.limit is not None:
+            body[self.limit] = request.parameters.max_output_tokens
+        return body
+
+    def messages(self, request: ChatRequest, plain: str) -> list[Message]:
+        """The messages, with the schema below the instructions where the endpoint cannot be given it otherwise."""
+        if self.structured_output == "json_schema":
+            return request.messages
+        system, *others = request.messages
+        content = f"{system['content'].rstrip()}\n\n{plain.rstrip()}\n\n{request.schema}"
+        return [{"role": "system", "content": content}, *others]

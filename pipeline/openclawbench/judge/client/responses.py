@@ -1,0 +1,106 @@
+"""What a response means: an answer, a failure that may pass, or a refusal."""
+
+import math
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import msgspec
+
+from openclawbench.judge.client.completion import Failed, parsed
+from openclawbench.judge.client.secrets import NONE, Secrets
+from openclawbench.judge.client.transport import Passing, Received, Refusal, shown
+from openclawbench.rules.asking import AskingRules
+
+LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
+STATUS_FIELDS = ("status", "status_code", "http_status", "code")
+
+
+def checked(
+    status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules, secrets: Secrets = NONE
+) -> Received:
+    """A 200 with an answer in it. Raises Passing for what may pass, Refusal for the rest. An error that a gateway sends
+    with status 200 is taken for the status that it names. A body with status 200 is kept verbatim whatever it is."""
+    request_id = secrets.shown_text(headers["x-request-id"]) if headers.get("x-request-id") else None
+    if status != 200:
+        raise failure(status, secrets.shown(body), headers, rules, request_id)
+    kept = secrets.kept(body)
+    try:
+        return Received(kept, headers, parsed(kept, rules.usage.largest_tokens), request_id)
+    except Failed as error:
+        named = msgspec.json.encode({"error": error.error})
+        failed = failure(status_of(error.error, rules), secrets.shown(named), headers, rules, request_id)
+        if isinstance(failed, Passing):
+            failed.body, failed.may_be_paid = kept, error.tokens > 0
+        raise failed from error
+    except (ValueError, LookupError, RecursionError) as error:
+        words = secrets.shown_text(one_line(kept[:LONGEST_MESSAGE].decode("utf-8", "replace")))
+        raise Passing("broken_body", may_be_paid=True, words=words, body=kept) from error
+
+
+def failure(
+    status: int | None, body: bytes, headers: Mapping[str, str], rules: AskingRules, request_id: str | None
+) -> Passing | Refusal:
+    """What an error is. `status` null: an error under status 200 that names none and that nothing is known of."""
+    message = message_in(body)
+    if status is None and not rules.is_fatal(message):
+        return Passing("error_in_answer", words=message)
+    number = status or 402
+    if rules.is_fatal(message) or not (number in rules.retry.statuses or number >= 500):
+        if 300 <= number < 400 and headers.get("location"):
+            message = one_line(f"it redirects to {target(headers['location'])}, which is not followed. {message}")
+        return Refusal(number, message, body, headers, request_id)
+    return Passing(f"status_{number}", retry_after=retry_after(headers), words=message)
+
+
+def target(location: str) -> str:
+    """Where a redirect leads, without user, password and query."""
+    return shown(location) if "://" in location else location.partition("?")[0]
+
+
+def status_of(error: Any, rules: AskingRules) -> int | None:
+    """The status that an error under status 200 names, in its fields or by its words; null where it names none."""
+    fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
+    for value in fields:
+        number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value
+        if isinstance(number, int) and 400 <= number <= 599:
+            return number
+    return rules.status_named_in(message_in(msgspec.json.encode({"error": error})))
+
+
+def message_in(body: bytes) -> str:
+    """What an endpoint says of an error, with its code and parameter, on one line."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        value = body.decode("utf-8", "replace")
+    error = value.get("error", value) if isinstance(value, dict) else value
+    if isinstance(error, dict):
+        named = [error.get(name) for name in ("message", "code", "param", "type", "detail")]
+        error = " ".join(str(one) for one in named if one)
+    return one_line(str(error))
+
+
+def one_line(words: str) -> str:
+    """An endpoint's own words on one line, cut to a readable length."""
+    return " ".join(words.split())[:LONGEST_MESSAGE]
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null where neither says, or says what is
+    no time (`inf`)."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            seconds = float(text) / unit
+        except ValueError:
+            try:
+                seconds = parsedate_to_datetime(text).timestamp() - time.time()
+            except (ValueError, OverflowError):
+                continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
+    return None

@@ -1,0 +1,186 @@
+"""One call over the network: a body out, an answer back, or the reason why there is none. Two do the same."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from openclawbench.errors import WrongUse
+from openclawbench.judge.client.secrets import Secrets
+from openclawbench.records.fulltax import Usage
+from openclawbench.rules.asking import AskingRules
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+
+
+class Passing(Exception):
+    """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost;
+    `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is no answer;
+    `again`: false where the next attempt would be paid for and end the same way."""
+
+    def __init__(
+        self,
+        reason: str,
+        may_be_paid: bool = False,
+        retry_after: float | None = None,
+        words: str = "",
+        body: bytes | None = None,
+        again: bool = True,
+    ) -> None:
+        super().__init__(reason)
+        self.reason, self.may_be_paid, self.retry_after = reason, may_be_paid, retry_after
+        self.words, self.body, self.again = words, body, again
+
+    @property
+    def sentence(self) -> str:
+        """The reason, with the cause and what to do about it where one is known, and the words."""
+        known = CAUSES.get(self.reason)
+        said = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
+        return (
+            ": ".join([self.reason, "; ".join(one for one in (known, said) if one)]) if known or said else self.reason
+        )
+
+
+HEARD = ("status_", "error_in_answer", "broken_body")  # reasons of failures that the endpoint itself told
+CAUSES = {  # reason -> what it means and what to do
+    "connection_refused": "nothing listens at this address; start the server, or correct --base-url",
+    "name_not_found": "the host name of the address cannot be resolved; correct --base-url, or check the network",
+    "tls_failed": "no secure connection; the certificate must be one that this machine trusts (SSL_CERT_FILE names "
+    "others), and the address must begin with http:// where the server has no TLS",
+    "proxy_failed": "the proxy that the environment names (HTTPS_PROXY, HTTP_PROXY, ALL_PROXY) cannot be used; correct "
+    "it, or name the host in NO_PROXY",
+    "no_connection": "the endpoint cannot be reached; check --base-url and the network",
+    "timeout": "no whole answer within connection.answer_s of asking.toml",
+    "connection_lost": "the connection broke off before the answer was whole",
+    "broken_body": "status 200, but the body is no chat completion; is --base-url the one of an OpenAI-compatible API "
+    "(it often ends in /v1)?",
+    "error_in_answer": "the endpoint sent an error with status 200",
+    "answer_too_large": "the response is larger than connection.largest_answer_bytes of asking.toml",
+    "unknown_encoding": "the response is compressed in a way that was not asked for",
+}
+
+
+class Refusal(Exception):
+    """The endpoint refuses: status and its own words, cut to a readable length."""
+
+    def __init__(
+        self, status: int, message: str, body: bytes, headers: Mapping[str, str], request_id: str | None = None
+    ) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status, self.message, self.body, self.headers = status, message, body, headers
+        self.request_id = request_id
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter; `text_from` the field
+    that the text stood in (content, tool_calls, reasoning); `missing` the counts of the usage that were not stated, or
+    cannot be: they are zero."""
+
+    text: str
+    finish: str
+    usage: Usage
+    id: str | None
+    text_from: str = "content"
+    reasoning: str | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Received:
+    """A response of status 200, whole and verbatim. Header names are in lower case or the mapping ignores case."""
+
+    body: bytes
+    headers: Mapping[str, str]
+    parsed: "Parsed | None" = None  # null for the body of a refusal
+    request_id: str | None = None  # of the headers
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where to send, and as whom. Made from the environment as the `openai` client reads it; never printed."""
+
+    base_url: str
+    key: str | None = field(repr=False)
+    organization: str | None = field(default=None, repr=False)
+    project: str | None = field(default=None, repr=False)
+    more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
+        """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. WrongUse where the
+        address is none, or where there is no key and the address is not this machine's."""
+        url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise WrongUse("the base URL is no http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
+        if "@" in parts.netloc:
+            raise WrongUse(
+                f"{shown(url)}: the base URL holds a user name or password. Leave them out; keys come "
+                "from OPENAI_API_KEY."
+            )
+        key = header_value("OPENAI_API_KEY", environment)
+        if key is None and parts.hostname not in LOCAL_HOSTS:
+            raise WrongUse("there is no key for the judge. Set OPENAI_API_KEY.")
+        organization = header_value("OPENAI_ORG_ID", environment)
+        project = header_value("OPENAI_PROJECT_ID", environment)
+        return cls(url, key, organization, project, custom_headers(environment.get("OPENAI_CUSTOM_HEADERS") or ""))
+
+    @property
+    def is_local(self) -> bool:
+        """True where the address is this machine's."""
+        return urlsplit(self.base_url).hostname in LOCAL_HOSTS
+
+    def headers(self) -> dict[str, str]:
+        """Headers that say who asks."""
+        found = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        if self.organization:
+            found["OpenAI-Organization"] = self.organization
+        if self.project:
+            found["OpenAI-Project"] = self.project
+        return found | dict(self.more_headers)
+
+    def secrets(self, rules: AskingRules) -> Secrets:
+        """The keys that no file and no screen may show."""
+        return Secrets((self.key or "", *self.more_headers.values()), rules.secret)
+
+
+class Transport(Protocol):
+    """Sends one body to /chat/completions. Use it as an async context manager."""
+
+    async def send(self, body: bytes) -> Received:
+        """The whole answer. Raises Passing or Refusal."""
+        ...
+
+    async def __aenter__(self) -> "Transport": ...
+
+    async def __aexit__(self, *error: object) -> None: ...
+
+
+def shown(url: str) -> str:
+    """An address as it may be printed and kept: without user, password and query."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
+
+
+def header_value(name: str, environment: Mapping[str, str]) -> str | None:
+    """A setting of the environment that is sent in a header, without blanks and line ends around it, which a file may
+    have brought; null where there is none. WrongUse for what no header can hold."""
+    value = (environment.get(name) or "").strip()
+    if not (value.isprintable() and value.isascii()):
+        raise WrongUse(
+            f"{name} holds a line break or another character that cannot be sent in a header. Set it to the key alone, "
+            "on one line."
+        )
+    return value or None
+
+
+def custom_headers(text: str) -> dict[str, str]:
+    """`Name: value` lines, as the `openai` client reads them."""
+    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
+    found = {name.strip(): value.strip() for name, value in pairs}
+    if "" in found or any(not (one.isprintable() and one.isascii()) for one in (*found, *found.values())):
+        raise WrongUse("OPENAI_CUSTOM_HEADERS: a name or value cannot be sent in a header. Write `Name: value` lines.")
+    return found

@@ -1,0 +1,396 @@
+"""A language model as judge: `prepare` asks over the network into the ledger, `ask` reads the ledger alone."""
+
+import asyncio
+import hashlib
+import signal
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.base.gc_control import little_collecting
+from openclawbench.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
+from openclawbench.judge.client.batch import BatchRun, open_requests
+from openclawbench.judge.client.batch_client import BatchClient
+from openclawbench.judge.client.budget import Budget
+from openclawbench.judge.client.completion import parsed
+from openclawbench.judge.client.engine import REFUSED, Engine, Task
+from openclawbench.judge.client.messages import ChatRequest, chat_request, corrective, messages_of
+from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.rate_limit import RateLimits
+from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.transport import Endpoint, Transport, shown
+from openclawbench.judge.ledger.keeping import was_cut_off_sooner
+from openclawbench.judge.ledger.ledger import Ledger
+from openclawbench.judge.ledger.merge_shards import bring_over, spent_before
+from openclawbench.judge.ledger.sqlite_file import NAME, connect_to_read, has_table, reading
+from openclawbench.judge.ledger.stored import Stored, answer_to, stored
+from openclawbench.judge.prompts import Prompt, read_prompt
+from openclawbench.judge.protocol import Complaint, FormerReply, Heard, Part, Question, Reader, Reply
+from openclawbench.records.fulltax import Usage
+from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.prices import Price
+
+CHUNK = 32  # questions made at a time
+NO_SECOND = ("too_long", "content_filter", REFUSED)  # asking once more would end the same way
+NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Settings of asking that decide no answer."""
+
+    endpoint: Callable[[], Endpoint]
+    transport: Callable[[Endpoint, int, AskingRules], Transport]
+    price: Callable[[], Price]
+    concurrency: int
+    rpm: float | None
+    tpm: float | None
+    budget_usd: float | None
+    budget_tokens: int | None
+    report: Callable[[Tally], None]
+    batch: bool = False
+    runs: int = 1  # that share the endpoint's limits
+
+
+class LanguageModelJudge:
+    """Any OpenAI-compatible endpoint."""
+
+    name: str = "openai"
+    reads: Literal["packet", "evidence"] = "packet"
+    embedded: bool = False
+
+    def __init__(
+        self,
+        model: str,
+        ledger: Path,
+        schemas: Mapping[str, str],
+        reader: Reader,
+        parameters: RequestRules,
+        rules: AskingRules,
+        asking: Asking | None,
+        former: Path | None = None,
+    ) -> None:
+        """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up. `former`: folder of
+        the ledger of everything, where `ledger` is that of a share."""
+        self.former = former
+        self.model, self.ledger, self.schemas, self.reader = model, ledger, schemas, reader
+        self.parameters, self.rules, self.asking = parameters, rules, asking
+        self.again: Prompt = read_prompt("again")
+        self.plain: Prompt = read_prompt("plain")
+        parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
+        sha256 = hashlib.sha256(canonical_json(parts).encode())
+        self.reads_as: bytes = sha256.digest()  # under which answers are settled
+        self.digest: str = asked_anew(former or ledger, model, sha256.hexdigest())
+        self.connection: sqlite3.Connection | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what cannot leave this process; another one only looks up."""
+        return self.__dict__ | {"connection": None, "asking": None}
+
+    # ------------------------------------------------------------------------------------------------------ looking up
+    def ask(self, question: Question) -> Reply:
+        """The answer that stands for a question: the ledger's, or that the packet is too long, which was not sent then.
+        NotAnswered where the ledger has none."""
+        if not question.fits:
+            return Reply("", NO_TOKENS, 0.0, None, "too_long")
+        found = self.standing(question)
+        if found is None:
+            raise NotAnswered(
+                f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
+            )
+        first, last = found
+        reply = reply_of(last)
+        if first.key == last.key:
+            return reply
+        former = reply_of(first)
+        why = self.read(question, first).complaint
+        return replace(
+            reply,
+            usage=total(former.usage, reply.usage),
+            cost_usd=former.cost_usd + reply.cost_usd,
+            former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
+        )
+
+    def standing(self, question: Question) -> tuple[Stored, Stored] | None:
+        """The first and the last answer to a question, as settled, or as the ledger's answers are read now where this
+        judge has not settled it; null where one is missing, or was cut off at a lower limit than that of now."""
+        query = "select first, last from settled where question = ?"
+        row = self.looked_up().execute(query, (self.question_id(question.request_sha256),)).fetchone()
+        if row is not None:
+            return self.kept(row[0]), self.kept(row[1])
+        task = self.task(question)
+        if has_table(self.looked_up(), "rounds"):
+            query = "select round from rounds where base = ?"
+            row = self.looked_up().execute(query, (task.first.base,)).fetchone()
+            task = task.in_round(row[0]) if row else task
+        first = answer_to(self.looked_up(), task.first)
+        if first is None:
+            return None
+        complaint = task.read(first).complaint
+        second = None if complaint is None else task.second(first, complaint)
+        last = first if second is None else answer_to(self.looked_up(), second)
+        if last is None or was_cut_off_sooner(task.read(last), last, task.first):
+            return None
+        return first, last
+
+    def has_answer(self, question: Question) -> bool:
+        """True where the ledger has the answer that stands for a question."""
+        return (self.ledger / NAME).exists() and self.standing(question) is not None
+
+    def looked_up(self) -> sqlite3.Connection:
+        """The ledger, to read."""
+        if self.connection is None:
+            self.connection = connect_to_read(self.ledger)
+        return self.connection
+
+    def kept(self, key: bytes) -> Stored:
+        """An answer that a settled question names."""
+        found = stored(self.looked_up(), key)
+        if found is None:
+            raise NotAnswered(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
+        return found
+
+    def question_id(self, request_sha256: str) -> bytes:
+        """Under which a question's answer is settled: this judge, this question."""
+        return hashlib.sha256(f"{self.reads_as.hex()}\n{request_sha256}".encode()).digest()
+
+    def describe(self) -> dict[str, Any]:
+        """Name, model, parameters, and how the endpoints that were asked had to be asked."""
+        found: dict[str, Any] = {"name": self.name, "model": self.model, "parameters": self.parameters.parameters()}
+        if not (self.ledger / NAME).exists():
+            return found
+        query = "select base_url, accepts from endpoints where model = ? order by base_url"
+        rows = self.looked_up().execute(query, (self.model,)).fetchall()
+        return found | {"asked_at": dict(rows)}
+
+    # ---------------------------------------------------------------------------------------------------------- asking
+    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+        """Ask what the ledger has no answer to. Raises what ended the run early."""
+        if self.asking is None:
+            raise NotAnswered(f"{self.model} cannot be asked from here.")
+        kept = list(parts)
+        with little_collecting():
+            if self.former is not None:
+                asked = (row["request_sha256"] for part in kept for row in part.rows())
+                bring_over(self.former, self.ledger, map(self.question_id, asked))
+            asyncio.run(self.ask_all(stage, kept, total, self.asking))
+
+    async def ask_all(self, stage: str, parts: list[Part], total: int, asking: Asking) -> None:
+        """Open the ledger, see what is missing, and only where something is, the endpoint."""
+        tally = Tally(stage, total)
+        with Ledger(self.ledger, self.rules.commit) as ledger:
+            waiting = open_requests(ledger)
+            if waiting and not asking.batch:
+                raise EndpointFailing(
+                    f"{waiting} requests are in batches at the endpoint. Run with --batch to collect their answers."
+                )
+            batches = self.tasks(parts, ledger, tally)
+            first = next(batches, None)
+            if first is None and not waiting:
+                return
+            ticking = asyncio.create_task(tick(tally, asking.report))
+            try:
+                if asking.batch:
+                    await self.ask_in_batches(parts, ledger, tally, asking)
+                elif first is not None:
+                    await self.ask_online(chained(first, batches), ledger, tally, asking)
+            finally:
+                ticking.cancel()
+                asking.report(tally)
+
+    async def ask_online(self, batches: Iterator[list[Task]], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+        """Question by question."""
+        endpoint, price = asking.endpoint(), asking.price()
+        tally.endpoint = shown(endpoint.base_url)
+        budget = self.budget(asking, price, ledger)
+        longest = self.rules.retry.longest_retry_after_s
+        limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, longest, runs=asking.runs)
+        slots = asking.concurrency
+        async with asking.transport(endpoint, slots, self.rules) as transport:
+            engine = Engine(
+                ledger, transport, endpoint, price, budget, limits, slots, self.rules, self.plain.text, tally
+            )
+            with interruptible(engine.halt):
+                await engine.run(batches)
+
+    async def ask_in_batches(self, parts: list[Part], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+        """File by file. The way is the one that was found online, else the one that OpenAI takes."""
+        endpoint, price = asking.endpoint(), asking.price()
+        tally.endpoint = shown(endpoint.base_url)
+        remembered = ledger.accepts(shown(endpoint.base_url), self.model)
+        way = Way.from_text(remembered) if remembered else Way()
+        stopped: list[OpenClawBenchError] = []
+
+        def stop() -> None:
+            if stopped:
+                raise stopped[0]
+
+        def tasks() -> Iterator[list[Task]]:
+            tally.done = tally.too_long = 0
+            return self.tasks(parts, ledger, tally)
+
+        budget = self.budget(asking, price, ledger)
+        async with BatchClient(endpoint, self.rules) as client:
+            plain = self.plain.text
+            run = BatchRun(ledger, client, price, budget, way, self.rules, self.parameters, plain, tally, stop)
+            with interruptible(stopped.append):
+                await run.run(tasks)
+
+    def budget(self, asking: Asking, price: Price, ledger: Ledger) -> Budget:
+        """What may still be spent."""
+        caps = (asking.budget_usd, asking.budget_tokens)
+        usd, tokens = ledger.spent()
+        usd_before, tokens_before = spent_before(self.former, self.ledger) if self.former else (0.0, 0)
+        spent = (usd - usd_before, tokens - tokens_before)
+        budget = Budget(*caps, price, spent, self.rules.estimate, self.parameters)
+        for size in ledger.lost_bytes():
+            budget.lose(size)
+        return budget
+
+    def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
+        """What has no answer yet, a few at a time; material is read for these questions alone."""
+        for part in parts:
+            rows = part.rows()
+            tally.too_long += sum(not row["fits"] for row in rows)
+            tally.done += sum(not row["fits"] for row in rows)
+            rows = [row for row in rows if row["fits"]]
+            ids = [self.question_id(row["request_sha256"]) for row in rows]
+            known = ledger.settled(ids)
+            tally.done += len(known)
+            open_rows = [row for row, id_ in zip(rows, ids, strict=True) if id_ not in known]
+            made = part.questions(open_rows) if open_rows else iter(())
+            while batch := [self.task(question) for question in islice(made, CHUNK)]:
+                rounds = ledger.rounds([task.first.base for task in batch])
+                batch = [
+                    task.in_round(rounds[task.first.base]) if task.first.base in rounds else task for task in batch
+                ]
+                known = ledger.answered([key for task in batch for key in (task.first.key, task.first.former_key)])
+                yield [
+                    replace(task, is_new=known.isdisjoint((task.first.key, task.first.former_key))) for task in batch
+                ]
+
+    def task(self, question: Question) -> Task:
+        """How a question is asked that has no answer yet."""
+        messages = messages_of(question)
+        ask = partial(self.request, question)
+        return Task(
+            question=question,
+            id=self.question_id(question.request_sha256),
+            first=ask(messages),
+            judge=self.reads_as,
+            read=lambda kept: self.read(question, kept),
+            second=lambda kept, complaint: self.second(question, messages, kept, complaint),
+            is_new=True,
+        )
+
+    def request(self, question: Question, messages: list[dict[str, str]]) -> ChatRequest:
+        """A request about a question."""
+        schema = self.schemas[question.schema_id]
+        return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
+
+    def read(self, question: Question, kept: Stored) -> Heard:
+        """What an answer says, and what is wrong with it."""
+        reply = reply_of(kept)
+        return self.reader.read(question, reply.finish, reply.text)
+
+    def second(
+        self, question: Question, messages: list[dict[str, str]], kept: Stored, complaint: Complaint
+    ) -> ChatRequest | None:
+        """The corrective request; null where asking again is no use."""
+        if kept.finish in NO_SECOND:
+            return None
+        reply = reply_of(kept)
+        said = reply.text if reply.finish == "complete" else None
+        return self.request(question, corrective(messages, said, complaint.detail, self.again.text))
+
+
+def reply_of(kept: Stored) -> Reply:
+    """A kept answer as a reply. How it ended is taken, as the text is, from the verbatim response, so that what a
+    former version could not read is read now; the body of a refused question is an endpoint's own words."""
+    usage = Usage(
+        prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
+    )
+    no_tokens = not (kept.prompt_tokens or kept.completion_tokens or kept.cached_tokens)
+    if kept.parsed is None and kept.finish in NO_SECOND and no_tokens:
+        text = kept.response.decode("utf-8", "backslashreplace")
+        return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
+    found = kept.parsed or parsed(kept.response)
+    return Reply(
+        text=found.text,
+        usage=usage,
+        cost_usd=kept.cost_usd,
+        request_id=kept.request_id,
+        finish=found.finish,
+        text_from=found.text_from,
+        reasoning=found.reasoning,
+    )
+
+
+def asked_anew(ledger: Path, model: str, digest: str) -> str:
+    """The digest of a judge, and of what it was asked again for (--ask-again): its answers are others then."""
+    if not (ledger / NAME).exists():
+        return digest
+    with reading(ledger) as connection:
+        if not has_table(connection, "rounds"):
+            return digest
+        query = "select hex(base), asked from rounds where asked > 0 and model = ? order by base"
+        rows = connection.execute(query, (model,)).fetchall()
+    return hashlib.sha256(canonical_json([digest, *map(list, rows)]).encode()).hexdigest() if rows else digest
+
+
+def total(one: Usage, other: Usage) -> Usage:
+    """Tokens of both."""
+    return Usage(
+        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
+        completion_tokens=one.completion_tokens + other.completion_tokens,
+        cached_tokens=one.cached_tokens + other.cached_tokens,
+    )
+
+
+def chained(first: list[Task], others: Iterator[list[Task]]) -> Iterator[list[Task]]:
+    """The batch that was looked at, then the others."""
+    yield first
+    yield from others
+
+
+async def tick(tally: Tally, report: Callable[[Tally], None]) -> None:
+    """Tell how far it is, every second."""
+    while True:
+        await asyncio.sleep(1.0)
+        report(tally)
+
+
+class interruptible:
+    """Ctrl-C ends the asking: nothing new is sent, calls in flight are waited for; a second one does not wait."""
+
+    def __init__(self, halt: Callable[[OpenClawBenchError], None]) -> None:
+        self.halt = halt
+        self.former: Any = None
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():
+            self.former = signal.getsignal(signal.SIGINT)
+            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.stop)
+
+    def stop(self) -> None:
+        """The first Ctrl-C."""
+        self.halt(
+            AskingStopped("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
+        )
+        self.restore()
+
+    def restore(self) -> None:
+        """What Ctrl-C did before."""
+        if self.former is not None:
+            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
+            signal.signal(signal.SIGINT, self.former)
+            self.former = None
+
+    def __exit__(self, *error: object) -> None:
+        self.restore()

@@ -1,0 +1,360 @@
+"""The ledger of a run that asks: one writer thread, group commit. What was acknowledged is on the disk.
+
+An answer's future is done when its commit is: who waits for it uses nothing that a kill or a power cut could take back.
+"""
+
+import asyncio
+import os
+import queue
+import sqlite3
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from openclawbench.errors import LedgerFailed
+from openclawbench.judge.client.messages import ChatRequest
+from openclawbench.judge.ledger.sqlite_file import (
+    ANSWER,
+    BALLAST,
+    NAME,
+    connect_to_read,
+    failed,
+    locked,
+    open_for_writing,
+)
+from openclawbench.judge.ledger.stored import Stored, answer_to, storable, stored
+from openclawbench.rules.asking import Commit
+
+AT_ONCE = 500  # keys of one look-up
+UNREAD = ["key", "stage", "trajectory_id", "reason", "received_at", "response", "response_sha256"]
+SETTLED = ["question", "first", "last", "outcome", "judge", "base"]
+ROWS = sorted({size for power in range(9) for size in (2**power, 3 * 2**power)}, reverse=True)  # of one statement
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A statement over any number of rows: `text` with the rows' places in it."""
+
+    text: str
+    columns: int
+
+    def over(self, rows: int) -> str:
+        """The statement for so many rows."""
+        return self.text.format(", ".join([f"({', '.join('?' * self.columns)})"] * rows))
+
+
+ADD_ANSWER = Kind(f"insert or ignore into answers({', '.join(ANSWER)}) values {{}}", len(ANSWER))
+ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at) values {}", 4)
+END_INTENT = Kind("delete from intents where key in (values {})", 1)
+ADD_LOST = Kind("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
+ADD_UNREAD = Kind(f"insert into unread({', '.join(UNREAD)}) values {{}}", len(UNREAD))
+ADD_SETTLED = Kind(f"insert or replace into settled({', '.join(SETTLED)}) values {{}}", len(SETTLED))
+ADD_ROUND = Kind(
+    "insert into rounds(base, round, asked, model) values {} on conflict(base) do update set round = excluded.round", 4
+)
+ADD_ENDPOINT = Kind("insert or replace into endpoints(base_url, model, accepts) values {}", 3)
+Row = tuple[Kind, tuple[Any, ...]]
+
+
+@dataclass
+class Waiting:
+    """Rows that belong into one transaction, and who waits for it."""
+
+    rows: tuple[Row, ...]
+    future: "asyncio.Future[None] | None"
+
+
+def now() -> float:
+    """Seconds since 1970, to the millisecond. They stay in the ledger."""
+    return round(time.time(), 3)
+
+
+class Ledger:
+    """The ledger, open for writing by this process alone. Use it as a context manager, within a running loop."""
+
+    def __init__(self, folder: Path, rules: Commit) -> None:
+        self.folder, self.rules = folder, rules
+        self.path = folder / NAME
+        self.waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self.alarm: LedgerFailed | None = None  # no new calls any more
+        self.broken: LedgerFailed | None = None  # nothing can be written any more
+        self.unhurried: list[Row] = []  # that go with the next commit
+        self.held = ExitStack()
+
+    def __enter__(self) -> Self:
+        self.held.enter_context(locked(self.folder))
+        self.connection = open_for_writing(self.folder)
+        self.reader = connect_to_read(self.folder)
+        self.scout = connect_to_read(self.folder)  # for another thread
+        self.hold_ballast()
+        self.found_in_flight = self.note_calls_in_flight()
+        self.thread = threading.Thread(target=self.write, name="ledger", daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.unhurried:
+            self.waiting.put(Waiting(tuple(self.unhurried), None))
+        self.waiting.put(None)
+        self.thread.join()
+        self.scout.close()
+        self.reader.close()
+        self.connection.close()
+        self.held.close()
+        if self.broken is not None and error is None:
+            raise self.broken
+
+    # ------------------------------------------------------------------------------------------------------- reading
+    def answer_to(self, request: ChatRequest) -> Stored | None:
+        """The answer to a request; null where there is none."""
+        return answer_to(self.reader, request)
+
+    def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
+        """In which round these requests are, those that are in another one than their first. For another thread than
+        the loop's."""
+        found: dict[bytes, int] = {}
+        for some in pieces_of(bases):
+            places = ", ".join("?" * len(some))
+            found.update(
+                self.scout.execute(f"select base, round from rounds where base in ({places})", some).fetchall()
+            )
+        return found
+
+    def has_answers_of(self, model: str) -> bool:
+        """True where this model has answered anything."""
+        query = "select 1 from answers where model = ? and completion_tokens > 0 limit 1"
+        return self.reader.execute(query, (model,)).fetchone() is not None
+
+    def settled(self, questions: list[bytes]) -> set[bytes]:
+        """Which of these questions have their answer."""
+        return self.among("select question from settled where question in", questions)
+
+    def answered(self, keys: list[bytes]) -> set[bytes]:
+        """Which of these requests have an answer."""
+        return self.among("select key from answers where key in", keys)
+
+    def among(self, query: str, keys: list[bytes]) -> set[bytes]:
+        """The keys that a query finds. For another thread than the loop's."""
+        found: set[bytes] = set()
+        for some in pieces_of(keys):
+            found.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
+        return found
+
+    def answer(self, key: bytes) -> Stored | None:
+        """The answer to a request; null where there is none."""
+        return stored(self.reader, key)
+
+    def spent(self) -> tuple[float, int]:
+        """USD and tokens of everything in the ledger."""
+        query = (
+            "select total(cost_usd), coalesce(sum(prompt_tokens + completion_tokens), 0) from answers indexed by spent"
+        )
+        usd, tokens = self.reader.execute(query).fetchone()
+        return float(usd), int(tokens)
+
+    def lost_bytes(self) -> list[int]:
+        """Sizes of the requests that may have been paid for and whose answers were lost; of one that was never answered
+        since, the mean of those that were."""
+        query = (
+            "select coalesce(a.request_bytes, (select avg(request_bytes) from answers), 0) from lost "
+            "left join answers a on a.key = lost.key"
+        )
+        return [int(size) for (size,) in self.reader.execute(query)]
+
+    def accepts(self, base_url: str, model: str) -> str | None:
+        """What the endpoint was found to accept."""
+        query = "select accepts from endpoints where base_url = ? and model = ?"
+        row = self.reader.execute(query, (base_url, model)).fetchone()
+        return None if row is None else str(row[0])
+
+    # ------------------------------------------------------------------------------------------------------- writing
+    def put(self, *rows: Row) -> "asyncio.Future[None]":
+        """Add rows to the next commit; the future is done when they are durable."""
+        future = asyncio.get_running_loop().create_future()
+        if self.broken is None:
+            self.waiting.put(Waiting((*rows, *self.unhurried), future))
+            self.unhurried.clear()
+        if self.broken is not None and not future.done():  # asked anew: the writer may have ended in between
+            future.set_exception(self.broken)
+        return future
+
+    def intend(self, key: bytes, stage: str, trajectory_id: str) -> "asyncio.Future[None]":
+        """Note that a call is about to be sent."""
+        return self.put((ADD_INTENT, (key, stage, storable(trajectory_id), now())))
+
+    def settle(
+        self,
+        question: bytes,
+        first: bytes,
+        last: bytes,
+        outcome: str,
+        judge: bytes | None = None,
+        base: bytes | None = None,
+    ) -> None:
+        """Note which answer stands for a question. It goes with the next commit, and nobody waits for it: it follows
+        from answers that are durable. `base`: key of the first round of its request."""
+        self.unhurried.append((ADD_SETTLED, (question, first, last, outcome, judge, base)))
+
+    def begin_round(self, base: bytes, number: int, model: str) -> "asyncio.Future[None]":
+        """Note that a request is asked anew."""
+        return self.put((ADD_ROUND, (base, number, 0, model)))
+
+    def remember(self, base_url: str, model: str, accepts: str) -> "asyncio.Future[None]":
+        """Note what an endpoint accepts."""
+        return self.put((ADD_ENDPOINT, (base_url, model, accepts)))
+
+    def note_calls_in_flight(self) -> int:
+        """What a former run left in flight may have been paid for: it is listed as lost."""
+        self.connection.execute("begin immediate")
+        columns = "key, stage, trajectory_id, 'killed', sent_at"
+        query = f"insert into lost select {columns} from intents"
+        count = self.connection.execute(query).rowcount
+        self.connection.execute("delete from intents")
+        self.connection.execute("commit")
+        return count
+
+    # ------------------------------------------------------------------------------------------------ the one writer
+    def write(self) -> None:
+        """Commit what waits, group by group, until told to end. Whatever ends it otherwise, nobody waits for ever."""
+        group: list[Waiting] = []
+        is_told = False
+        try:
+            while not is_told and (first := self.waiting.get()) is not None:
+                group = [first]
+                is_told = self.gather(group)
+                self.commit(group)
+            is_told = True
+        finally:
+            if not is_told:
+                self.end_for_all(group)
+
+    def end_for_all(self, group: list[Waiting]) -> None:
+        """The writer ends for a reason that it does not know: tell all who wait and will wait."""
+        why = sys.exception()
+        self.broken = LedgerFailed(
+            f"{self.path}: the writer of the ledger ended ({type(why).__name__}: {why}). Every answer that was "
+            "acknowledged is kept; run again, and report this with --debug."
+        )
+        while not self.waiting.empty():
+            if (one := self.waiting.get()) is not None:
+                group.append(one)
+        for loop, futures in by_loop(group).items():
+            loop.call_soon_threadsafe(tell, futures, self.broken)
+
+    def gather(self, group: list[Waiting]) -> bool:
+        """Let a group grow for a moment; true where the end was among what came. The thread sleeps meanwhile: waking it
+        for each row would take the loop's turn as often."""
+        time.sleep(self.rules.window_ms / 1000)
+        while len(group) < self.rules.rows:
+            try:
+                one = self.waiting.get_nowait()
+            except queue.Empty:
+                return False
+            if one is None:
+                return True
+            group.append(one)
+        return False
+
+    def commit(self, group: list[Waiting]) -> None:
+        """One transaction. Where the disk is full the ballast makes room for the calls under way, and `alarm` says
+        that there must be no others; where it fails for good, nothing is written any more, and all are told."""
+        error = self.broken or self.attempt(group)
+        if error is not None and self.broken is None and self.drop_ballast():
+            self.alarm, error = error, self.attempt(group)
+        self.broken = error
+        for loop, futures in by_loop(group).items():
+            loop.call_soon_threadsafe(tell, futures, error)
+
+    def attempt(self, group: list[Waiting]) -> LedgerFailed | None:
+        """Try the transaction; the error where it failed, and then nothing of it is there."""
+        try:
+            self.connection.execute("begin immediate")
+            for kind, rows in by_kind(group).items():
+                for some in pieces(rows):
+                    self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
+            self.connection.execute("commit")
+        except (sqlite3.Error, ValueError, OverflowError, LedgerFailed) as error:
+            if self.connection.in_transaction:
+                self.connection.execute("rollback")
+            if isinstance(error, LedgerFailed):
+                return error
+            if isinstance(error, sqlite3.Error):
+                return failed(self.path, error)
+            return LedgerFailed(f"{self.path}: a value cannot be kept: {error}. Nothing was asked after this.")
+        return None
+
+    def hold_ballast(self) -> None:
+        """Take up room that can be given back when the disk is full. LedgerFailed where it is full already."""
+        path = self.folder / BALLAST
+        if path.exists() and path.stat().st_size == self.rules.ballast_bytes:
+            return
+        try:
+            with path.open("wb") as file:
+                file.write(bytes(self.rules.ballast_bytes))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise LedgerFailed(f"{self.folder}: there is no room for answers: {error.strerror}. Make room.") from error
+
+    def drop_ballast(self) -> bool:
+        """Give the room back; false where it is gone already."""
+        path = self.folder / BALLAST
+        if not path.exists():
+            return False
+        path.unlink()
+        return True
+
+
+def by_kind(group: list[Waiting]) -> dict[Kind, list[tuple[Any, ...]]]:
+    """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
+    and may wait long for its turn again."""
+    found: dict[Kind, list[tuple[Any, ...]]] = {}
+    for one in group:
+        for kind, row in one.rows:
+            found.setdefault(kind, []).append(row)
+    return found
+
+
+def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    """Rows in two or three pieces of few different lengths: each length is a statement that SQLite keeps prepared."""
+    start = 0
+    while start < len(rows):
+        size = next(size for size in ROWS if size <= len(rows) - start)
+        yield rows[start : start + size]
+        start += size
+
+
+def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
+    """The futures of a group by the loop that waits for them (there is one, but for tests)."""
+    found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    for one in group:
+        if one.future is not None:
+            found.setdefault(one.future.get_loop(), []).append(one.future)
+    return found
+
+
+def tell(futures: list["asyncio.Future[None]"], error: LedgerFailed | None) -> None:
+    """In the loop: the commit is done, or has failed."""
+    for one in futures:
+        if one.done():
+            continue
+        if error is None:
+            one.set_result(None)
+        else:
+            one.set_exception(error)
+
+
+def pieces_of(keys: list[bytes]) -> Iterator[list[bytes]]:
+    """As many keys as one look-up takes."""
+    for start in range(0, len(keys), AT_ONCE):
+        yield keys[start : start + AT_ONCE]

@@ -1,0 +1,181 @@
+"""Ledgers of shares: each of several workers keeps its own, and a run over everything merges them by key.
+
+    ledger/ledger.sqlite                  what runs over everything asked, and what was merged into it
+    ledger/shares/<i>-of-<n>/ledger.sqlite  what the worker of share i asked; its successor goes on with it
+
+One process at a time writes to a ledger, and answers are added, never changed: so merging is adding what is not there.
+"""
+
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from openclawbench.base.shard_selection import Share
+from openclawbench.errors import WrongUse
+from openclawbench.judge.ledger.ledger import SETTLED, UNREAD
+from openclawbench.judge.ledger.sqlite_file import ANSWER, NAME, failed, is_current, locked, open_for_writing, reading
+
+SHARES = "shares"
+AT_ONCE = 500  # keys of one look-up
+TABLES = {
+    "answers": ", ".join(ANSWER),
+    "settled": ", ".join(SETTLED),
+    "endpoints": "base_url, model, accepts",
+    "batches": "name, id, status, created_at",
+    "batched": "key, batch, stage, model, trajectory_id, packet_sha256, request_bytes, way, corrects",
+}
+IN_FLIGHT = "key, stage, trajectory_id, 'killed', sent_at"  # of intents, as rows of lost
+
+
+def share_ledger(ledger: Path, share: Share) -> Path:
+    """Folder of a share's ledger."""
+    return ledger / SHARES / f"{share.index}-of-{share.of}"
+
+
+def share_ledgers(ledger: Path) -> list[Path]:
+    """Folders of the ledgers of shares that are not merged yet."""
+    return sorted(path.parent for path in (ledger / SHARES).glob(f"*/{NAME}"))
+
+
+def refuse_other_shares(ledger: Path, share: Share) -> None:
+    """WrongUse where ledgers of shares of another number are here: their answers would be asked for again."""
+    others = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
+    if others:
+        raise WrongUse(
+            f"{ledger / SHARES}: answers of other shares ({', '.join(sorted(others))}) are not merged yet. Go on with "
+            "these shares, or run `openclawbench ledger merge` first."
+        )
+
+
+def merge(ledger: Path) -> int:
+    """Merge the ledgers of shares into the one of everything and remove them; how many they were. What was in flight
+    when their runs ended may have been paid for, and is listed as lost. BusyLedger where one is in use."""
+    found = share_ledgers(ledger)
+    if not found:
+        return 0
+    with locked(ledger), closing(open_for_writing(ledger)) as connection:
+        for folder in found:
+            with locked(folder):
+                closing_log(folder)
+                add(connection, folder / NAME)
+            shutil.rmtree(folder)
+    return len(found)
+
+
+def closing_log(folder: Path) -> None:
+    """Take what a killed run left in the ledger's log into the ledger."""
+    with closing(open_for_writing(folder)) as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+
+
+def add(connection: sqlite3.Connection, file: Path) -> None:
+    """Add every row of a ledger's file that is not there; all of them or none."""
+    try:
+        connection.execute("attach ? as other", (str(file),))
+        connection.execute("begin immediate")
+        for table, columns in TABLES.items():
+            connection.execute(f"insert or ignore into {table}({columns}) select {columns} from other.{table}")
+        connection.execute("insert into lost select key, stage, trajectory_id, reason, sent_at from other.lost")
+        names = ", ".join(UNREAD)
+        connection.execute(f"insert into unread({names}) select {names} from other.unread")
+        connection.execute(copied_rounds("other"))
+        connection.execute(f"insert into lost select {IN_FLIGHT} from other.intents")
+        connection.execute("commit")
+        connection.execute("detach other")
+    except sqlite3.Error as error:
+        raise failed(file, error) from error
+
+
+def copied_rounds(database: str) -> str:
+    """The statement that takes over the rounds of another ledger; the later one counts."""
+    return (
+        f"insert into rounds(base, round, asked, model) select base, round, asked, model from {database}.rounds "
+        "where true on conflict(base) do update set round = max(round, excluded.round), "
+        "asked = max(asked, excluded.asked)"
+    )
+
+
+def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
+    """Copy what the ledger of everything knows of these questions into a share's, so that none is asked again: the
+    answers that stand for them; and, when the share's ledger is new, answers that stand for no question yet."""
+    if not (former / NAME).exists():
+        return
+    bring_former_up_to_date(former)
+    is_new = not (ledger / NAME).exists()
+    with locked(ledger), closing(open_for_writing(ledger)) as connection:
+        try:
+            connection.execute("attach ? as former", (str(former / NAME),))
+            connection.execute("begin immediate")
+            if is_new:
+                loose = "select first from former.settled union select last from former.settled"
+                copy_answers(connection, f"key not in ({loose})", [])
+                names = TABLES["endpoints"]
+                connection.execute(f"insert or ignore into endpoints({names}) select {names} from former.endpoints")
+            connection.execute(copied_rounds("former"))
+            for some in chunks(questions):
+                wanted = f"question in ({', '.join('?' * len(some))})"
+                for column in ("first", "last"):
+                    copy_answers(connection, f"key in (select {column} from former.settled where {wanted})", some)
+                names = TABLES["settled"]
+                query = f"insert or ignore into settled({names}) select {names} from former.settled where {wanted}"
+                connection.execute(query, some)
+            connection.execute("commit")
+            connection.execute("detach former")
+        except sqlite3.Error as error:
+            raise failed(ledger / NAME, error) from error
+
+
+def bring_former_up_to_date(folder: Path) -> None:
+    """Open a ledger of an earlier version for writing once, so that its columns are this version's. BusyLedger."""
+    with reading(folder) as connection:
+        current = is_current(connection)
+    if not current:
+        with locked(folder):
+            open_for_writing(folder).close()
+
+
+def copy_answers(connection: sqlite3.Connection, where: str, values: list[bytes]) -> None:
+    """Copy answers of the ledger of everything."""
+    names = TABLES["answers"]
+    connection.execute(
+        f"insert or ignore into answers({names}) select {names} from former.answers where {where}", values
+    )
+
+
+def spent_before(former: Path, ledger: Path) -> tuple[float, int]:
+    """USD and tokens of the answers of a share's ledger that were copied: they were paid for before."""
+    if not (former / NAME).exists() or not (ledger / NAME).exists():
+        return 0.0, 0
+    query = (
+        "select total(cost_usd), coalesce(sum(prompt_tokens + completion_tokens), 0) from answers "
+        "where key in (select key from former.answers)"
+    )
+    with closing(sqlite3.connect(ledger / NAME)) as connection:
+        try:
+            connection.execute("attach ? as former", (str(former / NAME),))
+            usd, tokens = connection.execute(query).fetchone()
+        except sqlite3.Error as error:
+            raise failed(former / NAME, error) from error
+    return float(usd), int(tokens)
+
+
+def spent_in(ledger: Path) -> tuple[float, int]:
+    """USD and tokens of everything in a ledger; nothing where there is none."""
+    if not (ledger / NAME).exists():
+        return 0.0, 0
+    query = "select total(cost_usd), coalesce(sum(prompt_tokens + completion_tokens), 0) from answers"
+    with closing(sqlite3.connect(ledger / NAME)) as connection:
+        try:
+            usd, tokens = connection.execute(query).fetchone()
+        except sqlite3.Error as error:
+            raise failed(ledger / NAME, error) from error
+    return float(usd), int(tokens)
+
+
+def chunks(values: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """A few at a time."""
+    kept = list(values)
+    for start in range(0, len(kept), AT_ONCE):
+        yield kept[start : start + AT_ONCE]

@@ -1,0 +1,82 @@
+"""What a language model is sent of a packet and of earlier answers: the same content under an opaque id, and nothing of
+what goes without saying (rules/sent.toml; prompts/shared says so to the judge)."""
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.rules.sent import SentRules
+
+ID = "trajectory_id"
+
+
+@cache
+def sent_rules() -> SentRules:
+    """How packets are written, read once."""
+    return SentRules.load()
+
+
+def opaque_id(source_model: str, trajectory_id: str) -> str:
+    """The id under which a trajectory is sent: a digest of its joint key. The key itself may name a file, and a file's
+    name may say what is in it."""
+    digits = sha256_text(f"{source_model}\0{trajectory_id}")[: sent_rules().id_digits]
+    return f"t-{digits}"
+
+
+def sent_packet(material: str, sent_id: str) -> str:
+    """A packet's JSON as it is sent."""
+    rules, packet = sent_rules(), msgspec.json.decode(material)
+    packet = {name: value for name, value in packet.items() if name not in rules.leave_out}
+    former: dict[str, Any] = {}
+    steps = []
+    for step in packet.get("steps") or ():
+        steps.append(sent_step(step, former, rules))
+        former = step
+    turns = [unusual(turn, rules.usual_user_turn) for turn in packet.get("user_turns") or ()]
+    shown = {name: held(value) for name, value in packet.items() if name not in ("steps", "user_turns")}
+    told = {ID: sent_id, **{name: value for name, value in shown.items() if name != ID and says(value)}}
+    return canonical_json(told | {"user_turns": turns, "steps": steps})
+
+
+def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) -> dict[str, Any]:
+    """A step with what differs from what is usual and from the step before."""
+    usual: dict[str, Any] = {}
+    for rule in rules.usual:
+        usual |= rule.of(step)
+    usual |= {name: former[name] for name in rules.carried if name in former}
+    usual |= {name: step.get(other) for name, other in rules.same_as.items()}
+    return unusual(step, usual)
+
+
+def unusual(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
+    """The fields that are not as usual; usual is null, false, 0 or empty where nothing else is said."""
+    return {
+        name: held(one) for name, one in value.items() if (one != usual[name] if name in usual else says(held(one)))
+    }
+
+
+def sent_previous(previous: str) -> str:
+    """Earlier stages' answers as they are sent: without their id, which stands in the packet, and without nulls."""
+    answers = msgspec.json.decode(previous)
+    return canonical_json({stage: without_id(answer) for stage, answer in answers.items()})
+
+
+def without_id(answer: dict[str, Any] | None) -> dict[str, Any]:
+    """An answer but for its id and what it leaves empty."""
+    return {name: held(value) for name, value in (answer or {}).items() if name != ID and says(held(value))}
+
+
+def held(value: Any) -> Any:
+    """A value with what its objects say."""
+    if isinstance(value, dict):
+        return {name: inner for name, one in value.items() if says(inner := held(one))}
+    if isinstance(value, list):
+        return [held(one) for one in value]
+    return value
+
+
+def says(value: Any) -> bool:
+    """False for null, false, 0 and what is empty, but for an empty text, which is something that was recorded."""
+    return bool(value) or isinstance(value, str)

@@ -1,0 +1,264 @@
+"""What leaves the pipeline: the merged record (paper T32, T38), label rows, summaries."""
+
+from typing import Annotated, ClassVar
+
+import polars as pl
+
+from openclawbench.records.fulltax import (
+    EvidenceQuote,
+    FormerAnswer,
+    Issue,
+    PromptVersions,
+    Repair,
+    Span,
+    StageA,
+    StageB1,
+    StageB2,
+    StageC,
+    Usage,
+)
+from openclawbench.records.oracle import OracleRecord
+from openclawbench.records.packet import EventTypeCounts, EvidenceStep, LanguageCounts, PacketUserTurn, StepLanguage
+from openclawbench.records.risk import OnsetCandidates, RiskContribution, RiskSignals
+from openclawbench.records.session import AbandonedStep, TraceSummary
+from openclawbench.tables.record import Keyed, Record
+
+
+class Stages(Record):
+    """Each stage's parsed answer, or null where it was not asked."""
+
+    a: StageA | None
+    b1: StageB1 | None
+    b2: StageB2 | None
+    c: StageC | None
+
+
+class Provenance(Record):
+    """What made the label."""
+
+    judge: str | None
+    judge_model: str | None
+    prompt_versions: PromptVersions
+    schema_version: str
+    rules_version: str
+    packet_sha256: str
+    usage: Usage
+    cost_usd: float
+    request_ids: list[str]
+
+
+class Master(Keyed):
+    """A line of master_table_all.jsonl: names and nesting are the contract."""
+
+    parent_trajectory_id: str | None
+    session_id: str | None
+    subset: str | None
+    task_id: str | None
+    attempt: int | None
+    source_format: str
+    models: list[str]
+    num_steps: int
+    truncated: bool
+    order_ambiguous: bool
+    compacted: bool
+    escaped_fields: list[str]
+    user_turns: list[PacketUserTurn]
+    steps: list[EvidenceStep]
+    abandoned_steps: list[AbandonedStep]
+    event_type_counts: EventTypeCounts
+    languages: list[StepLanguage]
+    language_counts: LanguageCounts
+    trace_summary: TraceSummary
+    oracle_outcome: str | None
+    oracle: OracleRecord | None
+    pass_but_high_risk: bool | None
+    fail_but_low_risk: bool | None
+    risk_score_raw: float
+    risk_score: float
+    risk_bucket: str
+    risk_signals: RiskSignals
+    risk_breakdown: list[RiskContribution]
+    slice_label: str | None
+    onset_candidates: OnsetCandidates
+    is_anomalous: bool | None
+    anomaly_type_l1: str | None
+    anomaly_type_l2: str | None
+    absorbed_from: str | None
+    dominant_episode_exists: bool | None
+    evidence_steps: list[EvidenceQuote]
+    segment_spans: list[Span]
+    earliest_recoverable_onset: int | None
+    earliest_harmful_onset: int | None
+    earliest_state_contamination_onset: int | None
+    severity: str | None
+    recoverability: str | None
+    annotator_rationale: str | None
+    quality_tier: str
+    label_status: str
+    review_cause: str | None
+    repairs: list[Repair]
+    stages: Stages
+    provenance: Provenance
+
+
+class StageRaw(Keyed):
+    """A line of stage_*_raw_pass<N>.jsonl: the answer verbatim beside what it came to."""
+
+    stage: str
+    purpose: str
+    judge: str
+    judge_model: str
+    prompt_version: str
+    packet_sha256: str
+    request_sha256: str
+    response_text: str
+    former: FormerAnswer | None
+    outcome: str
+    failure: str | None
+    parsed: str | None  # JSON text of the parsed answer
+    issues: list[Issue]
+    repairs: list[Repair]
+
+
+class PositiveStructured(Keyed):
+    """A line of positives_structured_all.jsonl: an accepted anomalous trajectory without its steps."""
+
+    parent_trajectory_id: str | None
+    session_id: str | None
+    subset: str | None
+    task_id: str | None
+    attempt: int | None
+    source_format: str
+    models: list[str]
+    num_steps: int
+    event_type_counts: EventTypeCounts
+    oracle_outcome: str | None
+    risk_score: float
+    risk_bucket: str
+    slice_label: str | None
+    is_anomalous: bool | None
+    anomaly_type_l1: str | None
+    anomaly_type_l2: str | None
+    absorbed_from: str | None
+    dominant_episode_exists: bool | None
+    evidence_steps: list[EvidenceQuote]
+    segment_spans: list[Span]
+    earliest_recoverable_onset: int | None
+    earliest_harmful_onset: int | None
+    earliest_state_contamination_onset: int | None
+    severity: str | None
+    recoverability: str | None
+    annotator_rationale: str | None
+    quality_tier: str
+    label_status: str
+    repairs: list[Repair]
+    provenance: Provenance
+
+
+class ReleaseLine(Keyed):
+    """One rendered line and the files it stands in."""
+
+    ROWS_AT_ONCE: ClassVar[int] = 32  # a release is merged from all shards at once: few rows of each in memory
+    files: list[str]  # file names inside fulltax_prod_v1/<model>/
+    line: str  # JSON text without the newline
+
+
+class LabelRow(Keyed):
+    """A line of the silver label files."""
+
+    task_id: str | None
+    is_anomalous: bool | None
+    anomaly_type_l2: str | None
+    quality_tier: str
+    label_status: str  # accepted | needs_review | baseline
+    scoreable: bool
+    in_calibration_pool: bool
+
+
+class PoolRow(Keyed):
+    """A line of calibration_pool.jsonl."""
+
+    task_id: str | None
+    slice_label: str
+
+
+class LabelAssignment(LabelRow):
+    """A label row and the side it is on in each cut; null with a reason where it is in no label file."""
+
+    REASONS: ClassVar[list[str]] = ["default_cut", "default_reason"]
+    slice_label: str | None
+    default_cut: str | None  # train | test
+    paper_cut: str | None  # train | test
+    default_reason: str | None
+    paper_reason: str | None
+
+
+class Fingerprint(Keyed):
+    """What is compared to find duplicates: a digest of the evened-out texts, and their MinHash."""
+
+    text_sha256: str
+    minhash: list[int]
+
+
+class RecordIndexRow(Keyed):
+    """A line of record_index.jsonl: the digest of a record's line, and what the corpus was cut by beside the record."""
+
+    record_sha256: str  # of its line in the master table, without the newline
+    partial_trial: bool  # a trial record that says it is partial: it stands in no label file
+    redacted: bool  # something was taken out of its texts: what was made of the whole texts cannot be made again
+    text_sha256: str | None  # of what is compared to find duplicates; null where the record holds no text
+    minhash: list[int] | None  # of the whole texts where they were redacted; null where the released ones give it
+
+
+class SplitCertificate(Record):
+    """What stands in splits.json on one cut: counts, reasons, leakage."""
+
+    cut: str  # default_cut | paper_cut | hold_out/<source model>
+    certificate: str  # JSON text
+
+
+class LabelBasis(Keyed):
+    """The slim columns of a merged record from which splits and summaries are made."""
+
+    subset: str | None
+    task_id: str | None
+    task_digest: str  # task id, or a digest of the user turns where there is none
+    oracle_outcome: str | None
+    slice_label: str | None
+    risk_bucket: str
+    risk_score: float
+    is_anomalous: bool | None
+    anomaly_type_l2: str | None
+    absorbed_from: str | None
+    quality_tier: str
+    review_cause: str | None
+    repair_rules: list[str]
+    asked_a: bool
+    asked_b1: bool
+    asked_b2: bool
+    asked_c: bool
+    route_label: str | None
+    num_steps: int
+    incomplete: bool  # compacted or truncated
+    partial_trial: bool  # a trial record that says it is partial
+    event_type_counts: EventTypeCounts
+    judge: str | None
+    judge_model: str | None
+
+
+class SummaryCount(Record):
+    """One number of dataset_summary: group and name say what was counted."""
+
+    source_model: str
+    group: str
+    name: str
+    count: int
+
+
+Masters = Annotated[pl.LazyFrame, Master]
+ReleaseLines = Annotated[pl.LazyFrame, ReleaseLine]
+LabelBases = Annotated[pl.LazyFrame, LabelBasis]
+Fingerprints = Annotated[pl.LazyFrame, Fingerprint]
+SplitCertificates = Annotated[pl.LazyFrame, SplitCertificate]
+LabelAssignments = Annotated[pl.LazyFrame, LabelAssignment]
+SummaryCounts = Annotated[pl.LazyFrame, SummaryCount]

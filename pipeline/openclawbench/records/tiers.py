@@ -1,0 +1,50 @@
+"""Quality tiers (paper T30, and one of our own): what each of them says of a label, in this one place.
+
+A label of a judge that only matches rules is a baseline, whatever checks it passes: its best tier is
+`baseline_accepted`, and nothing that is loaded, counted or measured as accepted holds it.
+"""
+
+from collections.abc import Iterable
+from typing import get_args
+
+import polars as pl
+
+from openclawbench.records.vocabulary import LabelStatus, QualityTier
+
+TIERS: tuple[str, ...] = get_args(QualityTier)
+STATUSES: tuple[str, ...] = get_args(LabelStatus)
+HIGH, REPAIRED, BASELINE_TIER, REVIEW = TIERS
+ACCEPTED, NEEDS_REVIEW, BASELINE = STATUSES
+STATUS_OF: dict[str, str] = {HIGH: ACCEPTED, REPAIRED: ACCEPTED, BASELINE_TIER: BASELINE, REVIEW: NEEDS_REVIEW}
+BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of those that understand nothing
+
+# The same as expressions over `quality_tier` and `judge`.
+IS_ACCEPTED = pl.col("quality_tier").is_in([HIGH, REPAIRED])
+IS_BASELINE = pl.col("quality_tier") == BASELINE_TIER
+BY_BASELINE_JUDGE = IS_BASELINE | pl.col("judge").is_in(sorted(BASELINE_JUDGES)).fill_null(False)  # in review too
+
+
+def tier_of(cause: str | None, repaired: bool, judges: Iterable[str | None]) -> str:
+    """The tier of an annotation. `cause`: its review cause; `judges`: who answered its stages. One answer of a baseline
+    judge among them makes the label a baseline."""
+    if cause:
+        return REVIEW
+    if not BASELINE_JUDGES.isdisjoint(judges):
+        return BASELINE_TIER
+    return REPAIRED if repaired else HIGH
+
+
+def status_of(tier: str) -> str:
+    """The `label_status` of a record of this tier."""
+    return STATUS_OF[tier]
+
+
+def status() -> pl.Expr:
+    """The same of a column `quality_tier`."""
+    return pl.col("quality_tier").replace_strict(STATUS_OF, return_dtype=pl.String).alias("label_status")
+
+
+def main_status(statuses: Iterable[str]) -> str:
+    """Which labels a corpus is about: the accepted ones, or the baseline where it has no others."""
+    found = set(statuses)
+    return BASELINE if BASELINE in found and ACCEPTED not in found else ACCEPTED

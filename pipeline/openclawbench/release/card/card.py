@@ -1,0 +1,280 @@
+"""README.md of a release: the Hub's front matter, and a card whose every number is computed from the released files."""
+
+import json
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from openclawbench.release.card.columns import column_tables
+from openclawbench.release.card.configs import DEFAULT, Config, rows
+from openclawbench.release.card.example import example_record, loading
+from openclawbench.release.card.facts import Facts
+from openclawbench.release.card.features import feature_lines
+from openclawbench.release.human import HUMAN_ROWS
+from openclawbench.release.labels.leakage import NORMAL
+from openclawbench.release.settings import Dataset, PublishRules
+from openclawbench.release.writer.files import CODECS, form
+from openclawbench.release.writer.provenance import CODE_LICENSE
+from openclawbench.release.writer.second_pass import guide
+from openclawbench.rules.taxonomy import Taxonomy
+
+TEMPLATE = (files("openclawbench.release") / "README.template.md").read_text(encoding="utf-8")
+FORMS = {  # ending of the JSONL files -> what the list of files says of it
+    "": "",
+    **{
+        one: f"JSONL files are compressed: each name below that ends in `.jsonl` has `{one}` after it.\n\n"
+        for one in CODECS
+    },
+}
+CANNOT_SCORE = "holds no anomalous record: it cannot score a detector, and an F1 on it means nothing."
+MODEL_HEADER = [
+    *("source model", "trajectories", "steps", "accepted", "repaired", "baseline", "in review"),
+    *("anomalous (accepted)", "anomalous (baseline)"),
+]
+NOBODY = (
+    "No human verdict is part of this release, so how well its labels agree with people is not measured here, and the "
+    "paper's figures belong to its own data and judge."
+)
+PEOPLE = (
+    "Verdicts of people stand in `human_audited.jsonl`, beside the silver labels, which they never change. Settled: "
+    "with a human label, and of the label that this release has. Over-flags: silver anomalous, people normal; misses: "
+    "the reverse. All of these trajectories pass their oracle and were drawn by slice: no rate of the corpus follows."
+)
+LEAKS = (
+    *("shared_tasks", "test_records_of_shared_tasks", "near_duplicates"),
+    *("pool_tasks_in_train", "near_duplicates_of_pool"),
+)
+
+
+def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
+    """The text of README.md for the release in `root`, whose data files are all there."""
+    notice = found["corpus"].get("notice")
+    second = guide(root, set(found["made_by"]["judge_model"]))
+    return TEMPLATE.format(
+        front_matter=front_matter(loadable, found, rules),
+        title=rules.card.pretty_name,
+        notice="".join(f"> **{one}**\n\n" for one in (notice, lacking(rules.dataset)) if one),
+        loading=loading(loadable, repository(rules.dataset)),
+        taxonomy=taxonomy(root),
+        example=example_record(root),
+        columns=column_tables(),
+        publisher=publisher(rules.dataset),
+        citation=citation(rules.dataset),
+        licences=licences(rules.dataset),
+        jsonl=FORMS[form(root)],
+        second_rows=second.rows + (HUMAN_ROWS if found["human"] else ""),
+        human=human(found["human"]),
+        second_notice=second.notice,
+        glance=glance(found),
+        configs=table(
+            ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
+        ),
+        models=table(
+            MODEL_HEADER,
+            [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
+        ),
+        statistics=statistics,
+        labels=labels(found["labels"]),
+        leakage=leakage(found["leakage"]),
+        left_out=table(
+            ["cut", "reason", "records"],
+            [[code(cut), code(why), number(n)] for cut, why_n in found["left_out"].items() for why, n in why_n.items()],
+        ),
+        pool=counted("slice", found["pool"]),
+        text=text_table(found["text"]),
+        made_by=made_by(found),
+        collected=collected(found),
+    )
+
+
+def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> str:
+    """YAML of the Hub: licence, what can be loaded, and the columns of each (declared once a record)."""
+    lines = [f"{name}: {json.dumps(value)}" for name, value in (*license_lines(rules.dataset), *rules.card) if value]
+    lines.append(f"size_categories: {json.dumps([size(found['corpus']['totals']['trajectories'])])}")
+    if loadable:
+        lines += ["configs:", *(line for one in loadable for line in config_lines(one))]
+        lines.append("dataset_info:")
+    declared: set[str] = set()
+    for one in loadable:
+        anchor = one.record.__name__
+        lines.append(f"- config_name: {json.dumps(one.name)}")
+        if anchor in declared:
+            lines.append(f"  features: *{anchor}")
+        else:
+            lines += [f"  features: &{anchor}", *feature_lines(one.record)]
+            declared.add(anchor)
+    return "\n".join(["---", *lines, "---"])
+
+
+def license_lines(said: Dataset) -> list[tuple[str, str]]:
+    """The licence as the Hub writes it; nothing where none is given."""
+    if said.terms is None:
+        return []
+    own = [("license_name", said.license_name), ("license_link", said.license_url)] if said.license_name else []
+    return [("license", "other" if own else said.license), *own]
+
+
+def config_lines(one: Config) -> list[str]:
+    """One configuration with the files of its splits."""
+    lines = [f"- config_name: {json.dumps(one.name)}"]
+    lines += ["  default: true"] if one.name == DEFAULT else []
+    lines.append("  data_files:")
+    for split, pattern in one.splits.items():
+        lines += [f"  - split: {split}", f"    path: {json.dumps(pattern)}"]
+    return lines
+
+
+def size(records: int) -> str:
+    """The Hub's word for so many records."""
+    limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
+    return next((word for limit, word in limits.items() if records < limit), "n>1M")
+
+
+def repository(said: Dataset) -> str:
+    """What code has to name to load the dataset: of a Hub address its repository, else words to be replaced."""
+    address = said.url.partition("/datasets/")[2].strip("/")
+    return address if address.count("/") == 1 else "PATH_OR_REPO"
+
+
+def lacking(said: Dataset) -> str:
+    """What must be given before others can use the dataset."""
+    if not said.lacking:
+        return ""
+    names = " and no ".join("licence" if name == "license" else name for name in said.lacking)
+    return (
+        f"This release names no {names}. Without a licence nobody but its owner may use the data; fill in "
+        f"publish.toml ([dataset] {', '.join(said.lacking)}) and build it again before you publish it."
+    )
+
+
+def human(said: list[Facts]) -> str:
+    """What people made of records, by label_status: labels of the rules judge are measured apart."""
+    if not said:
+        return NOBODY
+    header = ["label_status", "audited", "label changed since", "settled", "agree", "over-flags", "misses", "blind"]
+    lines = [[code(row["label_status"]), *(number(row[name]) for name in list(row)[1:])] for row in said]
+    return f"{PEOPLE}\n\n{table(header, lines)}"
+
+
+def publisher(said: Dataset) -> str:
+    """Who publishes the dataset, where and as which version."""
+    shown = {
+        "creator": said.creator,
+        "contact": said.contact,
+        "address": said.url,
+        "version": said.version,
+        "published": said.date_published,
+        "based on": "; ".join(said.based_on),
+    }
+    return table(["what", "value"], [[name, plain(value) if value else "not given"] for name, value in shown.items()])
+
+
+def citation(said: Dataset) -> str:
+    """How to cite the dataset and the method."""
+    own = f"This dataset:\n\n```bibtex\n{said.citation}\n```\n\n" if said.citation else ""
+    return f"{own}The taxonomy and the construction follow:\n\n```bibtex\n{said.method_citation}\n```"
+
+
+def licences(said: Dataset) -> str:
+    """What may be done with the data, and with what made them."""
+    data = f"Data: {said.terms.name} ({said.terms.url})." if said.terms else "Data: no licence is given."
+    based = "".join(f" Based on: {plain(one)}." for one in said.based_on)
+    return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
+
+
+def taxonomy(root: Path) -> str:
+    """The released subtypes with their definitions, from the taxonomy that the release holds."""
+    said = tomllib.loads((root / Taxonomy.FILE).read_text(encoding="utf-8"))["subtype"]
+    lines = [
+        [code(one["name"]), code(one["family"]), one["definition"], f"Not where {one['not_where']}."] for one in said
+    ]
+    return table(["subtype (`anomaly_type_l2`)", "family (`anomaly_type_l1`)", "definition", "limit"], lines)
+
+
+def plain(text: str) -> str:
+    """Text of the settings in a table's cell."""
+    return " ".join(text.split()).replace("|", "¦")
+
+
+def glance(found: Facts) -> str:
+    """The corpus in one table."""
+    totals = found["corpus"]["totals"]
+    shown = {
+        "source models": len(found["models"]),
+        "trajectories": totals["trajectories"],
+        "steps": found["steps"],
+        "accepted labels": totals["accepted"],
+        "of them anomalous": totals["anomalous_accepted"],
+    }
+    if totals["baseline"]:
+        shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
+    return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
+
+
+def splits(root: Path, one: Config) -> str:
+    """Splits of a configuration with their rows."""
+    return ", ".join(f"{split} {number(rows(root, pattern))}" for split, pattern in one.splits.items())
+
+
+def labels(said: list[Facts]) -> str:
+    """Rows of the label files."""
+    header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "baseline", "of these anomalous"]
+    header.append("needs_review")
+    lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in said]
+    return table(header, lines)
+
+
+def leakage(said: dict[str, Any]) -> str:
+    """What of the test side can be known from the train side, for each cut."""
+    lines = []
+    for cut, one in said.items():
+        f1 = one["memoriser"]["f1"]
+        lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
+    shown = table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
+    empty = [code(cut) for cut, one in said.items() if not one["subtype_share"]["test"].keys() - {NORMAL}]
+    return "\n\n".join([shown, *(f"The test side of {cut} {CANNOT_SCORE}" for cut in empty)])
+
+
+def made_by(found: Facts) -> str:
+    """Judge, prompts and versions, with the number of records that name them."""
+    lines = [[name, code(value), number(n)] for name, values in found["made_by"].items() for value, n in values.items()]
+    return table(["what", "value", "records"], lines)
+
+
+def collected(found: Facts) -> str:
+    """Where the sessions come from and when they ran."""
+    said = found["collected"]
+    lines = [["source format", code(name), number(n)] for name, n in said["formats"].items()]
+    lines += [[f"{name} time of a session (UTC)", code(said[name]), ""] for name in ("first", "last") if said[name]]
+    return table(["what", "value", "records"], lines)
+
+
+def text_table(said: list[Facts]) -> str:
+    """What a scan of the released text finds, by kind."""
+    lines = [[code(row["kind"]), number(row["finds"]), number(row["records"])] for row in said]
+    return table(["kind", "finds", "records"], lines)
+
+
+def counted(what: str, values: dict[str, int]) -> str:
+    """Values and how many records have them."""
+    return table([what, "records"], [[code(name), number(n)] for name, n in values.items()])
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    """A table of Markdown; a word where it has no line."""
+    if not lines:
+        return "None."
+    rule = ["---"] * len(header)
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [header, rule, *lines])
+
+
+def number(value: int) -> str:
+    """With thousands marked."""
+    return f"{value:,}"
+
+
+def code(text: str) -> str:
+    """Text of the data, as code in a table: nothing in it can end the cell or become markup."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    return "`" + plain.replace("`", "'").replace("|", "¦") + "`"

@@ -1,0 +1,116 @@
+"""What of a release can be loaded by name: configurations with their splits, those that hold a row."""
+
+import glob
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from openclawbench.records.human import HumanAudited
+from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
+from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from openclawbench.release.human import HUMAN_FILE
+from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
+from openclawbench.release.writer.parquet import shard_pattern
+from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES
+from openclawbench.release.writer.second_pass import both_side_file
+from openclawbench.tables.record import Keyed
+
+DEFAULT = "silver_labels"
+BOTH = "both_high_confidence"
+CUT_WORDS = {
+    "default_cut": "default cut, by hash of the task",
+    "paper_cut": "paper cut, by source model and subset",
+}
+WHOLE = "full"  # the split of what is cut into no sides; not "train": it holds the test side's records too
+IN_A_NAME = re.compile(r"[^\w.-]")  # what a configuration's name must not hold
+TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, record, what it is
+    "accepted_main": (TIER_FILES[HIGH], Master, "accepted records, steps and labels"),
+    "accepted_repaired": (TIER_FILES[REPAIRED], Master, "records accepted after a listed repair"),
+    "positives_structured": (
+        POSITIVES_FILES[ACCEPTED],
+        PositiveStructured,
+        "accepted anomalous records, without steps",
+    ),
+    "accepted_baseline": (
+        TIER_FILES[BASELINE_TIER],
+        Master,
+        "records that the rules judge labelled, a baseline: not to be trained on",
+    ),
+    "positives_baseline": (
+        POSITIVES_FILES[BASELINE],
+        PositiveStructured,
+        "what the rules judge calls anomalous, without steps: a baseline",
+    ),
+    "review_or_unresolved": (
+        TIER_FILES[REVIEW],
+        Master,
+        "records that wait for a person: not to be trained on",
+    ),
+    "master_table": (MASTER_FILE, Master, "every record of every tier, baseline and in review too"),
+}
+
+
+class Config(NamedTuple):
+    """Something that can be loaded by name."""
+
+    name: str
+    about: str
+    record: type[Keyed]
+    splits: dict[str, str]  # split -> pattern of its Parquet files, from the release folder
+
+
+def configs(root: Path) -> list[Config]:
+    """The configurations of a release, the default one first. A split without a row is left out, and so is a
+    configuration without a split: loaders refuse them."""
+    found = []
+    for one in all_configs(root):
+        splits = {name: pattern for name, pattern in one.splits.items() if rows(root, pattern)}
+        if splits:
+            found.append(one._replace(splits=splits))
+    return found
+
+
+def all_configs(root: Path) -> Iterator[Config]:
+    """Those that a release may have. Only the ones that say so hold rows that need review."""
+    for cut, folder in CUTS.items():
+        name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
+        sides = {side: glob.escape(part_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
+        yield Config(name, f"accepted labels, {CUT_WORDS[cut]}", LabelRow, sides)
+    baseline = {side: part_file(f"silver_{side}_labels.jsonl", BASELINE) for side in SIDES}
+    yield Config(f"{DEFAULT}_baseline", "labels of the rules judge, a baseline; default cut", LabelRow, baseline)
+    whole = {side: f"silver_{side}_labels.parquet" for side in SIDES}
+    about = "every row of the default cut: accepted, baseline and needs_review"
+    yield Config(f"{DEFAULT}_all", about, LabelRow, whole)
+    for cut, folder in CUTS.items():
+        name = BOTH if cut == "default_cut" else f"{BOTH}_{cut}"
+        about = f"accepted labels of which two passes are sure, {CUT_WORDS[cut]}"
+        yield Config(name, about, LabelRow, {side: both_side_file(folder, side) for side in SIDES})
+    for name, (file, record, about) in TABLES.items():
+        yield Config(name, about, record, {WHOLE: f"{ROOT}/*/{shard_pattern(file)}"})
+    yield Config("calibration_pool", "keys reserved for people", PoolRow, {WHOLE: typed_file(POOL_FILE)})
+    if (root / typed_file(HUMAN_FILE)).is_file():
+        about = "what people made of records, beside the silver labels"
+        yield Config("human_audited", about, HumanAudited, {WHOLE: typed_file(HUMAN_FILE)})
+    for model in models_of(root):
+        sides = {side: f"{HOLD_OUT}/{model}/silver_{side}_labels.jsonl" for side in SIDES}
+        held = {side: glob.escape(part_file(path)) for side, path in sides.items()}
+        yield Config(f"hold_out_{IN_A_NAME.sub('_', model)}", f"accepted labels, {model} held out", LabelRow, held)
+
+
+def models_of(root: Path) -> list[str]:
+    """Source models of a release; none where no session came in."""
+    folder = root / ROOT
+    return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
+
+
+def files_of(root: Path, pattern: str) -> list[Path]:
+    """Files of a split."""
+    return sorted(path.relative_to(root) for path in root.glob(pattern))
+
+
+def rows(root: Path, pattern: str) -> int:
+    """Rows of a split, as its files' footers say."""
+    import pyarrow.parquet as pq
+
+    return sum(pq.read_metadata(root / path).num_rows for path in files_of(root, pattern))

@@ -1,0 +1,197 @@
+"""croissant.json: Croissant 1.0 with the Responsible AI fields of paper F.2, made from the released files."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import polars as pl
+from pydantic import BaseModel
+
+from openclawbench.records.fields import inner_record, meaning
+from openclawbench.release.card.configs import TABLES, WHOLE, Config, files_of
+from openclawbench.release.card.facts import Facts
+from openclawbench.release.settings import Dataset, PublishRules
+from openclawbench.release.writer.parquet import of
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import schema
+
+NAME = "croissant.json"
+CONFORMS = ["http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0"]
+CONTEXT = json.loads((Path(__file__).parent / "croissant_context.json").read_text(encoding="utf-8"))
+FORMATS = {".jsonl": "application/jsonlines", ".parquet": "application/x-parquet", ".json": "application/json"}
+FORMATS |= {".gz": "application/gzip", ".zst": "application/zstd"}
+FOLDER = "release"  # the id of the folder as a whole
+SCALARS = {pl.String: "sc:Text", pl.Int64: "sc:Integer", pl.Float64: "sc:Float", pl.Boolean: "sc:Boolean"}
+Node = dict[str, Any]
+
+
+def croissant(
+    root: Path, found: Facts, loadable: list[Config], digests: Mapping[str, str], rules: PublishRules
+) -> Node:
+    """The description of the release in `root`; `digests`: path -> sha256 of its files."""
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        **about(found, rules),
+        **responsible(found, rules),
+        "distribution": [folder(), *file_sets(loadable), *file_objects(digests)],
+        "recordSet": [record_set(root, one, split) for one in loadable for split in one.splits],
+    }
+
+
+def about(found: Facts, rules: PublishRules) -> Node:
+    """The dataset as a whole. No date but those of the data and of the settings: a build reads no clock."""
+    said = rules.dataset
+    first, last = found["collected"]["first"], found["collected"]["last"]
+    covered = {"temporalCoverage": f"{first}/{last}"} if first and last else {}
+    totals = found["corpus"]["totals"]
+    counts = (
+        f"{totals['trajectories']} trajectories of {len(found['models'])} source models, {found['steps']} steps, "
+        f"{totals['accepted']} accepted labels, {totals['anomalous_accepted']} of them anomalous; "
+        f"{totals['baseline']} baseline labels, {totals['anomalous_baseline']} of them anomalous."
+    )
+    return {
+        "name": said.name,
+        "description": " ".join(part for part in (found["corpus"].get("notice"), said.description, counts) if part),
+        "conformsTo": CONFORMS,
+        "keywords": rules.card.tags,
+        **{name: value for name, value in given(said).items() if value},
+        **covered,
+    }
+
+
+def given(said: Dataset) -> Node:
+    """What the publisher says of the dataset; an empty value is not said."""
+    return {
+        "license": said.terms.url if said.terms else None,
+        "url": said.url,
+        "version": said.version,
+        "creator": {"@type": "sc:Organization", "name": said.creator} if said.creator else None,
+        "citeAs": said.citation,
+        "isBasedOn": said.based_on,
+        "datePublished": said.date_published,
+    }
+
+
+def responsible(found: Facts, rules: PublishRules) -> Node:
+    """The fields of the Responsible AI vocabulary; the first limit is who judged."""
+    made = found["made_by"]
+    judges = ", ".join(f"{name} ({model})" for name, model in zip(made["judge"], made["judge_model"], strict=False))
+    texts: dict[str, Any] = dict(rules.rai)
+    notice = found["corpus"].get("notice")
+    texts["dataLimitations"] = " ".join(part for part in (notice, texts["dataLimitations"]) if part)
+    texts["annotationsPerItem"] = f"1 silver label of a judge: {judges or 'none'}"
+    times = [time for time in (found["collected"]["first"], found["collected"]["last"]) if time]
+    if times:
+        texts["dataCollectionTimeFrame"] = times
+    return {f"rai:{name}": text for name, text in texts.items()}
+
+
+def folder() -> Node:
+    """The release folder, in which the file sets lie."""
+    return {
+        "@type": "cr:FileObject",
+        "@id": FOLDER,
+        "name": FOLDER,
+        "description": "The folder in which this file lies.",
+        "contentUrl": ".",
+        "encodingFormat": "git+https",
+        "sha256": "see CHECKSUMS.sha256",
+    }
+
+
+def file_sets(loadable: list[Config]) -> Iterator[Node]:
+    """The Parquet files of each table that may be several files."""
+    for one in loadable:
+        if one.name in TABLES:
+            yield {
+                "@type": "cr:FileSet",
+                "@id": file_set(one),
+                "name": file_set(one),
+                "containedIn": {"@id": FOLDER},
+                "encodingFormat": FORMATS[".parquet"],
+                "includes": one.splits[WHOLE],
+            }
+
+
+def file_set(one: Config) -> str:
+    """The id of the files of a table."""
+    return f"{one.name}_files"
+
+
+def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
+    """Every file of data, with its digest."""
+    for path, sha256 in sorted(digests.items()):
+        if (form := FORMATS.get(Path(path).suffix)) and path != NAME:
+            yield {
+                "@type": "cr:FileObject",
+                "@id": quote(path),
+                "name": path,
+                "contentUrl": path,
+                "encodingFormat": form,
+                "sha256": sha256,
+            }
+
+
+def record_set(root: Path, one: Config, split: str) -> Node:
+    """One split of a configuration, with a field a column."""
+    name = one.name if split == WHOLE else f"{one.name}_{split}"
+    pattern = one.splits[split]
+    if one.name in TABLES:
+        source = {"fileSet": {"@id": file_set(one)}}
+    else:
+        (path,) = files_of(root, pattern)
+        source = {"fileObject": {"@id": quote(path.as_posix())}}
+    kinds = schema(one.record).items()
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": one.about if split == WHOLE else f"{one.about}: {split}",
+        "key": [{"@id": f"{name}/{column}"} for column in TRAJECTORY_KEY],
+        "field": [field(f"{name}/{column}", kind, source, Place(one.record, column)) for column, kind in kinds],
+    }
+
+
+class Place(NamedTuple):
+    """A field of a record; `column` and `path` lead to it from the record of the table."""
+
+    record: type[BaseModel]
+    name: str
+    column: str | None = None  # null: the field is the column
+    path: tuple[str, ...] = ()
+
+    def within(self, name: str) -> "Place":
+        """A field of the record that this field holds."""
+        inner = inner_record(self.record, self.name)
+        assert inner is not None, f"{self.name} holds no record"
+        return Place(inner, name, self.column or self.name, (*self.path, name))
+
+
+def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
+    """One column, or one field inside it, with what it means. A struct has its fields below it; so has a list of
+    structs, whose fields are then lists."""
+    node: Node = {"@type": "cr:Field", "@id": place, "name": place, "description": meaning(at.record, at.name)}
+    inner = of(kind.inner) if isinstance(kind, pl.List) else kind
+    if isinstance(kind, pl.List):
+        node["repeated"] = True
+    if isinstance(inner, pl.Struct):
+        node["subField"] = [
+            field(f"{place}/{one.name}", of(one.dtype), source, at.within(one.name))
+            for one in inner.fields
+            if describable(of(one.dtype))
+        ]
+        return node
+    extract: Node = {"extract": {"column": at.column or at.name}}
+    transform: Node = {"transform": {"jsonPath": "$." + ".".join(at.path)}} if at.path else {}
+    return {**node, "dataType": SCALARS[type(inner)], "source": {**source, **extract, **transform}}
+
+
+def describable(kind: pl.DataType) -> bool:
+    """False for what the vocabulary cannot say: a list of structs inside another value. It is in the files all the
+    same, and in the card's columns."""
+    if isinstance(kind, pl.List):
+        return not isinstance(of(kind.inner), pl.Struct)
+    return True

@@ -1,0 +1,112 @@
+"""An example for the card: one record of the release in short, and code that loads and joins its tables."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.tiers import BASELINE, main_status
+from openclawbench.release.card.configs import DEFAULT, Config, models_of
+from openclawbench.release.writer.parquet import shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+CHARACTERS = 160  # of a text in the example
+LABEL = (
+    *("is_anomalous", "anomaly_type_l1", "anomaly_type_l2", "evidence_steps", "segment_spans"),
+    *("earliest_recoverable_onset", "earliest_harmful_onset", "severity", "recoverability", "annotator_rationale"),
+    *("quality_tier", "label_status"),
+)
+CONTEXT = (*TRAJECTORY_KEY, "task_id", "num_steps", "oracle_outcome", "risk_score", "slice_label")
+STEP = (
+    "step_id",
+    "thinking",
+    "narration",
+    "action_text",
+    "reflection_text",
+    "event_type",
+    "tool_status",
+    "side_effect",
+)
+Row = dict[str, Any]
+
+LOADING = """\
+```python
+from datasets import load_dataset
+
+labels = load_dataset("{where}", "{labels}")  # {about}
+records = load_dataset("{where}", "{records}", split="full")  # steps, labels and provenance
+```
+
+Labels with their records, by the joint key (`{side}` is the side of the default cut):
+
+```python
+key = ["source_model", "trajectory_id"]
+by_key = {{tuple(row[name] for name in key): number for number, row in enumerate(records.select_columns(key))}}
+joined = [records[by_key[tuple(row[name] for name in key)]] for row in labels["{side}"]]
+```"""
+
+
+def example_record(root: Path) -> str:
+    """The shortest anomalous record that is not in review, else the shortest record, as JSON with its texts cut; blank
+    where the release has no record. Nothing in it can end the block that it stands in."""
+    chosen = choose(root)
+    if chosen is None:
+        return "None."
+    model, number = chosen
+    row = whole_row(root, model, number)
+    onset = row["earliest_recoverable_onset"] or 1
+    steps = [{name: step[name] for name in STEP} for step in row["steps"] if step["step_id"] == onset]
+    shown = {name: row[name] for name in CONTEXT} | {"steps": steps} | {name: row[name] for name in LABEL}
+    text = json.dumps(shortened(shown), indent=1, ensure_ascii=True).replace("`", "\\u0060")
+    said = f"Fields left out; texts cut after {CHARACTERS} characters; of {row['num_steps']} steps, one is shown."
+    return f"{said}\n\n```json\n{text}\n```"
+
+
+def choose(root: Path) -> tuple[str, str] | None:
+    """Key of the example; null where there is no record."""
+    wanted = [*TRAJECTORY_KEY, "num_steps", "is_anomalous", "label_status"]
+    files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+    parts = [pl.scan_parquet(path, glob=False).select(wanted).collect(engine="streaming") for path in files]
+    rows = pl.concat(parts) if parts else pl.DataFrame(schema=dict.fromkeys(wanted, pl.String))
+    if not rows.height:
+        return None
+    good = (
+        pl.col("is_anomalous").fill_null(False) & (pl.col("label_status") == main_status(rows["label_status"]))
+    ).not_()
+    first = rows.sort(good, "num_steps", *TRAJECTORY_KEY).row(0, named=True)
+    return first["source_model"], first["trajectory_id"]
+
+
+def whole_row(root: Path, model: str, name: str) -> Row:
+    """One record."""
+    for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+        found = pl.scan_parquet(path, glob=False).filter(pl.col("trajectory_id") == name).collect(engine="streaming")
+        if found.height:
+            return found.row(0, named=True)
+    raise LookupError(f"{model}/{name} is in no file")
+
+
+def shortened(value: Any) -> Any:
+    """Plain data with its texts cut."""
+    if isinstance(value, dict):
+        return {name: shortened(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [shortened(one) for one in value]
+    if isinstance(value, str) and len(value) > CHARACTERS:
+        return value[:CHARACTERS] + "…"
+    return value
+
+
+def loading(loadable: list[Config], where: str) -> str:
+    """Code that loads labels and records and joins them; of configurations that the release has."""
+    by_name = {one.name: one for one in loadable}
+    labels = next(
+        (by_name[one] for one in (DEFAULT, f"{DEFAULT}_{BASELINE}", f"{DEFAULT}_all") if one in by_name), None
+    )
+    if labels is None:
+        return "There is no label to load."
+    about = "the default: accepted labels" if labels.name == DEFAULT else f"{labels.about}; there are no accepted ones"
+    side = "train" if "train" in labels.splits else next(iter(labels.splits))
+    return LOADING.format(where=where, labels=labels.name, about=about, records="master_table", side=side)

@@ -1,0 +1,114 @@
+"""Every number and name that the card shows, read from the released files and from nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.human import human_counts
+from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
+from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.parquet import shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
+
+SUMMARY = "dataset_summary.json"
+Facts = dict[str, Any]
+
+
+def facts(root: Path) -> Facts:
+    """What the card says of a release.
+
+    corpus: dataset_summary.json; models: a row a source model; labels: a row a cut and side; left_out: cut -> reason ->
+    count; pool: slice -> count; made_by: what is noted in `provenance`, value -> records; human: verdicts of people, a
+    row a label_status; collected: source formats and the first and last time of a session (UTC), null where no session
+    says one.
+    """
+    models = models_of(root)
+    records = master(root, models)
+    return {
+        "corpus": read(root / SUMMARY),
+        "models": [model_row(root, model, records) for model in models],
+        "steps": records["num_steps"].sum(),
+        "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],
+        "leakage": {cut: read(root / SPLITS_FILE)["cuts"][cut] for cut in CUTS},
+        "left_out": {cut: left_out(root / f"{folder}label_exclusions.jsonl") for cut, folder in CUTS.items()},
+        "pool": counts(pl.read_parquet(root / typed_file(POOL_FILE), glob=False)["slice_label"]),
+        "made_by": {name: counts(records[name]) for name in MADE_BY},
+        "human": human_counts(root),
+        "collected": {
+            "formats": counts(records["source_format"]),
+            "first": records["started_at"].min(),
+            "last": records["ended_at"].max(),
+        },
+    }
+
+
+SAID = pl.col("provenance")
+MADE_BY: dict[str, pl.Expr] = {
+    **{name: SAID.struct[name] for name in ("judge", "judge_model")},
+    **{f"prompt_{name}": SAID.struct["prompt_versions"].struct[name] for name in STAGES},
+    **{name: SAID.struct[name] for name in ("rules_version", "schema_version")},
+}
+
+
+def master(root: Path, models: list[str]) -> pl.DataFrame:
+    """Slim columns of every record, from the Parquet of the master tables."""
+    files = [path for model in models for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+    times = {name: pl.col("trace_summary").struct[name] for name in ("started_at", "ended_at")}
+    columns = {name: pl.col(name) for name in ("source_model", "num_steps", "source_format")} | times | MADE_BY
+    parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]
+    empty = {**dict.fromkeys(columns, pl.String), "num_steps": pl.Int64}
+    return pl.concat(parts) if parts else pl.DataFrame(schema=empty)
+
+
+def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
+    """Counts of one source model."""
+    said = read(root / ROOT / model / "dataset_summary_all.json")
+    tiers = said["quality_tier"]
+    return {
+        "source_model": model,
+        "trajectories": said["totals"]["trajectories"],
+        "steps": records.filter(pl.col("source_model") == model)["num_steps"].sum(),
+        **{tier: tiers.get(tier, 0) for tier in TIERS},
+        **{name: said["totals"][name] for name in ("anomalous_accepted", "anomalous_baseline")},
+    }
+
+
+def label_row(root: Path, cut: str, side: str) -> Facts:
+    """Counts of one label file."""
+    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
+    by = {name: rows.filter(pl.col("label_status") == name) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW)}
+    return {
+        "cut": cut,
+        "side": side,
+        ACCEPTED: by[ACCEPTED].height,
+        "anomalous": by[ACCEPTED]["is_anomalous"].sum(),
+        "scoreable": by[ACCEPTED]["scoreable"].sum(),
+        BASELINE: by[BASELINE].height,
+        "baseline_anomalous": by[BASELINE]["is_anomalous"].sum(),
+        NEEDS_REVIEW: by[NEEDS_REVIEW].height,
+    }
+
+
+def left_out(path: Path) -> dict[str, int]:
+    """Records that are in no label file of a cut, by reason."""
+    found: dict[str, int] = {}
+    with open_lines(path) as file:
+        for line in file:
+            reason = json.loads(line)["reason"]
+            found[reason] = found.get(reason, 0) + 1
+    return dict(sorted(found.items()))
+
+
+def counts(values: pl.Series) -> dict[str, int]:
+    """Value -> records, nulls left out, sorted by value."""
+    found = values.drop_nulls().value_counts().sort(values.name)
+    return dict(found.iter_rows())
+
+
+def read(path: Path) -> Any:
+    """A JSON file of the release."""
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -1,0 +1,32 @@
+"""Declared columns of the Hub's card, made from the records: a file in which a field is null throughout then loads."""
+
+import json
+from typing import Any
+
+import polars as pl
+
+from openclawbench.release.writer.parquet import SCALARS, of
+from openclawbench.tables.record import Keyed
+from openclawbench.tables.schema import schema
+
+Feature = dict[str, Any]
+
+
+def features(record: type[Keyed]) -> list[Feature]:
+    """The columns of a record in the form of `dataset_info.features`, in declared order."""
+    return [{"name": name, **typed(kind)} for name, kind in schema(record).items()]
+
+
+def typed(kind: pl.DataType) -> Feature:
+    """One type: `dtype` of a scalar, `list` of what a list holds, `struct` of the fields of a struct."""
+    if isinstance(kind, pl.List):
+        inner = typed(of(kind.inner))
+        return {"list": inner.get("struct", inner.get("dtype", inner))}
+    if isinstance(kind, pl.Struct):
+        return {"struct": [{"name": field.name, **typed(of(field.dtype))} for field in kind.fields]}
+    return {"dtype": SCALARS[type(kind)]}
+
+
+def feature_lines(record: type[Keyed]) -> list[str]:
+    """The same as lines of YAML, a column a line (JSON is YAML)."""
+    return [f"  - {json.dumps(feature)}" for feature in features(record)]

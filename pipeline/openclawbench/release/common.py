@@ -1,0 +1,19 @@
+"""A release folder as it is named on the command line: what is none is said with what it is."""
+
+from pathlib import Path
+
+from openclawbench.errors import WrongUse
+from openclawbench.release.writer.render import ROOT
+
+
+def refuse_other_folder(root: Path) -> None:
+    """WrongUse where `root` is no release folder."""
+    if (root / ROOT).is_dir():
+        return
+    if not root.exists():
+        raise WrongUse(f"{root}: there is no such folder.")
+    if not root.is_dir():
+        raise WrongUse(f"{root}: is a file. Name the folder of the release.")
+    inside = root / "release"
+    meant = f"Did you mean {inside}?" if (inside / ROOT).is_dir() else "Name the folder that has it."
+    raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. {meant}")

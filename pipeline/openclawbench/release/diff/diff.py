@@ -1,0 +1,166 @@
+"""`openclawbench diff RELEASE_A RELEASE_B`: two releases read side by side, what differs counted by cause."""
+
+import filecmp
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclawbench.release.diff.causes import KEY, SESSION, Prompts, causes, content_digest, only_stamps
+from openclawbench.release.diff.fields import changed_fields
+from openclawbench.release.diff.read import Line, joined, models, records
+from openclawbench.release.diff.splits import split_moves
+from openclawbench.release.diff.tally import Tally
+from openclawbench.release.keys import Key
+from openclawbench.release.writer.provenance import NAME as PACKAGE
+
+VERSIONS = ("rules_version", "schema_version", "judge", "judge_model")
+FROM_TO = ("label_from", "label_to", "tier_from", "tier_to")
+
+
+@dataclass
+class Diff:
+    """What is counted while the records pass by."""
+
+    limit: int
+    prompts: Prompts
+    counts: Counter[str] = field(default_factory=Counter)
+    versions: tuple[dict[str, Counter[str]], dict[str, Counter[str]]] = field(default_factory=lambda: ({}, {}))
+    only_in: tuple[dict[bytes, list[Key]], dict[bytes, list[Key]]] = field(default_factory=lambda: ({}, {}))
+
+    def __post_init__(self) -> None:
+        self.changed = Tally(("cause",), self.limit)
+        self.added = Tally(("cause",), self.limit)
+        self.removed = Tally(("cause",), self.limit)
+        self.called = Tally(("model_from", "model_to"), self.limit)
+        self.flips = Tally(FROM_TO, self.limit)
+        self.tiers = Tally(("tier_from", "tier_to"), self.limit)
+        self.fields = Tally(("field",), self.limit)
+
+    def take(self, before: Line | None, after: Line | None) -> None:
+        """A record that one of the releases has, or both."""
+        for place, line in enumerate((before, after)):
+            if line is not None:
+                self.counts["a" if place == 0 else "b"] += 1
+                self.note_versions(place, line)
+        if before is not None and after is not None:
+            self.compare(before, after)
+            return
+        for place, line in enumerate((before, after)):
+            if line is not None:
+                self.only_in[place].setdefault(content_digest(line.record()), []).append(line.key)
+
+    def note_versions(self, place: int, line: Line) -> None:
+        """Count what made the record."""
+        stamps, found = line.head.provenance, self.versions[place]
+        for name in VERSIONS:
+            found.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
+        for stage, version in stamps.prompt_versions.items():
+            if version is not None:
+                found.setdefault(f"prompt {stage}", Counter())[version] += 1
+
+    def compare(self, before: Line, after: Line) -> None:
+        """A record that both have."""
+        if before.raw == after.raw:
+            self.counts["same"] += 1
+            return
+        old, new = before.record(), after.record()
+        fields = changed_fields(old, new)
+        why = causes(old, new, fields, self.prompts)
+        for name in fields:
+            self.fields.add((name,), after.key, why)
+        if only_stamps(fields):
+            self.counts["restamped"] += 1
+            return
+        self.changed.add((" + ".join(why),), after.key, why)
+        labels, tiers = (label_of(old), label_of(new)), (old["quality_tier"], new["quality_tier"])
+        if labels[0] != labels[1]:
+            self.flips.add((*labels, *tiers), after.key, why)
+        if tiers[0] != tiers[1]:
+            self.tiers.add(tiers, after.key, why)
+
+    def settle(self) -> None:
+        """What only one release has: the same session under another key, or one that came or went."""
+        removed, added = self.only_in
+        for digest in sorted(removed.keys() & added.keys()):
+            for old, new in zip(removed[digest], added[digest], strict=False):
+                self.called.add((old[0], new[0]), new, [KEY])
+            both = min(len(removed[digest]), len(added[digest]))
+            removed[digest], added[digest] = removed[digest][both:], added[digest][both:]
+        for tally, keys in ((self.removed, removed), (self.added, added)):
+            for key in sorted(key for some in keys.values() for key in some):
+                tally.add((SESSION,), key, [SESSION])
+
+
+def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
+    """Everything that differs, as plain data; `limit` examples of each row.
+
+    WrongUse where a folder is no release, UnreadableInput where a line of it is none or lines are not sorted.
+    """
+    for root in (before, after):
+        models(root)
+    files = other_files(before, after)
+    found = Diff(limit, other_prompts(files["changed"]))
+    for old, new in joined(records(before), records(after)):
+        found.take(old, new)
+    found.settle()
+    names = ("a", "b", "same", "restamped")
+    totals = {name: found.counts[name] for name in names} | {
+        "changed": found.changed.total,
+        "added": found.added.total,
+        "removed": found.removed.total,
+        "other_key": found.called.total,
+    }
+    return {
+        "releases": {
+            name: {"path": str(root), "made_with": {what: dict(sorted(n.items())) for what, n in made.items()}}
+            for name, root, made in (("a", before, found.versions[0]), ("b", after, found.versions[1]))
+        },
+        "identical": not any(files.values()),
+        "records": totals,
+        "changed": found.changed.as_data(),
+        "added": found.added.as_data(),
+        "removed": found.removed.as_data(),
+        "other_key": found.called.as_data(),
+        "label_flips": found.flips.as_data(),
+        "tier_moves": found.tiers.as_data(),
+        "split_moves": {cut: tally.as_data() for cut, tally in split_moves(before, after, limit).items()},
+        "fields": found.fields.as_data(),
+        "files": files,
+        "made_from": made_from_others(before, after),
+    }
+
+
+def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
+    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null where one has none."""
+    try:
+        made = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
+        rules = [{one["file"]: one["sha256"] for one in each["rules"]} for each in made]
+        prompts = [{f"{one['stage']}/{one['version']}": one["sha256"] for one in each["prompts"]} for each in made]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    pairs = {"rules": rules, "prompts": prompts}
+    return {name: sorted({item[0] for item in old.items() ^ new.items()}) for name, (old, new) in pairs.items()}
+
+
+def label_of(record: dict[str, Any]) -> str:
+    """normal, the subtype, `anomalous` where it has none, or `undecided`."""
+    if record["is_anomalous"] is None:
+        return "undecided"
+    return str(record["anomaly_type_l2"] or "anomalous") if record["is_anomalous"] else "normal"
+
+
+def other_files(before: Path, after: Path) -> dict[str, list[str]]:
+    """Files that only one release has, and files whose bytes differ."""
+    old, new = (
+        {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()} for root in (before, after)
+    )
+    differ = [name for name in sorted(old & new) if not filecmp.cmp(before / name, after / name, shallow=False)]
+    return {"added": sorted(new - old), "removed": sorted(old - new), "changed": differ}
+
+
+def other_prompts(changed: list[str]) -> Prompts:
+    """`<stage>/<version>`, as records name them, of the prompts whose text is another: prompts/<stage>/<version>.md."""
+    names = [name for name in changed if name.startswith("prompts/") and name.endswith(".md")]
+    return {name.removeprefix("prompts/").removesuffix(".md") for name in names}

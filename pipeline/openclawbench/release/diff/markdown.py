@@ -1,0 +1,80 @@
+"""A diff as Markdown. Ids, versions and reasons come from the releases, so they stand in code spans."""
+
+from typing import Any
+
+from openclawbench.reports.markdown import code, line, value
+
+TABLES = {
+    "changed": ("Changed records by cause", "Records of which more than `provenance` differs."),
+    "added": ("Added records", "Keys that only B has."),
+    "removed": ("Removed records", "Keys that only A has."),
+    "other_key": ("The same session under another key", "The same steps and user turns; by source model."),
+    "label_flips": ("Label flips", "Records in both releases whose label differs, by subtype and tier."),
+    "tier_moves": ("Tier moves", "Records in both releases whose quality tier differs."),
+}
+MOVES = "Where a record stands in each release; – is not in that release."
+FIELDS = "Fields that differ, by records. `[]` is any entry of a list; alone at the end, its length."
+
+
+def as_markdown(found: dict[str, Any], meanings: dict[str, str]) -> str:
+    """The whole diff, a section a table; what each cause means stands at the end."""
+    a, b = found["releases"]["a"], found["releases"]["b"]
+    parts = [
+        "# What is different between two releases",
+        f"A is {code(a['path'])}, B is {code(b['path'])}.",
+        "No file differs." if found["identical"] else files_line(found["files"]),
+        *(f"{said}: {', '.join(map(code, names))}." for said, names in differing(found["made_from"])),
+        "## Records",
+        rows(["", "records"], [[name.replace("_", " "), count] for name, count in found["records"].items()], plain=1),
+        "`restamped`: nothing differs but what the record says of its making.",
+        "## Made with",
+        rows(["what", "version", "records of A", "records of B"], made_with(a["made_with"], b["made_with"])),
+    ]
+    for name, (title, about) in TABLES.items():
+        parts += section(title, about, found[name])
+    for cut, moves in found["split_moves"].items():
+        parts += section(f"Sides: {cut.replace('_', ' ')}", MOVES, moves)
+    parts += section("Fields", FIELDS, found["fields"])
+    parts += ["## Causes", "\n".join(f"- `{cause}`: {text}" for cause, text in meanings.items())]
+    return "\n\n".join(parts) + "\n"
+
+
+def differing(made_from: dict[str, list[str]] | None) -> list[tuple[str, list[str]]]:
+    """What differs of that from which the releases were made, in words; nothing where nothing does."""
+    return [(f"{name} that differ", names) for name, names in (made_from or {}).items() if names]
+
+
+def section(title: str, about: str, entries: list[dict[str, Any]]) -> list[str]:
+    """A heading, what the table shows, and the table."""
+    if not entries:
+        return [f"## {title}", "None."]
+    columns = [name for name in entries[0] if name != "causes" or "cause" not in entries[0]]
+    return [f"## {title}", about, rows([name.replace("_", " ") for name in columns], cells(entries, columns))]
+
+
+def cells(entries: list[dict[str, Any]], columns: list[str]) -> list[list[Any]]:
+    """Values of the columns; causes as one text each."""
+    return [
+        [[f"{why}: {n}" for why, n in one[name].items()] if name == "causes" else one[name] for name in columns]
+        for one in entries
+    ]
+
+
+def rows(columns: list[str], body: list[list[Any]], plain: int = 0) -> str:
+    """A table; the first `plain` columns are our own words."""
+    shown = [[cell if at < plain else value(cell) for at, cell in enumerate(one)] for one in body]
+    return "\n".join([line(columns), line(["---"] * len(columns)), *map(line, shown)])
+
+
+def made_with(a: dict[str, dict[str, int]], b: dict[str, dict[str, int]]) -> list[list[Any]]:
+    """(what, version, records of A, records of B)."""
+    return [
+        [what, version, a.get(what, {}).get(version, 0), b.get(what, {}).get(version, 0)]
+        for what in sorted(a | b)
+        for version in sorted(a.get(what, {}) | b.get(what, {}))
+    ]
+
+
+def files_line(files: dict[str, list[str]]) -> str:
+    """How many files differ."""
+    return ", ".join(f"{len(names)} files {what}" for what, names in files.items()) + "."

@@ -1,0 +1,129 @@
+"""A release as a sorted stream of lines, and two of them side by side; a line of each is in memory at a time.
+
+Not the reader of `validate`: that one wants lines of today's schema, and the two releases may be years apart."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from openclawbench.errors import UnreadableInput
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.common import refuse_other_folder
+from openclawbench.release.keys import Key
+from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+
+
+class Keyed(Protocol):
+    """What has a key."""
+
+    @property
+    def key(self) -> Key: ...
+
+
+One = TypeVar("One", bound=Keyed)
+
+
+class Stamps(msgspec.Struct):
+    """What a record says of what made it."""
+
+    judge: str | None = None
+    judge_model: str | None = None
+    rules_version: str | None = None
+    schema_version: str | None = None
+    prompt_versions: dict[str, str | None] = {}
+
+
+class Head(msgspec.Struct):
+    """The parts of a line that are read of every line; a label row has no provenance."""
+
+    source_model: str
+    trajectory_id: str
+    provenance: Stamps = msgspec.field(default_factory=Stamps)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a release file; the whole of it is parsed only where it is asked for."""
+
+    path: Path
+    number: int  # from 1
+    raw: bytes
+    head: Head
+
+    @property
+    def key(self) -> Key:
+        return self.head.source_model, self.head.trajectory_id
+
+    def row(self) -> dict[str, Any]:
+        """The line as plain data. UnreadableInput where it is no JSON object."""
+        try:
+            return msgspec.json.decode(self.raw, type=dict[str, Any])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise unreadable(self.path, self.number, f"is no record: {error}") from error
+
+    def record(self) -> dict[str, Any]:
+        """A line of a master table. UnreadableInput where it lacks what any schema of it had."""
+        found = self.row()
+        missing = [name for name in NEEDED if name not in found]
+        missing += [] if missing else [name for name in STAMPED if name not in found["provenance"]]
+        if missing:
+            raise unreadable(self.path, self.number, f"has no {missing[0]}")
+        return found
+
+
+HEAD = msgspec.json.Decoder(Head)
+NEEDED = ("steps", "user_turns", "is_anomalous", "anomaly_type_l2", "quality_tier", "provenance")
+STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_versions", "packet_sha256")
+
+
+def models(root: Path) -> list[str]:
+    """Source models of a release, sorted. WrongUse where the folder is no release."""
+    refuse_other_folder(root)
+    return models_of(root)
+
+
+def records(root: Path) -> Iterator[Line]:
+    """Lines of all master tables, sorted by key."""
+    for model in models(root):
+        yield from lines(root / ROOT / model / MASTER_FILE)
+
+
+def lines(path: Path) -> Iterator[Line]:
+    """Lines of one file. UnreadableInput with the line where one is not what a release holds, or not in order."""
+    if released(path) is None:
+        raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
+    former: Key | None = None
+    with open_lines(path) as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                line = Line(path, number, raw, HEAD.decode(raw))
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise unreadable(path, number, f"is no record: {error}") from error
+            if former is not None and line.key <= former:
+                raise unreadable(path, number, "stands twice or out of order")
+            former = line.key
+            yield line
+
+
+def joined(one: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
+    """Two sorted streams side by side; null where the other has nothing of this key."""
+    left, right = next(one, None), next(other, None)
+    while left is not None or right is not None:
+        if right is None or (left is not None and left.key < right.key):
+            yield left, None
+            left = next(one, None)
+        elif left is None or right.key < left.key:
+            yield None, right
+            right = next(other, None)
+        else:
+            yield left, right
+            left, right = next(one, None), next(other, None)
+
+
+def unreadable(path: Path, number: int, what: str) -> UnreadableInput:
+    """The error of a line."""
+    return UnreadableInput(f"{path}: line {number}: {what}. Check the release with `openclawbench validate`.")

@@ -1,0 +1,64 @@
+"""Which side of each cut a record stands on in the two releases."""
+
+import heapq
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclawbench.release.diff.read import joined, lines
+from openclawbench.release.diff.tally import Tally
+from openclawbench.release.keys import Key
+from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
+
+POOL = "calibration_pool"
+COLUMNS = ("from", "to")
+CausesOf = Callable[[Key], list[str]]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A record and where it stands: train, test, or `left out: <reason>`."""
+
+    key: Key
+    side: str
+
+
+def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
+    """Records whose side is another, a table a cut and one for the calibration pool; null: not in that release."""
+    found = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
+    pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
+    for cut, folder in CUTS.items():
+        for old, new in joined(sides(before / folder), sides(after / folder)):
+            count(found[cut], old, new)
+            if cut == "default_cut":
+                count(found[POOL], pool_side(old, pools[0]), pool_side(new, pools[1]))
+    return found
+
+
+def count(tally: Tally, old: Side | None, new: Side | None) -> None:
+    """One record of a cut, where its side is another."""
+    was, now = (None if one is None else one.side for one in (old, new))
+    known = new or old
+    if known is not None and was != now:
+        tally.add((was, now), known.key, ["moved" if old and new else "added or removed"])
+
+
+def pool_side(side: Side | None, pool: set[Key]) -> Side | None:
+    """In the pool or not."""
+    return None if side is None else Side(side.key, "in" if side.key in pool else "out")
+
+
+def sides(folder: Path) -> Iterator[Side]:
+    """Every record of a cut, sorted by key: train, test and exclusions merged."""
+    streams = [labelled(folder / f"silver_{side}_labels.jsonl", side) for side in SIDES]
+    return heapq.merge(*streams, left_out(folder / "label_exclusions.jsonl"), key=lambda side: side.key)
+
+
+def labelled(path: Path, side: str) -> Iterator[Side]:
+    """Records of one label file."""
+    return (Side(line.key, side) for line in lines(path))
+
+
+def left_out(path: Path) -> Iterator[Side]:
+    """Records in no label file, with the reason."""
+    return (Side(line.key, f"left out: {line.row().get('reason')}") for line in lines(path))

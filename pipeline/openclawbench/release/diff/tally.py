@@ -1,0 +1,40 @@
+"""Counts of records by what happened to them, by cause, with a few examples: memory does not grow with the release."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from openclawbench.release.keys import Key
+
+Row = tuple[str | None, ...]
+
+
+@dataclass
+class Tally:
+    """One table. `columns` name the parts of a row; a row's records by combination of causes, and its first keys."""
+
+    columns: tuple[str, ...]
+    limit: int  # examples of each row
+    counts: dict[Row, Counter[str]] = field(default_factory=dict)
+    examples: dict[Row, list[str]] = field(default_factory=dict)
+
+    def add(self, row: Row, key: Key, causes: list[str]) -> None:
+        """Count a record; causes that cannot be told apart are one combination, so that counts add up."""
+        self.counts.setdefault(row, Counter())[" + ".join(causes)] += 1
+        kept = self.examples.setdefault(row, [])
+        if len(kept) < self.limit:
+            kept.append("/".join(key))
+
+    @property
+    def total(self) -> int:
+        """Records in all rows."""
+        return sum(counts.total() for counts in self.counts.values())
+
+    def as_data(self) -> list[dict[str, Any]]:
+        """The rows, the most frequent first."""
+        order = sorted(self.counts.items(), key=lambda one: (-one[1].total(), [part or "" for part in one[0]]))
+        return [
+            dict(zip(self.columns, row, strict=True))
+            | {"records": counts.total(), "causes": dict(sorted(counts.items())), "examples": self.examples[row]}
+            for row, counts in order
+        ]

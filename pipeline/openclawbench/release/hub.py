@@ -1,0 +1,87 @@
+"""A release on the Hugging Face Hub: one commit, so that nobody sees half a release, through `huggingface_hub`.
+
+The library is the extra `hub`. Its token comes from HF_TOKEN or from its own login; nothing here reads or writes it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from openclawbench.base.resources import how_to_install
+from openclawbench.errors import HubRefused, WrongUse
+
+KIND = "dataset"
+KEPT = ".gitattributes"  # the Hub's own file: which files are large
+NO_LIBRARY = f"push: huggingface_hub is not installed. {how_to_install('hub')}."
+
+
+class Pushed(NamedTuple):
+    """What was done."""
+
+    commit: str  # address
+    added: int  # files of the release
+    removed: int  # files that a former release had and this one has not
+    private: bool
+
+
+def push(release: Path, repo: str, public: bool) -> Pushed:
+    """Make the repository's files those of the release, in one commit. Large files that are there already, as after a
+    call that broke off, are not sent again.
+
+    Raises WrongUse where the library is not installed, there is no token or the repository is public and `public` is
+    not asked for, HubRefused where the Hub says no or cannot be reached.
+    """
+    if find_spec("huggingface_hub") is None:
+        raise WrongUse(NO_LIBRARY)
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
+
+    if get_token() is None:
+        raise WrongUse("push: there is no token. Set HF_TOKEN, or log in with `hf auth login`.")
+    api = HfApi()
+    with refusals(repo):
+        api.create_repo(repo, repo_type=KIND, private=not public, exist_ok=True)
+        private = bool(api.repo_info(repo, repo_type=KIND).private)
+        if not private and not public:
+            raise WrongUse(f"push: {repo} is public. Say --public, or name another repository.")
+        names = sorted(path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file())
+        gone = sorted(set(api.list_repo_files(repo, repo_type=KIND)) - {*names, KEPT})
+        operations: list[Any] = [CommitOperationDelete(path_in_repo=name) for name in gone]
+        operations += [CommitOperationAdd(path_in_repo=name, path_or_fileobj=release / name) for name in names]
+        done = api.create_commit(repo, operations, commit_message=f"Release of {len(names)} files", repo_type=KIND)
+    return Pushed(str(done.commit_url), len(names), len(gone), private)
+
+
+@contextmanager
+def refusals(repo: str) -> Iterator[None]:
+    """What the library raises as one error with a sentence; what it says of a request holds no header, so no token."""
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+    # What the library's HTTP client raises; which client that is differs from version to version.
+    lost = (cast("type[Exception]", next(one for one in HfHubHTTPError.__mro__ if one.__name__ == "HTTPError")),)
+    try:
+        yield
+    except HFValidationError as error:
+        raise WrongUse(f"push: {repo} cannot be a repository: {first_line(error)}. Name it as owner/name.") from error
+    except HfHubHTTPError as error:
+        status = error.response.status_code
+        said = error.server_message or first_line(error)
+        raise HubRefused(f"push {repo}: the Hub refuses with {status}: {said}. {advice(status)}") from error
+    except (OfflineModeIsEnabled, RuntimeError, ValueError, OSError, *lost) as error:
+        message = f"push {repo}: the upload broke off: {first_line(error)}. Run it again: what has arrived stays there."
+        raise HubRefused(message) from error
+
+
+def advice(status: int) -> str:
+    """What to do about a status."""
+    if status in (401, 403):
+        return "Use a token that may write to this repository (HF_TOKEN)."
+    if status == 404:
+        return "Check the owner's name, and that the token may write there."
+    return "Run it again later: what has arrived stays there."
+
+
+def first_line(error: Exception) -> str:
+    """The beginning of what an error says."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

@@ -1,0 +1,66 @@
+"""human_audited.jsonl: what people made of records, beside their silver labels, which no verdict changes."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.human import HumanAudited, HumanVerdict
+from openclawbench.release.keys import key_of
+from openclawbench.release.labels.labels import as_lines, typed_file
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.storage.parquet_io import write_parquet
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import from_records
+
+HUMAN_FILE = "human_audited.jsonl"
+COPIED = ("task_id", "is_anomalous", "anomaly_type_l2", "quality_tier", "label_status")
+HUMAN_ROWS = f"""\
+| `{HUMAN_FILE}`, `human_audited.parquet` | what people made of records, beside the silver labels, which stay |
+"""
+
+
+def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, building: Building) -> None:
+    """The file and its Parquet form; nothing where nobody reviewed. A verdict on a trajectory that the release does not
+    have is left out: the data package counts all of them."""
+    if not verdicts:
+        return
+    known = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
+    pairs = [(one.model_dump(), known.get(key_of(one.model_dump()))) for one in verdicts]
+    rows = from_records([beside(said, label) for said, label in pairs if label is not None], HumanAudited)
+    building.write(HUMAN_FILE, as_lines(rows))
+    write_parquet(rows, building.path(typed_file(HUMAN_FILE)))
+
+
+def beside(said: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:
+    """A verdict with the silver label of the release."""
+    copied = {name: label[name] for name in COPIED}
+    return {**said, **copied, "same_label": same_label(said, label)}
+
+
+def same_label(said: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
+    """True where the label that was reviewed is the one that the release has."""
+    reviewed = (said["silver_anomaly_label"], said["silver_subtype"])
+    return reviewed == (label["is_anomalous"], label["anomaly_type_l2"])
+
+
+def human_counts(root: Path) -> list[dict[str, Any]]:
+    """A row a label_status: audited, settled, agreeing, over-flags, misses, of a release; none where there is no file.
+    Verdicts on a label that the release no longer has are counted apart and compared with nothing."""
+    path = root / typed_file(HUMAN_FILE)
+    if not path.is_file():
+        return []
+    rows = pl.read_parquet(path, glob=False)
+    human, silver = pl.col("human_anomaly_label"), pl.col("is_anomalous")
+    compared = pl.col("same_label") & human.is_not_null()
+    counted = rows.group_by("label_status").agg(
+        audited=pl.len(),
+        other_label=(~pl.col("same_label")).sum(),
+        settled=compared.sum(),
+        agree=(compared & (human == silver)).sum(),
+        over_flags=(compared & silver & ~human).sum(),
+        misses=(compared & ~silver & human).sum(),
+        blind=pl.col("blind").sum(),
+    )
+    return counted.sort("label_status").to_dicts()

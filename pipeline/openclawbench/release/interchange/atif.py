@@ -1,0 +1,93 @@
+"""A labelled trajectory as an ATIF v1.7 document; the label stands in `extra.openclawbench`.
+
+Kept: steps, texts, calls with their arguments as written, results, errors, details. The format has no place for text
+after a call (it is put before it), the name of a tool whose call is missing, or arguments that are no object."""
+
+from openclawbench.release.interchange.session import (
+    Labelled,
+    Row,
+    arguments_of,
+    as_object,
+    details_of,
+    result_text,
+    without_nulls,
+)
+from openclawbench.sources.atif.records import OWN_LABELS
+
+VERSION = "ATIF-v1.7"
+
+
+def as_atif(session: Labelled, synthetic: str) -> Row | None:
+    """The document; null where the trajectory says nothing, because the format wants a step."""
+    one = session.trajectory
+    steps = [
+        user_step(item) if isinstance(item, dict) else agent_step(session, item, synthetic)
+        for item in session.in_order()
+    ]
+    if not steps:
+        return None
+    agent = {"name": one["source_format"], "version": one["session_version"] or "unknown"}
+    if len(one["models"]) == 1:
+        agent["model_name"] = one["models"][0]
+    return {
+        "schema_version": VERSION,
+        "session_id": one["session_id"] or one["trajectory_id"],
+        "trajectory_id": one["trajectory_id"],
+        "agent": agent,
+        "steps": [{"step_id": number} | step for number, step in enumerate(steps, start=1)],
+        "final_metrics": final_metrics(one["run"]),
+        "extra": {OWN_LABELS: session.label},
+    }
+
+
+def user_step(turn: Row) -> Row:
+    """What a user said, as written."""
+    return {"source": "user", "message": turn["raw_text"], "extra": {OWN_LABELS: {"kinds": turn["kinds"]}}}
+
+
+def agent_step(session: Labelled, steps: list[Row], synthetic: str) -> Row:
+    """One message of the agent: a reply, or calls with what came back; a result without a call has none behind it."""
+    first = steps[0]
+    made: Row = {"source": "agent"} | without_nulls({"timestamp": first["timestamp"]})
+    extra: Row = {OWN_LABELS: {"steps": session.described(steps)}}
+    if first["orphan"]:
+        extra |= {"openclaw_role": "toolResult", "tool_call_id": f"orphan-{first['step_id']}"}
+        found = {"message": "", "llm_call_count": 0, "observation": {"results": [result(first, synthetic)]}}
+        return made | found | {"extra": extra}
+    if first["partial"]:
+        extra["stop_reason"] = "error"
+    reply = first["action_kind"] == "reply"
+    made["message"] = (first["action_text"] if reply else first["narration"]) or ""
+    made |= without_nulls({"reasoning_content": first["thinking"]})
+    if not reply:
+        made["tool_calls"] = [call(step) for step in steps]
+    if results := [{"source_call_id": call_id(step)} | result(step, synthetic) for step in steps if step["has_result"]]:
+        made["observation"] = {"results": results}
+    return made | {"extra": extra}
+
+
+def call(step: Row) -> Row:
+    """A tool call."""
+    arguments = as_object(arguments_of(step))
+    return {"tool_call_id": call_id(step), "function_name": step["tool_name_raw"] or "", "arguments": arguments}
+
+
+def result(step: Row, synthetic: str) -> Row:
+    """What came back from a call; details and whether it was an error stand in its `extra`."""
+    extra = details_of(step) | without_nulls({"isError": step["result_is_error"]})
+    return without_nulls({"content": result_text(step, synthetic), "extra": extra or None})
+
+
+def call_id(step: Row) -> str:
+    """An id of our own: those of the session may repeat."""
+    return f"call-{step['step_id']}"
+
+
+def final_metrics(run: Row) -> Row:
+    """Totals, as far as the session says them."""
+    names = {
+        "total_prompt_tokens": run["input_tokens"],
+        "total_completion_tokens": run["output_tokens"],
+        "total_cost_usd": run["cost_usd"],
+    }
+    return without_nulls(names)

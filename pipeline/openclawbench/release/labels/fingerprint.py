@@ -1,0 +1,102 @@
+"""Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash as datasketch has it)."""
+
+import zlib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from openclawbench.base.canonical_json import sha256_text
+from openclawbench.records.release import Fingerprints
+from openclawbench.records.session import Steps, UserTurns
+from openclawbench.rules.release import Duplicates, ReleaseRules
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.nested_steps import spoken
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+if TYPE_CHECKING:  # at run time where it is used: most commands can do without
+    import numpy as np
+
+    Numbers = np.ndarray[Any, np.dtype[Any]]
+
+TEXTS = ("thinking", "narration", "action_text", "reflection_text")
+SEED = 1
+GREATEST = (1 << 32) - 1  # the MinHash of nothing
+AT_ONCE = 1 << 16  # shingles that are Python objects at a time
+BLANK = r"[\s\x1c-\x1f&&[^\n]]"  # between words of a line; what str.split() takes for a blank
+WORD = r"[^\s\x1c-\x1f]+"
+UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words than one blank
+
+
+@stage(scope="shard")
+def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerprints:
+    """One row a trajectory with text: digest of its texts, and their MinHash.
+
+    Compared are the user turns and all texts of the steps, as they are released, in lower case, digits evened out (ids,
+    times and ports differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
+    """
+    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=spoken())
+    done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
+    texts = (
+        pl.concat([said, done], how="vertical_relaxed")
+        .sort(*TRAJECTORY_KEY, "order", "step")
+        .group_by(TRAJECTORY_KEY, maintain_order=True)
+        .agg(text=pl.col("text").str.join("\n").str.to_lowercase().str.replace_all("[0-9]+", "0"))
+        .collect()
+    )
+    digests = pl.Series([sha256_text(text) for text in texts["text"]], dtype=pl.String)
+    sketches = pl.Series(min_hashes(texts["text"], rules.duplicates)).arr.to_list()
+    return texts.lazy().select(*TRAJECTORY_KEY, text_sha256=digests, minhash=sketches)
+
+
+def whole_step() -> pl.Expr:
+    """All texts of a step, one after another."""
+    return pl.concat_str(*TEXTS, separator="\n", ignore_nulls=True)
+
+
+def shingles(texts: pl.Series, words: int) -> pl.Series:
+    """Runs of at most `words` words of a line, one blank between them: a list of each text."""
+    even = texts.str.replace_all(UNEVEN, " ")
+    return even.str.extract_all(rf"{WORD}(?: {WORD}){{0,{words - 1}}}")
+
+
+def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
+    """A row a text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
+    import numpy as np
+
+    runs = shingles(texts, rules.words)
+    lengths = runs.list.len().to_numpy()
+    found = np.full((len(texts), rules.permutations), GREATEST, np.uint32)
+    if not lengths.any():
+        return found
+    some = lengths > 0
+    starts = np.cumsum(lengths[some], dtype=np.int64) - lengths[some]
+    hashes = mixed(hashed(runs.filter(pl.Series(some)).explode()))
+    for number, (factor, offset) in enumerate(zip(*permutations(rules.permutations), strict=True)):
+        found[some, number] = np.minimum.reduceat(hashes * factor + offset, starts)
+    return found
+
+
+def hashed(runs: pl.Series) -> "Numbers":
+    """The crc32 of each text."""
+    import numpy as np
+
+    parts = (runs.slice(start, AT_ONCE).cast(pl.Binary).to_list() for start in range(0, len(runs), AT_ONCE))
+    return np.concatenate([np.fromiter(map(zlib.crc32, part), np.uint32, len(part)) for part in parts])
+
+
+def mixed(hashes: "Numbers") -> "Numbers":
+    """Murmur3's last step, which scatters what is alike."""
+    hashes = (hashes ^ (hashes >> 16)) * 0x85EBCA6B
+    hashes = (hashes ^ (hashes >> 13)) * 0xC2B2AE35
+    return hashes ^ (hashes >> 16)  # type: ignore[no-any-return]
+
+
+@cache
+def permutations(number: int) -> tuple["Numbers", "Numbers"]:
+    """Factors (odd) and offsets of so many permutations h -> factor * h + offset of the 32-bit numbers."""
+    import numpy as np
+
+    drawn = np.random.RandomState(SEED)
+    factors = drawn.randint(0, 1 << 31, number, np.uint32) * 2 + 1
+    return factors.astype(np.uint32), drawn.randint(0, 1 << 32, number, np.uint32)

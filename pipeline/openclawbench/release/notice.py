@@ -1,0 +1,17 @@
+"""What a release must say loudly about its labels."""
+
+from collections.abc import Iterable
+
+from openclawbench.records.tiers import BASELINE_JUDGES
+
+RULES_NOTICE = (
+    "Labels of this release were made by the rules judge (judge: rules). They are a baseline, not annotation: "
+    "surface cues in text, in a few languages, no understanding. "
+    "Do not train on them as if a person or a language model had judged."
+)
+RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on every picture
+
+
+def notice_of(judges: Iterable[str | None]) -> str | None:
+    """The notice where one of the judges (`provenance.judge`) is the rules judge, else null."""
+    return None if BASELINE_JUDGES.isdisjoint(judges) else RULES_NOTICE

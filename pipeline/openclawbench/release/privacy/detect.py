@@ -1,0 +1,192 @@
+"""Finds in one text: spans of what looks like a key, an account, an address, a number or a user's name."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from openclawbench.release.privacy.checks import CHECKS, decoded, entropy
+from openclawbench.release.privacy.rules import PrivacyRules, Rule, plugin_of
+
+QUOTE = "[\"']"  # in a filter; inside a text of JSON it has backslashes before it
+QUOTE_IN_JSON = "\\\\*[\"']"
+LINE_BREAK = re.compile(r"\r?\n")
+ESCAPED = re.compile(r"\\+([nrt]|[\"'])")  # of JSON inside a text
+SHORTEST = 8  # characters of a value that a detector gives alone, below which it says too little of where it stands
+
+
+class Hit(NamedTuple):
+    """One find."""
+
+    start: int
+    end: int
+    kind: str
+    group: str
+    shown: int  # characters at its beginning that name its kind and give nothing away
+
+
+class Finder:
+    """One rule, ready to be asked."""
+
+    def __init__(self, rule: Rule, allowed: list[str]) -> None:
+        self.rule = rule
+        self.filter = rule.filter and re.compile(rule.filter)
+        self.pattern = rule.pattern and re.compile(rule.pattern)
+        self.whole = rule.whole and re.compile(rule.whole)
+        self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
+        self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
+        self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on what it says
+
+    def may_hit(self, text: str) -> bool:
+        """False where nothing is in the text."""
+        needed = any(need in text for need in self.rule.needs)
+        return needed or bool(self.filter and self.filter.search(text))
+
+    def hits(self, text: str) -> Iterator[Hit]:
+        """Finds in a text whose escapes are blanks."""
+        if self.may_hit(text):
+            for start, end in self.spans(text):
+                if self.counts(value := text[start:end]):
+                    prefix = max((len(need) for need in self.rule.needs if value.startswith(need)), default=0)
+                    yield Hit(start, end, self.rule.kind, self.rule.group, prefix)
+
+    def counts(self, value: str) -> bool:
+        """True where what fits the pattern is a find."""
+        rule = self.rule
+        if rule.least_digits and sum(map(str.isdigit, value)) < rule.least_digits:
+            return False
+        if rule.least_entropy and entropy(value) < rule.least_entropy:
+            return False
+        if rule.check and not CHECKS[rule.check](value):
+            return False
+        if any(pattern.fullmatch(value) for pattern in self.allowed):
+            return False
+        return not rule.encoded or self.holds_a_key(value)
+
+    def holds_a_key(self, value: str) -> bool:
+        """True where the text that this value encodes holds a find of another rule."""
+        text = decoded(value)
+        return text is not None and any(True for finder in self.inner for _ in finder.hits(text))
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where the pattern fits, or what the detector gives stands."""
+        if self.pattern:
+            for match in self.pattern.finditer(text):
+                yield match.span(1 if match.re.groups else 0)
+            return
+        for value in sorted({value for value in self.plugin.analyze_string(text) if value}):
+            at = text.find(value)
+            while at >= 0:
+                fit = self.whole.match(text, at) if self.whole else None
+                if fit:
+                    yield fit.span()
+                elif len(value) >= SHORTEST or not self.whole:
+                    yield at, at + len(value)
+                at = text.find(value, at + 1)
+
+
+class Detector:
+    """All rules. Making it compiles the patterns and loads detect-secrets."""
+
+    def __init__(self, rules: PrivacyRules) -> None:
+        every = [*rules.rule, marks(rules)]
+        self.rules = rules
+        self.finders = [Finder(rule, rules.allow if rule.group != "redacted" else []) for rule in every]
+        keys = [finder for finder in self.finders if finder.rule.group == "key" and not finder.rule.encoded]
+        for finder in self.finders:
+            finder.inner = keys if finder.rule.encoded else []
+
+    def hits(self, text: str, finders: Iterable[Finder] | None = None) -> list[Hit]:
+        """Finds in order, none overlapping another: of those that overlap the strictest stays. Only of these finders,
+        where they are given."""
+        asked = self.finders if finders is None else list(finders)
+        plain = blanked(text)
+        candidates = [hit for finder in asked for hit in finder.hits(plain)]
+        return self.strictest([*candidates, *wrapped_hits(plain, candidates, asked)])
+
+    def strictest(self, candidates: Iterable[Hit]) -> list[Hit]:
+        """Finds without those that overlap a stricter one. Of two that are equally strict the longer stays, or the
+        first; where neither holds the other, the one that stays reaches over both. What a less strict find has beside
+        the strict one is left as it is: it is a part of nothing that a rule names."""
+        kept: list[Hit] = []
+        order = sorted(candidates, key=lambda hit: (self.rules.strictness(hit.group), hit.start - hit.end, hit))
+        for hit in order:
+            over = [other for other in kept if hit.start < other.end and other.start < hit.end]
+            if not over:
+                kept.append(hit)
+            elif len(over) == 1 and over[0].group == hit.group and hit.end > over[0].end:
+                kept[kept.index(over[0])] = over[0]._replace(end=hit.end)
+            elif len(over) == 1 and over[0].group == hit.group and hit.start < over[0].start:
+                kept[kept.index(over[0])] = over[0]._replace(start=hit.start, shown=0)
+        return without_overlaps(sorted(kept))
+
+    def worth_a_look(self, texts: pl.Expr) -> list[pl.Expr]:
+        """A column a rule: true where it may find something in a text, which may be a line of JSON; it finds nothing
+        in the others."""
+        return [may_hit(finder.rule, texts).alias(str(number)) for number, finder in enumerate(self.finders)]
+
+    def asked(self, looks: Iterable[bool]) -> list[Finder]:
+        """The rules that may find something, of the columns of `worth_a_look`."""
+        return [finder for finder, look in zip(self.finders, looks, strict=True) if look]
+
+
+def may_hit(rule: Rule, texts: pl.Expr) -> pl.Expr:
+    """False where nothing is in a text. Each rule for itself: a pattern alone is looked for by the plain letters in it,
+    several in one letter by letter."""
+    words = ["|".join(map(pl.escape_regex, rule.needs))] if rule.needs else []
+    filters = [in_json(rule.filter)] if rule.filter else []
+    return pl.any_horizontal(texts.str.contains(pattern) for pattern in (*words, *filters))
+
+
+def in_json(pattern: str) -> str:
+    """A filter for lines of JSON: a quotation mark in a text has a backslash before it there."""
+    return pattern.replace(QUOTE, QUOTE_IN_JSON)
+
+
+def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
+    """Finds with a line break inside, which are none of the known ones: the text is searched with its lines joined."""
+    wrapping = [finder for finder in finders if finder.rule.wrapped]
+    if not wrapping or "\n" not in text:
+        return
+    breaks = [match.span() for match in LINE_BREAK.finditer(text)]
+    joined = LINE_BREAK.sub("", text)
+    removed = list(accumulate((end - start for start, end in breaks), initial=0))
+    joints = [start - before for (start, _), before in zip(breaks, removed, strict=False)]  # in the joined text
+    for finder in wrapping:
+        for hit in finder.hits(joined):
+            first, last = bisect_right(joints, hit.start), bisect_right(joints, hit.end - 1)
+            if first < last:
+                start, end = hit.start + removed[first], hit.end + removed[last]
+                if not any(start < other.end and other.start < end for other in known):
+                    yield hit._replace(start=start, end=end, shown=min(hit.shown, joints[first] - hit.start))
+
+
+def without_overlaps(hits: list[Hit]) -> list[Hit]:
+    """Finds in order; one that was made longer may reach into the next, which then ends where that begins."""
+    kept: list[Hit] = []
+    for hit in hits:
+        if not kept or hit.start >= kept[-1].end:
+            kept.append(hit)
+        elif hit.end > kept[-1].end:
+            kept[-1] = kept[-1]._replace(end=hit.end)
+    return kept
+
+
+def blanked(text: str) -> str:
+    """The text with escapes of JSON inside it as blanks, character for character, so that a word begins after them."""
+    return ESCAPED.sub(lambda found: " " * (len(found[0]) - 1) + unescaped(found[1]), text) if "\\" in text else text
+
+
+def unescaped(letter: str) -> str:
+    """What stands in place of an escape's last character."""
+    return letter if letter in "\"'" else " "
+
+
+def marks(rules: PrivacyRules) -> Rule:
+    """The rule that finds what was redacted."""
+    before, _, after = rules.marker.partition("{kind}")
+    pattern = f"{re.escape(before)}[a-z_]+{re.escape(after)}"
+    return Rule(kind="redacted", group="redacted", pattern=pattern, needs=[before])

@@ -1,0 +1,107 @@
+"""What becomes of finds: a report of all of them, and no release where one of them must not be released."""
+
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from typing import Any
+
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.errors import ReleaseBlocked
+from openclawbench.release.labels.labels import as_json
+from openclawbench.release.privacy.publishing import Scanned
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.privacy.scan import TextFind
+
+REPORT = "privacy"  # folder below the reports
+LOOK_FIRST = "look_first.md"  # in the report: what a person looks at before others can
+RULES_FILE = "privacy.json"  # in a release: what was searched for, and what became of it
+TO_LOOK_AT = 20  # finds in the list
+NAMED = 5  # records that the sentence names, each with its first find
+
+
+def report(scanned: Scanned) -> dict[str, bytes]:
+    """File name -> content: finds by kind with what becomes of them, and every find."""
+    rules = scanned.rules
+    table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.scan.table()]
+    kept = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
+    finds = (find.masked(scanned.detector)._asdict() for find in kept)
+    first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(kept, rules))
+    return {
+        "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
+        "finds.jsonl": b"".join(canonical_json(find).encode() + b"\n" for find in finds),
+        LOOK_FIRST: "".join(first).encode(),
+    }
+
+
+def look_first(finds: Iterable[TextFind], rules: PrivacyRules, number: int = TO_LOOK_AT) -> list[TextFind]:
+    """The finds that a person looks at before a release becomes public: of each kind one after the other, the strictest
+    kind first, of different excerpts while there are any. What was redacted is none."""
+    kinds: dict[tuple[Any, str], dict[str, TextFind]] = {}
+    for find in sorted(finds, key=order):
+        if find.group != "redacted":
+            kinds.setdefault((rules.strictness(find.group), find.kind), {}).setdefault(find.excerpt, find)
+    turns = zip_longest(*(own.values() for _, own in sorted(kinds.items())))
+    return [find for turn in turns for find in turn if find is not None][:number]
+
+
+def order(find: TextFind) -> tuple[str, str, str, str]:
+    """By record, then by file and place."""
+    return find.source_model, find.trajectory_id, find.file, find.place
+
+
+def left_in(scanned: Scanned) -> list[dict[str, Any]]:
+    """A row a kind of what the released lines, once written, and the paths of inputs hold: where (text | paths), group,
+    kind, finds, records. What was redacted is none."""
+    tables = {"text": scanned.scan.table(), "paths": scanned.paths.table()}
+    return [{"where": where, **row} for where, rows in tables.items() for row in rows if row["group"] != "redacted"]
+
+
+def refuse_blocked(scanned: Scanned, where: str) -> None:
+    """Raise ReleaseBlocked where a find is of a group that must not be released, or a key that is to be redacted stands
+    in a name. `where`: the report's folder."""
+    said = [*blocked_names(scanned), *blocked_texts(scanned)]
+    if said:
+        raise ReleaseBlocked(
+            f"nothing is released: {' And '.join(said)} All finds are in {where}. What is none can be named under "
+            f"`allow` in {PrivacyRules.FILE}."
+        )
+
+
+def blocked_names(scanned: Scanned) -> Iterator[str]:
+    """What is said where a find in a name blocks."""
+    groups = scanned.rules.blocked_in_names()
+    found = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
+    if found:
+        kept = (one for one in (*scanned.scan.kept, *scanned.paths.kept) if one.in_name)
+        yield (
+            f"{len(found)} names of records or files hold what must not be "
+            f"({named(kept, groups, scanned, len(found))}). A name joins records with one another and with their "
+            "inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed where the "
+            "session or the oracle says it."
+        )
+
+
+def blocked_texts(scanned: Scanned) -> Iterator[str]:
+    """What is said where a find in a text blocks."""
+    groups = scanned.rules.groups("block")
+    found = scanned.scan.in_texts(groups)
+    if found:
+        flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
+        kept = (one for one in scanned.scan.kept if not one.in_name)
+        yield (
+            f"{len(found)} records hold what must not be ({named(kept, groups, scanned, len(found))}). "
+            f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
+        )
+
+
+def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
+    """The first find of the first records."""
+    kept = sorted((one for one in finds if one.group in groups), key=order)
+    first = {(one.source_model, one.trajectory_id): one for one in reversed(kept)}
+    said = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
+    return said + (f"; and {number - NAMED} more" if number > NAMED else "")
+
+
+def sentence(find: TextFind) -> str:
+    """One find, masked."""
+    step = "" if find.step_id is None else f" step {find.step_id}"
+    return f'{find.source_model}/{find.trajectory_id}{step}, {find.place}: {find.kind} "{find.excerpt}"'

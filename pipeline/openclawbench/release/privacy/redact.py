@@ -1,0 +1,186 @@
+"""Redaction: the same find, replaced by a marker in every line of a record, and its quotes still stand in its text.
+
+Nothing is counted in characters in a release: spans and onsets are step numbers, so that they stay right.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.fulltax.quote_grounding import decoded, is_grounded
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.packet import Evidence
+from openclawbench.records.release import Master
+from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.scan import NAMES, texts_of
+
+PLACE = ("step_id", "field", "quote")
+LONG_ENOUGH = 8  # characters from which a find is replaced wherever it stands, not only where a rule finds it
+Quote = tuple[Any, ...]
+
+
+class Line(NamedTuple):
+    """A released line as plain data, and whether it is the record itself or an answer about it."""
+
+    value: dict[str, Any]
+    is_record: bool
+
+
+def redact(lines: Iterable[Line], detector: Detector, groups: set[str], marker: str) -> list[dict[str, Any]]:
+    """The lines of one record, in order, with every find of these groups replaced."""
+    every = list(lines)
+    redactor = Redactor(every, detector, groups, marker)
+    for line in every:
+        if line.is_record:
+            redactor.keep_quotes(line.value)
+    return [redactor.answer(line.value) if "parsed" in line.value else redactor.line(line.value) for line in every]
+
+
+class Redactor:
+    """What is replaced in one record: finds by their markers, and quotes that would stand nowhere without help."""
+
+    def __init__(self, lines: list[Line], detector: Detector, groups: set[str], marker: str) -> None:
+        self.detector, self.groups, self.marker = detector, groups, marker
+        self.markers: dict[str, str] = {}  # find -> marker
+        for _, _, text in (one for line in lines for one in texts_of(line.value)):
+            for start, end, mark in self.spans(text):
+                self.markers[text[start:end]] = mark
+        # Longest first, so that no find is cut by one that is a part of it.
+        self.forms = sorted({form for find in self.markers.items() for form in forms(*find)}, key=by_length)
+        self.quotes: dict[Quote, str] = {}
+
+    def spans(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Finds in a text with their markers."""
+        for hit in self.detector.hits(text):
+            if hit.group in self.groups:
+                yield hit.start, hit.end, self.marker.format(kind=hit.kind)
+
+    def text(self, text: str) -> str:
+        """A text with its finds replaced: those that a rule sees in it, and those that one saw elsewhere."""
+        parts, at = [], 0
+        for start, end, mark in self.spans(text):
+            parts += [text[at:start], mark]
+            at = end
+        text = "".join([*parts, text[at:]])
+        for find, mark in self.forms:
+            text = text.replace(find, mark)
+        return text
+
+    def tree(self, value: Any) -> Any:
+        """Every text in a value, however deep; a quote as its record needs it; a name as it is."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.tree(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        found = {name: one if name in NAMES else self.tree(one) for name, one in value.items()}
+        if is_quote(value):
+            found["quote"] = self.quotes.get(place_of(value), found["quote"])
+        return found
+
+    def line(self, value: dict[str, Any]) -> dict[str, Any]:
+        """A line."""
+        found: dict[str, Any] = self.tree(value)
+        return found
+
+    def answer(self, value: dict[str, Any]) -> dict[str, Any]:
+        """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""
+        said = {name: self.with_quotes(one) for name, one in value.items() if name in ("response_text", "former")}
+        found = self.line(value | said)
+        if value["parsed"] is not None:
+            found["parsed"] = canonical_json(self.line(json.loads(value["parsed"])))
+        return found
+
+    def with_quotes(self, value: Any) -> Any:
+        """The judge's own text with the quotes that had to change."""
+        if isinstance(value, dict):
+            return {name: self.with_quotes(one) for name, one in value.items()}
+        if isinstance(value, str):
+            for (*_, quote), other in self.quotes.items():
+                for form, written in {quote: other, escaped(quote): escaped(other)}.items():
+                    value = value.replace(form, written)
+        return value
+
+    def keep_quotes(self, before: dict[str, Any]) -> None:
+        """Find, for each quote that stood in its step, the form in which it still does."""
+        after = evidence_of(self.line(before))
+        evidence = evidence_of(before)
+        for quote in quotes_in(before):
+            place = place_of(quote)
+            if place not in self.quotes and is_grounded(evidence, EvidenceQuote(**quote)):
+                plain = self.text(quote["quote"])
+                standing = (form for form in self.candidates(plain, quote) if stands(after, quote, form))
+                form = next(standing, plain)
+                if form != quote["quote"]:
+                    self.quotes[place] = form
+
+    def candidates(self, plain: str, quote: dict[str, Any]) -> Iterator[str]:
+        """The quote; then without the part of a find at its end, at its beginning, at both; then a marker alone."""
+        yield plain
+        for head in (plain, *self.without_part(plain, at_end=True)):
+            yield head
+            yield from self.without_part(head, at_end=False)
+        yield from sorted({mark for _, mark in self.forms})
+        name = quote["quote"].partition("=")[0]
+        yield from (f"{name}={mark}" for mark in sorted({mark for _, mark in self.forms}))
+
+    def without_part(self, text: str, at_end: bool) -> Iterator[str]:
+        """The text with a marker where it ends, or begins, within a find; the longest part first."""
+        for find, mark in self.forms:
+            for size in range(min(len(find) - 1, len(text)), 0, -1):
+                if at_end and text.endswith(find[:size]):
+                    yield text[: len(text) - size] + mark
+                elif not at_end and text.startswith(find[-size:]):
+                    yield mark + text[size:]
+
+
+def forms(find: str, mark: str) -> Iterator[tuple[str, str]]:
+    """A find as it may be written elsewhere, where it is long enough to be nothing else."""
+    if len(find) >= LONG_ENOUGH:
+        for form in (find, escaped(find), decoded(find)):
+            yield form, mark
+
+
+def by_length(form: tuple[str, str]) -> tuple[int, str]:
+    """Longest first."""
+    return -len(form[0]), form[0]
+
+
+def escaped(text: str) -> str:
+    """A text as it is written inside a text of JSON."""
+    return canonical_json(text)[1:-1]
+
+
+def is_quote(value: dict[str, Any]) -> bool:
+    """True for an evidence quote."""
+    return all(name in value for name in PLACE)
+
+
+def place_of(quote: dict[str, Any]) -> Quote:
+    """What makes two quotes the same."""
+    return tuple(quote[name] for name in PLACE)
+
+
+def quotes_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Every evidence quote in a record, in whichever stage's answer."""
+    if isinstance(value, dict):
+        if is_quote(value):
+            yield {name: value[name] for name in PLACE}
+        for one in value.values():
+            yield from quotes_in(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from quotes_in(one)
+
+
+def evidence_of(record: dict[str, Any]) -> Evidence:
+    """What a record's quotes stand in."""
+    row = Master.model_validate(record)
+    return Evidence.model_construct(**{name: getattr(row, name) for name in Evidence.model_fields})
+
+
+def stands(evidence: Evidence, quote: dict[str, Any], form: str) -> bool:
+    """True where the quote stands in its step in this form."""
+    return is_grounded(evidence, EvidenceQuote(**(quote | {"quote": form})))

@@ -1,0 +1,99 @@
+"""Loader of privacy.toml: what is searched for in released text, and what becomes of it."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, get_args
+
+from pydantic import AfterValidator, Field, model_validator
+
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Amount, Count
+from openclawbench.tables.record import Record
+
+Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first
+Action = Literal["block", "redact", "report"]  # strictest first
+Check = Literal["luhn", "iban", "basic"]
+GROUPS: tuple[Group, ...] = get_args(Group)
+ACTIONS: tuple[Action, ...] = get_args(Action)
+PLUGINS = "detect_secrets.plugins"
+
+
+def compiles(pattern: str) -> str:
+    """The pattern. ValueError where it is none."""
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no pattern: {error}") from error
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(compiles)]
+
+
+class Rule(Record):
+    """One kind of find. Either a detector of detect-secrets, or a pattern."""
+
+    kind: str
+    group: Group
+    plugin: str | None = None  # module.Class below detect_secrets.plugins
+    pattern: Pattern | None = None
+    needs: list[str] = Field(default_factory=list)  # plain words, one of which a text must hold …
+    filter: Pattern | None = None  # … or this; patterns that polars can read too
+    whole: Pattern | None = None  # what is redacted where the detector gives a part of it
+    allow: list[Pattern] = Field(default_factory=list)  # what is no find, as a whole
+    least_digits: Count = 0
+    least_entropy: Amount = 0.0  # bits a character
+    check: Check | None = None  # what the find must satisfy
+    wrapped: bool = False  # also found where a line break stands inside it
+    encoded: bool = False  # base64 of a text that holds a key
+
+    @model_validator(mode="after")
+    def whole_rule(self) -> "Rule":
+        """One way to find, and one to see quickly that there is nothing."""
+        if (self.plugin is None) == (self.pattern is None):
+            raise ValueError(f"{self.kind}: give either plugin or pattern")
+        if not self.needs and self.filter is None:
+            raise ValueError(f"{self.kind}: give needs or filter, so that other texts are passed over quickly")
+        return self
+
+
+class PrivacyRules(Rules):
+    """What is searched for, and what becomes of it."""
+
+    FILE: ClassVar[str] = "privacy.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parents[1]
+    marker: str
+    on_key: Action
+    on_suspected_key: Action
+    on_account: Action
+    on_email: Action
+    on_phone: Action
+    on_user_name: Action
+    allow: list[Pattern]
+    rule: list[Rule]
+
+    @property
+    def actions(self) -> dict[str, Action]:
+        """Group -> what is done to its finds; `redacted`, a marker, is no find of its own."""
+        return {group: getattr(self, f"on_{group}") for group in GROUPS if group != "redacted"}
+
+    def groups(self, action: Action) -> set[str]:
+        """Groups of finds to which this is done."""
+        return {group for group, done in self.actions.items() if done == action}
+
+    def blocked_in_names(self) -> set[str]:
+        """Groups of finds that block a release where they stand in a name, which cannot be redacted."""
+        return self.groups("block") | (self.groups("redact") & {"key"})
+
+    def strictness(self, group: str) -> tuple[int, int]:
+        """Sorts groups, the strictest first: by what is done to a find, then by what it is."""
+        action = self.actions.get(group, "report")
+        return ACTIONS.index(action), GROUPS.index(group)
+
+
+def plugin_of(name: str) -> object:
+    """A detector of detect-secrets, alone: its settings, filters and baseline are of no use to one text at a time, and
+    none of them is read. AttributeError or ImportError where there is no such detector."""
+    module, _, kind = name.rpartition(".")
+    return getattr(import_module(f"{PLUGINS}.{module}"), kind)()

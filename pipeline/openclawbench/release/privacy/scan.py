@@ -1,0 +1,230 @@
+"""The scan of released text: every line of the master tables and of the raw answers, each line once."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from openclawbench.records.datapackage import InputFile
+from openclawbench.release.keys import Key, key_of
+from openclawbench.release.privacy.detect import Detector, Finder, Hit
+from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.provenance import NAME as PACKAGE  # of its texts, the paths of inputs are searched
+from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
+
+SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
+KEPT = 10_000  # finds of a group that are kept whole; the others are counted
+AROUND = 24  # characters shown before and after a find
+# Fields of a released line, at any depth, by which records are joined with one another and with their inputs.
+NAMES = (
+    "source_model",
+    "trajectory_id",
+    "parent_trajectory_id",
+    "session_id",
+    "subset",
+    "task_id",
+    "native_session_basename",
+)
+
+
+class TextFind(NamedTuple):
+    """One find, without what was found."""
+
+    file: str  # from the release folder
+    line: int | None  # from 1; null before there are files
+    source_model: str
+    trajectory_id: str
+    step_id: int | None
+    place: str  # in the line: steps[3].action_text
+    group: str  # of the rules: key, suspected_key, account, email, phone, user_name, redacted
+    kind: str
+    excerpt: str  # masked
+
+    @property
+    def in_name(self) -> bool:
+        """True where it stands in a name, which is never redacted."""
+        return self.file == PACKAGE or self.place.rpartition(".")[2] in NAMES
+
+    def masked(self, detector: Detector) -> "TextFind":
+        """The same, with every find in the names of its record masked too."""
+        model, name = (masked(one, detector) for one in (self.source_model, self.trajectory_id))
+        return self._replace(source_model=model, trajectory_id=name)
+
+
+@dataclass
+class TextScan:
+    """Finds by record, group and kind, exactly counted; their texts are kept up to a limit."""
+
+    records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
+    names: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # of them, those in names
+    kept: list[TextFind] = field(default_factory=list)
+    room: Counter[str] = field(default_factory=Counter)  # group -> finds that are kept
+
+    def add(self, find: TextFind) -> None:
+        """Count a find."""
+        key, kind = (find.source_model, find.trajectory_id), (find.group, find.kind)
+        self.records.setdefault(key, Counter())[kind] += 1
+        if find.in_name:
+            self.names.setdefault(key, Counter())[kind] += 1
+        if self.room[find.group] < KEPT:
+            self.room[find.group] += 1
+            self.kept.append(find)
+
+    def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
+        """The record's text is another now: these are its finds."""
+        self.names.pop(key, None)
+        if self.records.pop(key, None):
+            self.kept = [find for find in self.kept if (find.source_model, find.trajectory_id) != key]
+            self.room = Counter(find.group for find in self.kept)
+        for find in finds:
+            self.add(find)
+
+    def keys(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups."""
+        return {key for key, counts in self.records.items() if any(group in groups for group, _ in counts)}
+
+    def in_names(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups in a name."""
+        return {key for key, counts in self.names.items() if any(group in groups for group, _ in counts)}
+
+    def in_texts(self, groups: set[str]) -> set[Key]:
+        """Records with a find of one of these groups elsewhere than in a name."""
+        none = Counter[tuple[str, str]]()
+        return {
+            key
+            for key, counts in self.records.items()
+            if any(group in groups for group, _ in counts - self.names.get(key, none))
+        }
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row a kind: group, kind, finds, records; sorted."""
+        return rows_of(self.records)
+
+
+def rows_of(found: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
+    """A row a kind: group, kind, finds, records; sorted."""
+    finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for counts in found.values():
+        finds.update(counts)
+        records.update(counts.keys())
+    return [
+        {"group": group, "kind": kind, "finds": number, "records": records[group, kind]}
+        for (group, kind), number in sorted(finds.items())
+    ]
+
+
+def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan) -> None:
+    """Scan the paths of inputs, as the data package names them: each is a record's name, whatever became of it."""
+    rows = [(one.source_model, "/".join((one.path, one.member or "")).rstrip("/")) for one in inputs]
+    frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
+    looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
+    for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
+        words = path.replace("/", " ")  # an address after a stroke would be the place of a file
+        for number, hit in enumerate(hits := detector.hits(words)):
+            shown = excerpt(words, hits, number)
+            scan.add(TextFind(PACKAGE, None, model, path, None, "path", hit.group, hit.kind, shown))
+
+
+def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
+    """Columns line (JSON text), file, number (of the line, or null)."""
+    looks = frame.select(detector.worth_a_look(pl.col("line")))
+    for row, look in zip(frame.iter_rows(named=True), looks.iter_rows(), strict=True):
+        if finders := detector.asked(look):
+            for find in finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders):
+                scan.add(find)
+
+
+def parsed(line: str) -> dict[str, Any]:
+    """A line as plain data; one that is no record is searched as it is, under no key."""
+    try:
+        value = json.loads(line)
+        key_of(value)
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return {"source_model": "", "trajectory_id": "", "line": line}
+    return value  # type: ignore[no-any-return]
+
+
+def finds_in(
+    value: dict[str, Any],
+    detector: Detector,
+    file: str,
+    line: int | None = None,
+    finders: list[Finder] | None = None,
+) -> Iterator[TextFind]:
+    """Finds in every text of a released line; what was parsed of an answer is searched field by field. `finders`: the
+    rules that may find something in it, null for all."""
+    key = key_of(value)
+    for place, step_id, text in texts_of(opened(value)):
+        for number, hit in enumerate(hits := detector.hits(text, finders)):
+            shown = excerpt(text, hits, number)
+            yield TextFind(file, line, *key, step_id, place, hit.group, hit.kind, shown)
+
+
+def opened(value: dict[str, Any]) -> dict[str, Any]:
+    """A raw answer with what was parsed of it as plain data; any other line as it is."""
+    try:
+        return value | {"parsed": json.loads(value["parsed"])}
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return value
+
+
+def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterator[tuple[str, int | None, str]]:
+    """(place, step or null, text) of every text in a value."""
+    if isinstance(value, str):
+        yield place, step_id, value
+    elif isinstance(value, dict):
+        step_id = value.get("step_id", step_id)
+        for name, one in value.items():
+            yield from texts_of(one, f"{place}.{name}" if place else name, step_id)
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from texts_of(one, f"{place}[{number}]", step_id)
+
+
+def excerpt(text: str, hits: list[Hit], number: int) -> str:
+    """A find with what stands around it, every find in it masked."""
+    start, end = hits[number].start - AROUND, hits[number].end + AROUND
+    at, parts = max(0, start), []
+    for hit in hits:
+        if hit.end > start and hit.start < end:
+            parts += [text[at : hit.start], mask(text, hit)]
+            at = hit.end
+    return " ".join("".join([*parts, text[at:end]]).split())
+
+
+def masked(text: str, detector: Detector) -> str:
+    """The whole of a name, every find in it masked."""
+    at, parts = 0, []
+    for hit in detector.hits(text.replace("/", " ")):
+        parts += [text[at : hit.start], mask(text, hit)]
+        at = hit.end
+    return "".join([*parts, text[at:]])
+
+
+def mask(text: str, hit: Hit) -> str:
+    """A find without what it says: what names its kind, and its length."""
+    return f"{text[hit.start : hit.start + hit.shown]}…({hit.end - hit.start} characters)"
+
+
+def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
+    """Scan a JSONL file of a release. OSError where it cannot be read to its end."""
+    for start, lines in batches(root / name, at_once):
+        numbers = range(start, start + len(lines))
+        scan_frame(pl.DataFrame({"line": lines, "file": name, "number": numbers}), detector, scan)
+
+
+def batches(path: Path, at_once: int) -> Iterator[tuple[int, list[str]]]:
+    """(number of the first, lines) of a file."""
+    with open_lines(path) as file:
+        number, lines = 1, list[str]()
+        for raw in file:
+            lines.append(raw.decode("utf-8", "replace"))
+            if len(lines) == at_once:
+                yield number, lines
+                number, lines = number + len(lines), []
+        if lines:
+            yield number, lines

@@ -1,0 +1,42 @@
+"""record_index.jsonl: of each record the digest of its line, and what it was cut by that the line leaves out."""
+
+from collections.abc import Iterator, Mapping, Set
+
+import polars as pl
+
+from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.release.keys import Key, key_of
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+INDEX_FILE = "record_index.jsonl"
+
+
+def write_index(
+    digests: Mapping[Key, str], redacted: Set[Key], basis: pl.LazyFrame, fingerprints: pl.LazyFrame, building: Building
+) -> None:
+    """Write the index. `digests`: of the released line of each record. The tables: LabelBasis and Fingerprint."""
+    building.write(INDEX_FILE, b"")
+    for line in index_lines(digests, redacted, basis, fingerprints):
+        building.append(INDEX_FILE, line)
+
+
+def index_lines(
+    digests: Mapping[Key, str], redacted: Set[Key], basis: pl.LazyFrame, fingerprints: pl.LazyFrame
+) -> Iterator[bytes]:
+    """A line of RecordIndexRow a record, sorted by key."""
+    known = basis.select(*TRAJECTORY_KEY, "partial_trial").sort(TRAJECTORY_KEY)
+    joined = known.join(fingerprints, on=TRAJECTORY_KEY, how="left", maintain_order="left").collect()
+    for row in joined.iter_rows(named=True):
+        key = key_of(row)
+        gone = key in redacted
+        yield canonical_bytes(
+            {
+                **{name: row[name] for name in TRAJECTORY_KEY},
+                "record_sha256": digests[key],
+                "partial_trial": row["partial_trial"],
+                "redacted": gone,
+                "text_sha256": row["text_sha256"],
+                "minhash": row["minhash"] if gone else None,
+            }
+        )

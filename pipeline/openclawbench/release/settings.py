@@ -1,0 +1,128 @@
+"""Loader of publish.toml: how a release is written."""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import ClassVar, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import AtLeastOne
+from openclawbench.tables.record import Record
+
+
+class Parquet(Record):
+    """Sizes of Parquet files; bytes are of the JSONL lines that go in."""
+
+    row_group_rows: int = Field(ge=1)
+    row_group_bytes: int = Field(ge=1)
+    shard_bytes: int = Field(ge=1)
+    compression_level: int = Field(ge=1, le=22)
+
+
+class Statistics(Record):
+    """How statistics are measured and shown."""
+
+    confidence: float = Field(gt=0, lt=1)
+    interval: Literal["wilson", "exact"]
+    onset_steps: list[AtLeastOne] = Field(min_length=1)  # rising; last step of each group
+    onset_parts: int = Field(ge=1, le=1000)  # a row each
+    pictures: list[Literal["png", "svg"]] = Field(min_length=1)
+    pictured_rows: int = Field(ge=10)
+    default_use: dict[str, str]  # partition, tier or slice -> default use
+
+
+class Card(Record):
+    """Front matter of the dataset card, by the Hub's names."""
+
+    language: list[str]
+    pretty_name: str
+    annotations_creators: list[str]
+    source_datasets: list[str]
+    task_categories: list[str]
+    tags: list[str]
+
+
+class Terms(NamedTuple):
+    """A licence: its name for people, and where its text stands."""
+
+    name: str
+    url: str
+
+
+@cache
+def known_licenses() -> dict[str, Terms]:
+    """Licences that need no more than their identifier, by the Hub's names."""
+    found = tomllib.loads((Path(__file__).parent / "licenses.toml").read_text(encoding="utf-8"))
+    return {one["id"]: Terms(one["name"], one["url"]) for one in found["license"]}
+
+
+class Dataset(Record):
+    """The dataset as a whole. What is empty is not said anywhere: nothing of it is assumed."""
+
+    name: str
+    version: str
+    description: str
+    creator: str
+    contact: str
+    url: str
+    date_published: str
+    citation: str  # of this dataset
+    method_citation: str  # of the taxonomy and the construction
+    license: str  # the Hub's identifier
+    license_name: str  # of a licence that licenses.toml does not have
+    license_url: str
+    based_on: list[str]
+
+    @model_validator(mode="after")
+    def a_licence_is_known_or_told(self) -> Self:
+        """A licence that is not known by its identifier has a name and an address."""
+        if self.license and self.terms is None:
+            known = ", ".join(known_licenses())
+            raise ValueError(
+                f'license "{self.license}" is none of {known}: give license_name and license_url with it, or correct it'
+            )
+        return self
+
+    @property
+    def terms(self) -> Terms | None:
+        """The licence of the data; null where none is given."""
+        if self.license_name and self.license_url and self.license:
+            return Terms(self.license_name, self.license_url)
+        return known_licenses().get(self.license)
+
+    @property
+    def lacking(self) -> list[str]:
+        """What must be given before others can use the dataset, and is not."""
+        return [name for name in ("creator", "license") if not getattr(self, name)]
+
+
+class ResponsibleAi(Record):
+    """Texts of the Responsible AI vocabulary, by its names."""
+
+    dataLimitations: str
+    dataBiases: str
+    personalSensitiveInformation: str
+    dataUseCases: str
+    dataSocialImpact: str
+    dataCollection: str
+    dataCollectionType: str
+    dataPreprocessingProtocol: str
+    dataAnnotationProtocol: str
+    dataAnnotationPlatform: str
+    machineAnnotationTools: str
+    dataReleaseMaintenancePlan: str
+
+
+class PublishRules(Rules):
+    """How a release is written."""
+
+    FILE: ClassVar[str] = "publish.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    jsonl: Literal["plain", "gz", "zst"]
+    parquet: Parquet
+    statistics: Statistics
+    card: Card
+    dataset: Dataset
+    rai: ResponsibleAi

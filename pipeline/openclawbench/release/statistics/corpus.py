@@ -1,0 +1,130 @@
+"""What the statistics are computed from: a few columns of the released files, and nothing else."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.records.oracle import failures_only
+from openclawbench.records.release import LabelRow, Master, PoolRow
+from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.card.facts import SUMMARY
+from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, typed_file
+from openclawbench.release.notice import notice_of
+from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.parquet import shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.release.writer.second_pass import BOTH_FILE
+from openclawbench.tables.schema import schema
+
+COLUMNS = (
+    "source_model",
+    "trajectory_id",
+    "subset",
+    "num_steps",
+    "event_type_counts",
+    "language_counts",
+    "oracle_outcome",
+    "risk_bucket",
+    "risk_score",
+    "slice_label",
+    "is_anomalous",
+    "anomaly_type_l1",
+    "anomaly_type_l2",
+    "earliest_recoverable_onset",
+    "earliest_harmful_onset",
+    "earliest_state_contamination_onset",
+    "severity",
+    "recoverability",
+    "quality_tier",
+)
+MADE = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}
+BASELINE_ONLY = (
+    " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
+)
+BASELINE_LEFT = " Labels of the rules judge, a baseline, are not counted: {records} records have one."
+ANOMALOUS = pl.col("is_anomalous").fill_null(False)  # as in the gap: a record without a decision is not anomalous
+READ = {  # released files -> what is read of them
+    f"{ROOT}/*/master_table_all-*-of-*.parquet": "every record",
+    "silver_*_labels.parquet, paper_cut/silver_*_labels.parquet": "the sides of both cuts",
+    typed_file(POOL_FILE): "the calibration pool",
+    f"{BOTH_FILE} (where there is a second pass)": "records of which both passes are sure",
+}
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One release in memory, slim.
+
+    records: COLUMNS, `judge` and `failures_only`, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
+    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
+    """
+
+    records: pl.DataFrame
+    labels: pl.DataFrame
+    pool: pl.DataFrame
+    both_sure: int | None = None
+
+    @property
+    def models(self) -> list[str]:
+        """Source models in the order of their names."""
+        return sorted(self.records["source_model"].unique())
+
+    @property
+    def positives(self) -> pl.DataFrame:
+        """The anomalous records of `status`."""
+        return self.records.filter((status() == self.status) & ANOMALOUS)
+
+    @property
+    def status(self) -> str:
+        """The label_status that tables of labels are about: accepted, or baseline where no record is accepted."""
+        return main_status(self.records.select(status()).to_series())
+
+    @property
+    def status_words(self) -> str:
+        """What a table of labels must say of the records that it counts or leaves out; blank where all is accepted."""
+        left = self.records.filter(IS_BASELINE).height
+        if self.status == BASELINE:
+            return BASELINE_ONLY
+        return BASELINE_LEFT.format(records=left) if left else ""
+
+    @property
+    def notice(self) -> str | None:
+        """What must be said loudly, else null."""
+        return notice_of(self.records["judge"])
+
+
+def read_corpus(root: Path) -> Corpus:
+    """The release in `root`. WrongUse where it is none, UnreadableInput with the file where one cannot be read."""
+    if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
+        raise WrongUse(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
+    columns = {name: pl.col(name) for name in COLUMNS} | MADE
+    kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
+    try:
+        files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+        parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]
+        labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
+        pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        said = str(error).partition("\n")[0]
+        raise UnreadableInput(
+            f"{root}: cannot read the release: {said}. Validate the copy, or fetch it anew."
+        ) from error
+    records = pl.concat([pl.DataFrame(schema=kinds), *parts]).sort("source_model", "trajectory_id")
+    return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root))
+
+
+def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
+    """One label file."""
+    rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
+    return rows.select(*LabelRow.model_fields, cut=pl.lit(cut), side=pl.lit(side))
+
+
+def both_sure(root: Path) -> int | None:
+    """Lines of both_high_confidence.jsonl; null where there is no second pass."""
+    if released(root / BOTH_FILE) is None:
+        return None
+    with open_lines(root / BOTH_FILE) as file:
+        return sum(1 for _ in file)

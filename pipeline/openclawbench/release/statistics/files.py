@@ -1,0 +1,53 @@
+"""The statistics as files of a release: statistics.json, STATISTICS.md, and a picture for each table that has one."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.settings import PublishRules
+from openclawbench.release.statistics.corpus import read_corpus
+from openclawbench.release.statistics.statistics import statistics
+from openclawbench.reports import plots
+from openclawbench.reports.markdown import render
+from openclawbench.reports.section import Report, Section
+from openclawbench.reports.write import as_json
+
+DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
+
+
+def statistics_of(root: Path, rules: PublishRules) -> Report:
+    """The statistics of the release in `root`. WrongUse, UnreadableInput."""
+    return statistics(read_corpus(root), rules.statistics)
+
+
+def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:
+    """Name -> bytes of every file; the same numbers give the same bytes."""
+    found = {DATA: as_json(report.data()).encode(), TEXT: text(report, rules)}
+    for section in drawn(report):
+        said = stamp(section, report)
+        made = plots.pictures(section.plot, rules.statistics.pictures, said) if section.plot else {}
+        found |= {picture_name(section, kind): content for kind, content in made.items()}
+    return found
+
+
+def text(report: Report, rules: PublishRules) -> bytes:
+    """STATISTICS.md."""
+    kind = rules.statistics.pictures[0]
+    return render(report, {section.name: picture_name(section, kind) for section in drawn(report)}).encode()
+
+
+def drawn(report: Report) -> list[Section]:
+    """Sections with a picture."""
+    return [section for section in report.sections if section.plot is not None and section.rows]
+
+
+def picture_name(section: Section, kind: str) -> str:
+    """Path of a picture in the release."""
+    return f"{FOLDER}/{section.name}.{kind}"
+
+
+def stamp(section: Section, report: Report) -> str:
+    """What a picture says it was drawn from: the digest of its table and of the notice, as statistics.json has them."""
+    data: dict[str, Any] = section.data() | {"notice": report.notice}
+    return f"{DATA} {section.name} sha256:{hashlib.sha256(canonical_json(data).encode()).hexdigest()}"

@@ -1,0 +1,113 @@
+"""What the anomalous records are: subtype mass (paper T1, section 4), severity and recoverability."""
+
+from functools import partial
+from typing import get_args
+
+import polars as pl
+
+from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
+from openclawbench.release.settings import Statistics
+from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.reports.counting import by_model, share, with_models
+from openclawbench.reports.measures import proportion
+from openclawbench.reports.section import BY_MODEL, Row, Section
+
+NOT_GIVEN = "not_given"
+
+
+def interval_words(rules: Statistics) -> str:
+    """What the intervals of a section are."""
+    kind = {"wilson": "Wilson's score intervals", "exact": "exact intervals (Clopper and Pearson)"}[rules.interval]
+    return (
+        f"Intervals are {kind} of {100 * rules.confidence:g} %. They take trajectories for independent draws, which "
+        "several of one task are not, and they say nothing about wrong labels."
+    )
+
+
+def subtypes(corpus: Corpus, rules: Statistics) -> Section:
+    """Mass of each of the five subtypes among the anomalous records of one label_status."""
+    positives = corpus.positives
+    counted = {row["anomaly_type_l2"]: row for row in by_model(positives.lazy(), ["anomaly_type_l2"], "trajectories")}
+    names = [*get_args(Subtype), *sorted(name for name in counted if name and name not in get_args(Subtype))]
+    rows = with_models(
+        [counted.get(name, {"trajectories": 0, BY_MODEL: {}}) | {"anomaly_type_l2": name} for name in names],
+        corpus.models,
+    )
+    rows = [row | mass(row, corpus, positives.height, rules) for row in rows]
+    rows.sort(key=lambda row: -row["trajectories"])
+    return Section(
+        name="subtypes",
+        title="Subtype mass (T1)",
+        about=f"{corpus.status.capitalize()} anomalous records by subtype, the most frequent first."
+        f"{corpus.status_words} {interval_words(rules)}",
+        columns={
+            "anomaly_type_l2": "subtype",
+            "trajectories": f"{corpus.status} anomalous records of this subtype",
+            "share": f"`trajectories` of all {corpus.status} anomalous records: its mass",
+            "low_share": "lower end of the interval of `share`",
+            "high_share": "upper end",
+            "with_review": "anomalous records of this subtype in any tier",
+            "default_cut_test": f"{corpus.status} rows of it, test side of the default cut: what a score rests on",
+            "paper_cut_test": "the same of the paper's cut",
+            BY_MODEL: "`trajectories` of that source model",
+        },
+        rows=rows,
+        facts={
+            "label_status": corpus.status,
+            "anomalous": positives.height,
+            "without_a_subtype": positives["anomaly_type_l2"].null_count(),
+            "subtypes_without_a_record": sum(row["trajectories"] == 0 for row in rows),
+        },
+        definitions={
+            "label_status": "Of the records that are counted: accepted, or baseline where no record is accepted.",
+            "anomalous": "Of them, those whose `is_anomalous` is true: the whole of the shares.",
+            "without_a_subtype": "Of these, those without `anomaly_type_l2`.",
+            "subtypes_without_a_record": "Subtypes of the closed set that none of them has.",
+        },
+        plot=partial(pictures.subtypes, rows, corpus.status),
+    )
+
+
+def mass(row: Row, corpus: Corpus, whole: int, rules: Statistics) -> Row:
+    """Share, interval and support of one subtype."""
+    own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
+    tested = corpus.labels.filter(own & (pl.col("label_status") == corpus.status) & (pl.col("side") == "test"))
+    found = proportion(row["trajectories"], whole, rules.confidence, rules.interval)
+    return {
+        "share": found.value,
+        "low_share": found.low,
+        "high_share": found.high,
+        "with_review": corpus.records.filter(ANOMALOUS & own).height,
+        "default_cut_test": tested.filter(pl.col("cut") == "default_cut").height,
+        "paper_cut_test": tested.filter(pl.col("cut") == "paper_cut").height,
+    }
+
+
+def severity(corpus: Corpus) -> Section:
+    """Severity x recoverability of the anomalous records of one label_status."""
+    positives = corpus.positives.with_columns(pl.col("severity", "recoverability").fill_null(NOT_GIVEN))
+    counted = {(row[0], row[1]): row[2] for row in positives.group_by("severity", "recoverability").len().rows()}
+    columns = [*get_args(Recoverability), NOT_GIVEN]
+    rows: list[Row] = []
+    for name in (*get_args(Severity), NOT_GIVEN):
+        cells = {column: counted.get((name, column), 0) for column in columns}
+        whole = sum(cells.values())
+        rows.append({"severity": name, **cells, "trajectories": whole, "share": share(whole, positives.height)})
+    return Section(
+        name="severity",
+        title="Severity and recoverability (T27)",
+        about=f"{corpus.status.capitalize()} anomalous records, by how bad the anomaly is and whether it could have "
+        f"been recovered from.{corpus.status_words}",
+        columns={
+            "severity": "severity; `not_given` where B2 gave none",
+            "recoverable": "of these, recoverable",
+            "partially_recoverable": "of these, partially recoverable",
+            "unrecoverable": "of these, unrecoverable",
+            NOT_GIVEN: "of these, without a recoverability",
+            "trajectories": f"{corpus.status} anomalous records of this severity",
+            "share": f"`trajectories` of all {corpus.status} anomalous records",
+        },
+        rows=rows,
+        plot=partial(pictures.severity, rows, columns, corpus.status),
+    )

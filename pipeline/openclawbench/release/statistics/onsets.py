@@ -1,0 +1,108 @@
+"""Where anomalies begin: which onsets are known, at which step, in which part of the trajectory (paper T21, T27)."""
+
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from openclawbench.release.settings import Statistics
+from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.corpus import Corpus
+from openclawbench.reports.counting import share
+from openclawbench.reports.section import Row, Section
+
+ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
+MAIN = ONSETS[0]  # the onset that is a learning target (T41)
+
+
+def onsets(corpus: Corpus) -> Section:
+    """The three onset fields: how often known, and their spread."""
+    positives = corpus.positives
+    return Section(
+        name="onsets",
+        title="Onsets",
+        about=f"{corpus.status.capitalize()} anomalous records.{corpus.status_words} A null onset means that no step "
+        "was supported as one (T18), not that there is none. Steps count from 1; medians and the like are values that "
+        "occur (nearest rank).",
+        columns={
+            "onset": "field of the record",
+            "known": "records that have it",
+            "unknown": "records in which it is null",
+            "known_share": f"`known` of all {corpus.status} anomalous records",
+            "first": "smallest step",
+            "median": "half of them are at this step or before",
+            "ninth_decile": "nine tenths of them are at this step or before",
+            "last": "largest step",
+        },
+        rows=[onset_row(positives[name], name) for name in ONSETS],
+    )
+
+
+def onset_row(steps: pl.Series, name: str) -> Row:
+    """Spread of one field."""
+    known = steps.drop_nulls().sort().to_list()
+    return {
+        "onset": name,
+        "known": len(known),
+        "unknown": steps.null_count(),
+        "known_share": share(len(known), len(steps)),
+        "first": rank(known, 0, 10),
+        "median": rank(known, 5, 10),
+        "ninth_decile": rank(known, 9, 10),
+        "last": rank(known, 10, 10),
+    }
+
+
+def rank(values: list[int], part: int, whole: int) -> int | None:
+    """The value at or below which part / whole of the sorted values are (nearest rank); null where there is none."""
+    return values[max(0, -(-len(values) * part // whole) - 1)] if values else None
+
+
+def onset_steps(corpus: Corpus, rules: Statistics) -> Section:
+    """earliest_recoverable_onset by step."""
+    known = corpus.positives[MAIN].drop_nulls()
+    rows: list[Row] = []
+    first = 1
+    for last in [*rules.onset_steps, None]:
+        count = int(((known >= first) & (known <= last) if last else known >= first).sum())
+        name = str(first) if first == last else f"{first}–{last}" if last else f"{first} or later"
+        rows.append({"steps": name, "trajectories": count, "share": share(count, len(known))})
+        first = (last or first) + 1
+    return Section(
+        name="onset_steps",
+        title="Step of the onset",
+        about=f"`{MAIN}` of the {corpus.status} anomalous records that have it: the earliest step at which the anomaly "
+        f"can be defended and stopped.{corpus.status_words}",
+        columns={
+            "steps": "step number of the onset",
+            "trajectories": f"{corpus.status} anomalous records whose onset is there",
+            "share": "`trajectories` of those whose onset is known",
+        },
+        rows=rows,
+        plot=partial(pictures.onset_steps, rows, corpus.status),
+    )
+
+
+def onset_parts(corpus: Corpus, rules: Statistics) -> Section:
+    """The same relative to the trajectory's length, in parts of equal length."""
+    known = corpus.positives.select(MAIN, "num_steps").drop_nulls()
+    place = (pl.col(MAIN) - 1) * rules.onset_parts // pl.col("num_steps")
+    counted: dict[Any, int] = dict(known.group_by(place.alias("part")).len().rows())
+    single = known.filter(pl.col("num_steps") == 1).height
+    return Section(
+        name="onset_parts",
+        title="Part of the trajectory in which the onset lies",
+        about=f"`{MAIN}` against `num_steps`: the trajectory is cut into {rules.onset_parts} parts of equal length. "
+        "Trajectories of one step are in the first part.",
+        columns={
+            "part": f"of {rules.onset_parts}: (onset - 1) * {rules.onset_parts} // num_steps, counted from 1",
+            "trajectories": f"{corpus.status} anomalous records whose onset is there",
+            "share": "`trajectories` of those whose onset is known",
+        },
+        rows=[
+            {"part": part + 1, "trajectories": counted.get(part, 0), "share": share(counted.get(part, 0), known.height)}
+            for part in range(rules.onset_parts)
+        ],
+        facts={"of_one_step": single},
+        definitions={"of_one_step": "Trajectories of a single step among them."},
+    )

@@ -1,0 +1,174 @@
+"""Composition of the corpus: source models (paper T4), partitions (T5), calibration pool (T6), quality tiers (T31)."""
+
+from functools import partial
+from typing import get_args
+
+import polars as pl
+
+from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
+from openclawbench.records.vocabulary import SliceLabel
+from openclawbench.release.labels.labels import CUTS, SIDES
+from openclawbench.release.settings import Statistics
+from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.reports.counting import by_model, share, with_models
+from openclawbench.reports.section import BY_MODEL, Row, Section
+
+TOTAL = "Total"
+PASSING = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
+
+
+def source_models(corpus: Corpus) -> Section:
+    """T4: a row a source model, and the total."""
+    rows = [model_row(corpus, model) for model in corpus.models]
+    whole = corpus.records.height
+    total: Row = {
+        name: sum(row[name] for row in rows) for name in MODEL_COLUMNS if name not in ("source_model", "share")
+    }
+    rows.append({"source_model": TOTAL, **total})
+    for row in rows:
+        row["share"] = share(row["trajectories"], whole)
+    return Section(
+        name="source_models",
+        title="Corpus composition by source model (T4)",
+        about="Every trajectory of the release, by the model that was the agent. Sides of the cuts count every row of "
+        "their label files, rows that need review too.",
+        columns=MODEL_COLUMNS,
+        rows=[{name: row[name] for name in MODEL_COLUMNS} for row in rows],
+    )
+
+
+MODEL_COLUMNS = {
+    "source_model": "the model that was the agent",
+    "trajectories": "records of its master table",
+    "share": "`trajectories` of all of the corpus",
+    "steps": "steps of these trajectories",
+    "calibration": "its records in the calibration pool",
+    **{
+        f"{cut}_{side}": f"its rows in `{folder}silver_{side}_labels`" for cut, folder in CUTS.items() for side in SIDES
+    },
+}
+
+
+def model_row(corpus: Corpus, model: str) -> Row:
+    """Counts of one source model."""
+    own = pl.col("source_model") == model
+    records, labels = corpus.records.filter(own), corpus.labels.filter(own)
+    return {
+        "source_model": model,
+        "trajectories": records.height,
+        "steps": int(records["num_steps"].sum()),
+        "calibration": corpus.pool.filter(own).height,
+        **{
+            f"{cut}_{side}": labels.filter(pl.col("cut") == cut, pl.col("side") == side).height
+            for cut in CUTS
+            for side in SIDES
+        },
+    }
+
+
+def partitions(corpus: Corpus, rules: Statistics) -> Section:
+    """T5: corpus, tiers, the accepted rows of the label files, the pool."""
+    tiers = corpus.records["quality_tier"]
+    sizes = {"corpus": corpus.records.height} | {tier: int((tiers == tier).sum()) for tier in TIERS}
+    for status in (ACCEPTED, BASELINE) if (tiers == BASELINE_TIER).any() else (ACCEPTED,):
+        rows = corpus.labels.filter(pl.col("label_status") == status)
+        for cut in CUTS:
+            for side in SIDES:
+                name = f"{cut}_{side}" if status == ACCEPTED else f"{cut}_{side}_{status}"
+                sizes[name] = rows.filter(pl.col("cut") == cut, pl.col("side") == side).height
+    sizes["calibration_pool"] = corpus.pool.height
+    if corpus.both_sure is not None:
+        sizes["both_high_confidence"] = corpus.both_sure
+    return Section(
+        name="partitions",
+        title="Available partitions (T5)",
+        about="What of the corpus is for what. The tiers divide the corpus; each cut divides most of the accepted "
+        "records anew, and most of the baseline ones, so the other rows overlap with them.",
+        columns={
+            "partition": "`corpus`, a tier, the accepted (or baseline) rows of a label file, or a file of the release",
+            "size": "records",
+            "share": "`size` of the corpus",
+            "default_use": "what it is for",
+        },
+        rows=[
+            {
+                "partition": name,
+                "size": size,
+                "share": share(size, corpus.records.height),
+                "default_use": rules.default_use.get(name, ""),
+            }
+            for name, size in sizes.items()
+        ],
+        prose=frozenset({"default_use"}),
+    )
+
+
+def calibration_pool(corpus: Corpus) -> Section:
+    """T6: the pool by slice."""
+    counted = {row["slice_label"]: row for row in by_model(corpus.pool.lazy(), ["slice_label"], "count")}
+    rows = with_models(
+        [counted.get(name, {"count": 0, BY_MODEL: {}}) | {"slice_label": name} for name in PASSING], corpus.models
+    )
+    sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
+    rows.append({"slice_label": TOTAL, "count": corpus.pool.height, BY_MODEL: sums})
+    columns = {
+        "slice_label": "slice (T13)",
+        "count": "records of the pool",
+        "share": "`count` of the pool",
+        BY_MODEL: "`count` of that source model",
+    }
+    whole = corpus.pool.height
+    return Section(
+        name="calibration_pool",
+        title="Calibration pool (T6)",
+        about="Records reserved for people: oracle-passing and not in review; `splits.json` has the rule by which they "
+        "were taken. The pool is balanced over slices, or what a small corpus gives: no rate of the corpus follows "
+        "from it.",
+        columns=columns,
+        rows=[{**row, "share": share(row["count"], whole)} for row in rows],
+    )
+
+
+def quality_tiers(corpus: Corpus, rules: Statistics) -> Section:
+    """T31, with what the tiers' labels are."""
+    records = corpus.records
+    counted = {row["quality_tier"]: row for row in by_model(records.lazy(), ["quality_tier"], "trajectories")}
+    rows = with_models(
+        [counted.get(tier, {"trajectories": 0, BY_MODEL: {}}) | {"quality_tier": tier} for tier in TIERS], corpus.models
+    )
+    rows = [
+        row
+        | decisions(records.filter(pl.col("quality_tier") == row["quality_tier"]))
+        | {"default_use": rules.default_use.get(row["quality_tier"], "")}
+        for row in rows
+    ]
+    sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
+    whole: Row = {"quality_tier": TOTAL, "trajectories": records.height, "default_use": "", BY_MODEL: sums}
+    rows.append(whole | decisions(records))
+    return Section(
+        name="quality_tiers",
+        title="Quality tiers (T31)",
+        about="Every trajectory is in exactly one tier. A tier says what checks an annotation passed, not that it is "
+        "true. `baseline_accepted` holds what the rules judge labelled: its best tier, and no accepted one.",
+        columns={
+            "quality_tier": "tier (T30)",
+            "default_use": "what it is for",
+            "trajectories": "records of the tier",
+            "share": "`trajectories` of the corpus",
+            "anomalous": "those whose `is_anomalous` is true",
+            "normal": "those whose `is_anomalous` is false",
+            "undecided": "those without a decision",
+            BY_MODEL: "`trajectories` of that source model",
+        },
+        rows=[{**row, "share": share(row["trajectories"], records.height)} for row in rows],
+        prose=frozenset({"default_use"}),
+        plot=partial(pictures.tiers, rows[:-1], corpus.models),
+    )
+
+
+def decisions(records: pl.DataFrame) -> Row:
+    """How many are anomalous, normal, undecided."""
+    undecided = int(records["is_anomalous"].null_count())
+    anomalous = records.filter(ANOMALOUS).height
+    return {"anomalous": anomalous, "normal": records.height - undecided - anomalous, "undecided": undecided}

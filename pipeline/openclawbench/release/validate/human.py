@@ -1,0 +1,53 @@
+"""human_audited.jsonl, where a release has one: each row is of a record, repeats its label and fits itself."""
+
+from pathlib import Path
+
+from openclawbench.records.calibration import agreement_status
+from openclawbench.records.human import HumanAudited
+from openclawbench.records.tiers import STATUS_OF
+from openclawbench.release.human import COPIED, HUMAN_FILE, same_label
+from openclawbench.release.keys import Key
+from openclawbench.release.labels.labels import typed_file
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.labels import check_parquet
+from openclawbench.release.validate.lines import read_lines
+from openclawbench.release.validate.slim import Slim
+from openclawbench.release.writer.files import released
+
+
+def check_human(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
+    """Nothing where neither form of the file is there."""
+    if released(root / HUMAN_FILE) is None and not (root / typed_file(HUMAN_FILE)).is_file():
+        return
+    rows = []
+    for line in read_lines(root, HUMAN_FILE, HumanAudited, findings, unique=True):
+        findings.checked["human_verdicts"] += 1
+        rows.append(line.record)
+        known, row = records.get(line.key), line.value
+        if known is None:
+            findings.add("human", HUMAN_FILE, f"{line.key[1]} is not in the master table", line.number)
+            continue
+        want = {name: known.basis[name] for name in COPIED if name in known.basis}
+        want |= {"label_status": STATUS_OF.get(known.tier), "agreement_status": agreement_status(row)}
+        want["same_label"] = same_label(row, known.basis)
+        for name, right in want.items():
+            if row[name] != right:
+                message = f"{line.key[1]}: {name} is {row[name]}, the record and the verdict give {right}"
+                findings.add("human", HUMAN_FILE, message, line.number)
+        for message in contradictions(line.record):
+            findings.add("human", HUMAN_FILE, f"{line.key[1]}: {message}", line.number)
+    check_parquet(root, typed_file(HUMAN_FILE), HumanAudited, rows, findings)
+
+
+def contradictions(row: HumanAudited) -> list[str]:
+    """What a verdict says against itself."""
+    found = []
+    if (row.human_anomaly_label is None) != (row.settled_by == "nobody") and row.settled_by != "adjudication":
+        found.append(f"human_anomaly_label is {row.human_anomaly_label}, settled by {row.settled_by}")
+    if row.human_anomaly_label is not True and (row.human_subtype or row.human_onset or row.human_severity):
+        found.append("is not called anomalous and has a subtype, an onset or a severity")
+    if not row.onset_reviewed and row.human_onset is not None:
+        found.append("has an onset that was not reviewed")
+    if row.reviewers < 1:
+        found.append("nobody reviewed it")
+    return found

@@ -1,0 +1,64 @@
+"""Parquet beside JSONL: it has the declared types, and its rows, written as JSON, are the lines letter for letter."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from openclawbench.base.canonical_json import canonical_json
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.parquet import TABLES, arrow_schema, rows_of, shard_name, shards_of
+from openclawbench.release.writer.render import ROOT
+from openclawbench.tables.record import Keyed
+
+
+def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
+    """The Parquet files of one model."""
+    import pyarrow as pa
+
+    for file, record in TABLES.items():
+        name = f"{ROOT}/{model}/{file}"
+        shards = shards_of(root, name)
+        wanted = [shard_name(file, number, len(shards)) for number in range(len(shards))]
+        if [path.name for path in shards] != wanted or not shards:
+            findings.add("file_missing", name, f"the Parquet files beside it are not complete: {len(shards)} are there")
+            continue
+        try:
+            check_columns(root, shards, record, findings)
+            check_rows(root, name, shards, findings)
+        except (pa.ArrowException, OSError) as error:
+            findings.add("parquet", name, f"the Parquet beside it cannot be read: {str(error).splitlines()[0]}")
+
+
+def check_columns(root: Path, shards: list[Path], record: type[Keyed], findings: Findings) -> None:
+    """Every file has the columns and types of the record, whatever its rows hold."""
+    import pyarrow.parquet as pq
+
+    for path in shards:
+        if not pq.read_schema(path).equals(arrow_schema(record)):
+            name = path.relative_to(root).as_posix()
+            findings.add("parquet", name, f"has other columns or types than the record {record.__name__}")
+
+
+def check_rows(root: Path, name: str, shards: list[Path], findings: Findings) -> None:
+    """Row by row beside the lines; the first difference is a finding."""
+    for number, (line, row) in enumerate(zip_longest(lines_of(root / name), json_rows(shards)), start=1):
+        findings.checked["parquet_rows"] += row is not None
+        if line != row:
+            said = "has no such line" if line is None else "has no such row" if row is None else "says something else"
+            where = "the JSONL file" if line is None else "the Parquet beside it"
+            findings.add("parquet", name, f"{where} {said}", number)
+            return
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """Lines without their newline; none where there is no such file."""
+    if released(path) is not None:
+        with open_lines(path) as file:
+            yield from (line.rstrip(b"\n") for line in file)
+
+
+def json_rows(shards: list[Path]) -> Iterator[bytes]:
+    """Rows of the files, written as JSON."""
+    for path in shards:
+        yield from (canonical_json(row).encode() for row in rows_of(path))

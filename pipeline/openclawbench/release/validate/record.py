@@ -1,0 +1,175 @@
+"""One released record: does it agree with itself, with the closed vocabularies and with the text it cites?"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, get_args
+
+from openclawbench.construct.summarize_run import PERSON
+from openclawbench.fulltax.checks import check
+from openclawbench.fulltax.draft import ONSETS, Draft
+from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.records.packet import Evidence
+from openclawbench.records.release import Master
+from openclawbench.records.tiers import BASELINE_JUDGES, BASELINE_TIER, REPAIRED, REVIEW, STATUS_OF
+from openclawbench.records.vocabulary import (
+    ActionKind,
+    AutoFlag,
+    Family,
+    OracleOutcome,
+    QualityTier,
+    Recoverability,
+    ReviewCause,
+    RiskBucket,
+    Severity,
+    SliceLabel,
+    Subtype,
+    ToolStatus,
+)
+from openclawbench.rules.checks import CheckRules
+from openclawbench.rules.taxonomy import Taxonomy
+
+CLOSED: dict[str, Any] = {
+    "quality_tier": QualityTier,
+    "review_cause": ReviewCause,
+    "anomaly_type_l1": Family,
+    "anomaly_type_l2": Subtype,
+    "severity": Severity,
+    "recoverability": Recoverability,
+    "oracle_outcome": OracleOutcome,
+    "risk_bucket": RiskBucket,
+    "slice_label": SliceLabel,
+}
+CLOSED_IN_STEPS: dict[str, Any] = {"action_kind": ActionKind, "tool_status": ToolStatus}
+EXPECTED_OF_NORMAL = (*ONSETS, "anomaly_type_l1", "anomaly_type_l2", "absorbed_from", "severity", "recoverability")
+
+Problem = tuple[str, str]  # check, message
+
+
+def problems(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Problem]:
+    """Everything wrong with a record, as (check, message)."""
+    yield from vocabulary(row)
+    yield from steps(row)
+    yield from context(row)
+    yield from places(row)
+    yield from decision(row)
+    yield from quotes(row)
+    if row.quality_tier != REVIEW:
+        yield from protocol(row, taxonomy, rules)
+
+
+def vocabulary(row: Master) -> Iterator[Problem]:
+    """Closed vocabularies hold the value, or it is null."""
+    for name, kind in CLOSED.items():
+        value = getattr(row, name)
+        if value is not None and value not in get_args(kind):
+            yield "vocabulary", f"{name} {value!r} is none of its closed vocabulary"
+    for step in row.steps:
+        for name, kind in CLOSED_IN_STEPS.items():
+            value = getattr(step, name)
+            if value is not None and value not in get_args(kind):
+                yield "vocabulary", f"step {step.step_id}: {name} {value!r} is none of its closed vocabulary"
+        for flag in set(step.auto_flags) - set(get_args(AutoFlag)):
+            yield "vocabulary", f"step {step.step_id}: there is no flag {flag!r}"
+
+
+def steps(row: Master) -> Iterator[Problem]:
+    """Steps are numbered from 1 and counted; event counts and risk signals are what the steps say."""
+    numbers = [step.step_id for step in row.steps]
+    if numbers != list(range(1, len(numbers) + 1)):
+        yield "steps", f"step_ids are not 1 to {len(numbers)}"
+    if row.num_steps != len(row.steps):
+        yield "steps", f"num_steps is {row.num_steps}, and there are {len(row.steps)} steps"
+    counts = Counter(str(step.event_type) for step in row.steps)
+    said = {name: count for name, count in row.event_type_counts.model_dump().items() if count}
+    if said != dict(counts):
+        yield "steps", f"event_type_counts say {said}, the steps {dict(counts)}"
+    kinds = Counter(step.action_kind for step in row.steps)
+    turns = sum(PERSON in turn.kinds for turn in row.user_turns)
+    seen = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": turns}
+    for name, count in seen.items():
+        if getattr(row.trace_summary, name) != count:
+            said = getattr(row.trace_summary, name)
+            yield "steps", f"trace_summary.{name} is {said}, {count} of them stand in the record"
+    effects = sum(step.side_effect for step in row.steps)
+    if row.risk_signals.num_side_effect_steps != effects:
+        yield "steps", f"num_side_effect_steps is {row.risk_signals.num_side_effect_steps}, {effects} steps have one"
+
+
+def context(row: Master) -> Iterator[Problem]:
+    """Outcome, bucket and slice agree (T13); the breakdown adds up to the raw score (T12)."""
+    oracle = row.oracle
+    scored = oracle is not None and oracle.status == "scored"
+    outcome = ("pass" if oracle.success else "fail") if oracle is not None and scored else None
+    if row.oracle_outcome != outcome:
+        yield "context", f"oracle_outcome is {row.oracle_outcome}, the oracle record says {outcome}"
+    wanted = row.oracle_outcome and f"{row.oracle_outcome}_{row.risk_bucket}_risk"
+    if row.slice_label != wanted:
+        yield "context", f"slice_label is {row.slice_label}, outcome and bucket give {wanted}"
+    added = sum(one.contribution for one in row.risk_breakdown)
+    if abs(added - row.risk_score_raw) > 1e-6:
+        yield "context", f"risk_score_raw is {row.risk_score_raw:g}, its breakdown adds up to {added:g}"
+
+
+def places(row: Master) -> Iterator[Problem]:
+    """Onsets, spans and abandoned steps lie inside the trajectory; the spans of a record in review stand as the judge
+    gave them, and may be why it is there."""
+    for name in ONSETS:
+        onset = getattr(row, name)
+        if onset is not None and not 1 <= onset <= row.num_steps:
+            yield "onset_range", f"{name} {onset} is not a step of 1 to {row.num_steps}"
+    for span in row.segment_spans if row.quality_tier != REVIEW else []:
+        if not 1 <= span.start_step <= span.end_step <= row.num_steps:
+            yield "span_range", f"span {span.start_step} to {span.end_step} is not inside steps 1 to {row.num_steps}"
+    candidates = row.onset_candidates.model_dump()
+    listed = [value for value in candidates.values() if isinstance(value, int)] + candidates["top_k_risky_steps"]
+    for step_id in listed:
+        if not 1 <= step_id <= row.num_steps:
+            yield "onset_range", f"onset candidate {step_id} is not a step of 1 to {row.num_steps}"
+
+
+def decision(row: Master) -> Iterator[Problem]:
+    """Tier, cause and label fit each other (T22, T30)."""
+    review = row.quality_tier == REVIEW
+    if review == (row.review_cause is None):
+        yield "tier", f"quality_tier {row.quality_tier} stands beside review_cause {row.review_cause}"
+    if row.label_status != STATUS_OF.get(row.quality_tier):
+        yield "tier", f"label_status {row.label_status} stands beside quality_tier {row.quality_tier}"
+    if not review and row.provenance.judge in BASELINE_JUDGES and row.quality_tier != BASELINE_TIER:
+        yield "tier", f"is {row.quality_tier}, and its judge ({row.provenance.judge}) makes a baseline at best"
+    if not review and row.is_anomalous is None:
+        yield "tier", "is accepted without a decision"
+    if row.quality_tier == REPAIRED and not row.repairs:
+        yield "tier", "is accepted_repaired and lists no repair"
+    if row.is_anomalous is False:
+        extra = [name for name in EXPECTED_OF_NORMAL if getattr(row, name) is not None]
+        extra += ["segment_spans"] if row.segment_spans else []
+        if extra:
+            yield "label", f"is normal and has {', '.join(extra)}"
+    if row.is_anomalous and not review and row.anomaly_type_l2 is None:
+        yield "label", "is accepted as anomalous without a subtype"
+    b1 = row.stages.b1
+    if b1 is not None and row.is_anomalous != b1.trajectory_is_anomalous:
+        yield "label", f"is_anomalous is {row.is_anomalous}, stage B1 said {b1.trajectory_is_anomalous}"
+    if b1 is None and row.is_anomalous:
+        yield "label", "is anomalous, and stage B1 was not asked or not read"
+
+
+def quotes(row: Master) -> Iterator[Problem]:
+    """Every released quote stands where it says."""
+    evidence = as_evidence(row)
+    for quote in row.evidence_steps if row.quality_tier != REVIEW else []:
+        if not is_grounded(evidence, quote):
+            yield "quote", f"the quote {quote.quote[:60]!r} does not stand in {quote.field} of {quote.step_id}"
+
+
+def protocol(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Problem]:
+    """The deterministic checks (T28) find nothing in an accepted record."""
+    names = set(Draft.__dataclass_fields__) & set(Master.model_fields)
+    draft = Draft(**{name: getattr(row, name) for name in names}, structured=row.stages.b2 is not None)
+    for finding in check(draft, as_evidence(row), taxonomy, rules):
+        yield f"protocol_{finding.issue.check}", finding.issue.message
+
+
+def as_evidence(row: Master) -> Evidence:
+    """The record's process evidence, outcome and risk left out."""
+    return Evidence.model_construct(**{name: getattr(row, name) for name in Evidence.model_fields})

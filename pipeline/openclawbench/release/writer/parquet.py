@@ -1,0 +1,256 @@
+"""Parquet beside JSONL: the same rows, typed and nested, in small row groups, a row group in memory at a time."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import polars as pl
+
+from openclawbench.records.release import Master, PositiveStructured
+from openclawbench.release.settings import Parquet
+from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.tables.record import Keyed
+from openclawbench.tables.schema import schema
+
+if TYPE_CHECKING:  # at run time where it is used: a command that makes no release starts in less time
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+# JSONL files of a model that have Parquet beside them -> the record of a line
+TABLES: dict[str, type[Keyed]] = {
+    MASTER_FILE: Master,
+    **dict.fromkeys(TIER_FILES.values(), Master),
+    **dict.fromkeys(POSITIVES_FILES.values(), PositiveStructured),
+}
+SCALARS = {pl.String: "string", pl.Int64: "int64", pl.Float64: "float64", pl.Boolean: "bool"}
+
+
+def shard_name(jsonl: str, shard: int, shards: int) -> str:
+    """<table>-00000-of-00001.parquet for <table>.jsonl, as the Hub names them."""
+    return f"{jsonl.removesuffix('.jsonl')}-{shard:05}-of-{shards:05}.parquet"
+
+
+@cache
+def arrow_schema(record: type[Keyed]) -> "pa.Schema":
+    """Columns and arrow types of a record's Parquet file; every column and every field may be null."""
+    import pyarrow as pa
+
+    return pa.schema([(name, arrow_type(kind)) for name, kind in schema(record).items()])
+
+
+def arrow_type(kind: pl.DataType) -> "pa.DataType":
+    """The arrow type of a record's polars type. KeyError for a type that no record has."""
+    import pyarrow as pa
+
+    if isinstance(kind, pl.List):
+        return pa.list_(arrow_type(of(kind.inner)))
+    if isinstance(kind, pl.Struct):
+        return pa.struct([(field.name, arrow_type(of(field.dtype))) for field in kind.fields])
+    return cast("pa.DataType", pa.type_for_alias(SCALARS[type(kind)]))
+
+
+def of(kind: Any) -> pl.DataType:
+    """A polars type as an instance."""
+    return cast("pl.DataType", kind() if isinstance(kind, type) else kind)
+
+
+class ParquetTable:
+    """One table being written, as one or more files."""
+
+    def __init__(self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
+        self.building, self.jsonl, self.sizes = building, jsonl, sizes
+        self.schema = arrow_schema(record)
+        self.pieces: list[pa.Table] = []  # rows of the row group to come
+        self.rows = self.pending = 0  # how many they are, and the bytes of their lines
+        self.written = 0  # bytes of the lines in the file that is open
+        self.parts: list[Path] = []
+        self.writer = self.next_file()
+
+    def next_file(self) -> "pq.ParquetWriter":
+        """Open a further file, under a number alone: how many there will be is not known yet."""
+        import pyarrow.parquet as pq
+
+        self.written = 0
+        self.parts.append(self.building.path(f"{self.jsonl}.part-{len(self.parts)}"))
+        level = self.sizes.compression_level
+        return pq.ParquetWriter(
+            self.parts[-1], self.schema, compression="zstd", compression_level=level, write_page_index=True
+        )
+
+    def add(self, table: "pa.Table", sizes: list[int]) -> None:
+        """Add rows, given with the bytes of each one's line."""
+        start = 0
+        for row, size in enumerate(sizes):
+            if is_full(self.rows, self.pending, size, self.sizes):
+                self.pieces.append(table.slice(start, row - start))
+                self.flush()
+                start = row
+            self.rows += 1
+            self.pending += size
+        self.pieces.append(table.slice(start))
+
+    def flush(self) -> None:
+        """Write the rows at hand as a row group, into a further file where this one would grow too large."""
+        import pyarrow as pa
+
+        if not self.rows:
+            return
+        if self.written and self.written + self.pending > self.sizes.shard_bytes:
+            self.writer.close()
+            self.writer = self.next_file()
+        self.writer.write_table(pa.concat_tables(self.pieces).combine_chunks(), row_group_size=self.rows)
+        self.written += self.pending
+        self.pieces, self.rows, self.pending = [], 0, 0
+
+    def close(self) -> None:
+        """Finish, and give the files their names."""
+        self.flush()
+        self.writer.close()
+        for number, path in enumerate(self.parts):
+            path.rename(self.building.path(shard_name(self.jsonl, number, len(self.parts))))
+
+
+def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
+    """True for a row group that takes no further line of `more` bytes."""
+    return rows == sizes.row_group_rows or (rows > 0 and size + more > sizes.row_group_bytes)
+
+
+class Beside:
+    """Work done in order on a thread of its own while lines are read: arrow needs no interpreter to type and compress
+    them. Little of it waits at a time, so that memory is bounded; what fails is raised here."""
+
+    WAITING = 2
+
+    def __init__(self) -> None:
+        self.thread = ThreadPoolExecutor(1)
+        self.waiting: deque[Future[None]] = deque()
+
+    def do(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Begin this when what was begun before is done."""
+        while len(self.waiting) >= self.WAITING:
+            self.waiting.popleft().result()
+        self.waiting.append(self.thread.submit(work, *arguments))
+
+    def wait(self) -> None:
+        """Until everything is done."""
+        while self.waiting:
+            self.waiting.popleft().result()
+
+
+def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
+    """JSON lines as a table of these columns; a field that is no column is an error."""
+    import pyarrow as pa
+    from pyarrow import json
+
+    text = b"\n".join(lines) + b"\n"
+    return json.read_json(
+        pa.BufferReader(text),
+        read_options=json.ReadOptions(use_threads=False, block_size=len(text)),
+        parse_options=json.ParseOptions(explicit_schema=columns, unexpected_field_behavior="error"),
+    )
+
+
+class Lines:
+    """Lines of one record, which stand in one or more tables: read together, once for all of those tables."""
+
+    def __init__(self, record: type[Keyed], sizes: Parquet) -> None:
+        self.schema, self.sizes = arrow_schema(record), sizes
+        self.lines: list[bytes] = []
+        self.tables: dict[ParquetTable, list[int]] = {}  # which of the lines stand in it
+        self.pending = 0
+
+    def has_room(self, line: bytes) -> bool:
+        """True where the line can be read together with those that wait."""
+        return not is_full(len(self.lines), self.pending, len(line), self.sizes)
+
+    def append(self, line: bytes, tables: list[ParquetTable]) -> None:
+        """Add a line of these tables."""
+        for table in tables:
+            self.tables.setdefault(table, []).append(len(self.lines))
+        self.lines.append(line)
+        self.pending += len(line)
+
+    def read(self) -> Iterator[tuple[ParquetTable, "pa.Table", list[int]]]:
+        """Each table with its rows and the bytes of each one's line."""
+        every = table_of(self.lines, self.schema)
+        sizes = [*map(len, self.lines)]
+        for table, rows in self.tables.items():
+            own = every if len(rows) == len(sizes) else every.take(rows)
+            yield table, own, [sizes[row] for row in rows]
+
+
+class ParquetTables:
+    """Every such table of a release."""
+
+    def __init__(self, building: Building, sizes: Parquet) -> None:
+        self.building, self.sizes = building, sizes
+        self.master, self.others = Beside(), Beside()  # the others hold as much together as the master table
+        self.open: dict[str, ParquetTable] = {}
+        self.waiting: dict[type[Keyed], Lines] = {}
+
+    def start(self, folder: str) -> None:
+        """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
+        self.close()
+        for name, record in TABLES.items():
+            self.open[name] = ParquetTable(self.building, f"{folder}/{name}", record, self.sizes)
+        self.waiting = {record: Lines(record, self.sizes) for record in TABLES.values()}
+
+    def append(self, names: list[str], line: bytes) -> None:
+        """Add a line of these JSONL files, where Parquet stands beside them."""
+        tables = [self.open[name] for name in names if name in TABLES]
+        if not tables:
+            return
+        record = TABLES[names[0]]
+        if not self.waiting[record].has_room(line):
+            self.hand_on(record)
+        self.waiting[record].append(line, tables)
+
+    def hand_on(self, record: type[Keyed]) -> None:
+        """Have the lines that wait read and written."""
+        self.master.do(self.write, self.waiting[record])
+        self.waiting[record] = Lines(record, self.sizes)
+
+    def write(self, lines: Lines) -> None:
+        """On the master table's thread: its rows are written there, the others' beside."""
+        if lines.lines:
+            for table, rows, sizes in lines.read():
+                if table is self.open[MASTER_FILE]:
+                    table.add(rows, sizes)
+                else:
+                    self.others.do(table.add, rows, sizes)
+
+    def close(self) -> None:
+        """Finish the tables that are open."""
+        import pyarrow as pa
+
+        for record in self.waiting:
+            self.hand_on(record)
+        self.master.wait()
+        self.others.wait()
+        for table in self.open.values():
+            table.close()
+        self.open.clear()
+        pa.default_memory_pool().release_unused()  # a hundred megabytes, kept for more of the kind
+
+
+def shards_of(root: Path, jsonl: str) -> list[Path]:
+    """The Parquet files beside a JSONL file, in order."""
+    return sorted((root / jsonl).parent.glob(shard_pattern(Path(jsonl).name)))
+
+
+def shard_pattern(jsonl: str) -> str:
+    """What the names of the Parquet files beside a JSONL file look like."""
+    return f"{jsonl.removesuffix('.jsonl')}-*-of-*.parquet"
+
+
+def rows_of(path: Path) -> Iterator[dict[str, Any]]:
+    """Rows of a Parquet file as plain data, a row group in memory at a time."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups):
+        yield from file.read_row_group(group).to_pylist()

@@ -1,0 +1,222 @@
+"""Provenance of a release: every input, rule, prompt, judge and version that decides its bytes (datapackage.json).
+
+No clock, folder, host, processor count or limit stands in it: the same inputs give the same bytes on any machine.
+"""
+
+import hashlib
+import platform
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from openclawbench import __version__
+from openclawbench.base.canonical_json import canonical_json, sha256_text
+from openclawbench.base.resources import INSIDE
+from openclawbench.intake.intake import Intake
+from openclawbench.judge.prompts import Prompt, prompt_files
+from openclawbench.judge.protocol import Judge
+from openclawbench.records.datapackage import (
+    DataPackage,
+    Dependency,
+    InputFile,
+    InputTable,
+    JudgeUsed,
+    License,
+    MadeFrom,
+    PromptFile,
+    Resource,
+    RuleFile,
+)
+from openclawbench.records.human import HumanVerdict
+from openclawbench.records.json_schema import SCHEMA_VERSION
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.settings import Dataset, PublishRules
+from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
+from openclawbench.rules.digest import NO_LABEL, RuleBook
+
+NAME = "datapackage.json"
+PROGRAM = Path(__file__).parents[2]  # the package
+PARTS = (".py", ".toml", ".md", ".json")
+LOCK = "requirements.lock"
+# Of what is installed, what has a part in the bytes of a release.
+PACKAGES = (
+    "datasketch",
+    "detect-secrets",
+    "matplotlib",
+    "msgspec",
+    "numpy",
+    "polars",
+    "pyarrow",
+    "pydantic",
+    "scikit-learn",
+)
+CODE_LICENSE = License(name="MIT", title="code, rules, schemas and prompts")
+PLACES = ("row_id",)  # columns of input rows that say where a row was found
+RULES = "rules.json"  # of a release: the content of every rule file in force
+OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
+OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
+ODD = re.compile(r"[^a-z0-9._/-]+")
+
+
+def made_from(
+    intake: Intake, judges: Mapping[int, Judge | None], commands: list[str], verdicts: Sequence[HumanVerdict]
+) -> MadeFrom:
+    """What the release is made from, in an order that no shard layout changes."""
+    return MadeFrom(
+        commands=commands,
+        program_version=__version__,
+        program_sha256=program_digest(),
+        python=".".join(platform.python_version_tuple()[:2]),
+        lock_sha256=lock_digest(),
+        dependencies=[Dependency(name=name, version=installed(name)) for name in PACKAGES],
+        schema_version=SCHEMA_VERSION,
+        rules_version=RuleBook.load().version,
+        rules=rule_files(),
+        prompts=[prompt_file(prompt) for prompt in prompt_files()],
+        judges=[judge_used(number, judge) for number, judge in sorted(judges.items()) if judge is not None],
+        input_tables=[
+            input_table("outcomes", intake.oracle_rows.values()),
+            input_table("run_manifest", intake.manifest_rows.values()),
+            input_table("human_verdicts", [[one.model_dump() for one in verdicts]]),
+        ],
+        inputs=input_files(intake),
+    )
+
+
+def input_files(intake: Intake) -> list[InputFile]:
+    """Every session that came in, by path and member."""
+    entries = [entry for shard in intake.entries.values() for entry in shard]
+    entries.sort(key=lambda one: (one.path, one.member or "", one.base_offset))
+    return [
+        InputFile(
+            source_model=entry.source_model,
+            path=entry.path,
+            member=entry.member,
+            sha256=entry.sha256,
+            context_sha256=entry.context and sha256_text(entry.context),
+            disposition=None,
+            reason=None,
+            trajectory_id=None,
+        )
+        for entry in entries
+    ]
+
+
+def with_outcomes(made: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
+    """The same, each input with what became of it. `outcomes`: rows of FileOutcome. KeyError where one has none."""
+    found: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
+    for row in outcomes:
+        found.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
+    inputs = []
+    for one in made.inputs:
+        row = found[one.source_model, one.path, one.member, one.sha256].pop(0)
+        inputs.append(one.model_copy(update={name: row[name] for name in OUTCOME}))
+    return made.model_copy(update={"inputs": inputs})
+
+
+def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
+    """Rows of every shard; a row that may join sessions of several shards counts once. What a row says is digested, not
+    the file and line in which it says it: a file that is renamed, divided or sorted otherwise says the same."""
+    distinct = {canonical_json(row): row for rows in shards for row in rows}.values()
+    lines = sorted(canonical_json({name: row[name] for name in row if name not in PLACES}) for row in distinct)
+    return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
+
+
+def rule_files() -> list[RuleFile]:
+    """Every rule file from which labels or the release follow, as it is in force."""
+    return [rule_file(name, folder) for name, folder in sorted(rule_folders().items())]
+
+
+def rule_folders() -> dict[str, Path]:
+    """File name -> folder in which it comes with the program, of those rule files."""
+    found = {path.name: BUILT_IN for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
+    return found | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
+
+
+def rule_contents() -> dict[str, Any]:
+    """File name -> content of those rule files, as they are in force, settings in their place."""
+    return {name: read_rules(name, folder) for name, folder in sorted(rule_folders().items())}
+
+
+def rule_book(contents: Mapping[str, Any]) -> RuleBook:
+    """The rule book whose version records name, of the contents of the rule files."""
+    own = {kind.FILE for kind in OWN_RULES}
+    return RuleBook.of({name: content for name, content in contents.items() if name not in own})
+
+
+def rule_file(name: str, folder: Path) -> RuleFile:
+    """One rule file, which comes with the program in `folder`."""
+    content = read_rules(name, folder)
+    shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
+    version_of, found = str(content.get("version")), canonical_digest(content)
+    return RuleFile(file=name, version=version_of, sha256=found, as_shipped=found == canonical_digest(shipped))
+
+
+def prompt_file(prompt: Prompt) -> PromptFile:
+    """A prompt in force."""
+    return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
+
+
+def judge_used(number: int, judge: Judge) -> JudgeUsed:
+    """The judge of a pass."""
+    return JudgeUsed(annotation_pass=number, judge=judge.name, judge_model=judge.model, digest=judge.digest)
+
+
+def program_digest() -> str:
+    """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart, and
+    are where resources.py says."""
+    found = hashlib.sha256()
+    names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
+    for name in sorted(name for name in names if not name.startswith(f"{INSIDE}/")):
+        found.update(f"{name}\0".encode())
+        found.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
+    return found.hexdigest()
+
+
+def lock_digest() -> str | None:
+    """sha256 of the locked versions, where the program runs from its checkout."""
+    path = PROGRAM.parents[1] / LOCK
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+
+
+def installed(name: str) -> str:
+    """The version of an installed package."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: PublishRules) -> DataPackage:
+    """The file's content, for the files of the release in `root` with these digests (path -> sha256)."""
+    return DataPackage(
+        name=rules.dataset.name,
+        version=rules.dataset.version,
+        description=rules.dataset.description,
+        licenses=licenses(rules.dataset),
+        resources=resources(root, digests),
+        provenance=made,
+    )
+
+
+def licenses(said: Dataset) -> list[License]:
+    """The data's licence, where one is given, and that of what made them."""
+    data = [License(name=said.terms.name, title="data")] if said.terms else []
+    return [*data, CODE_LICENSE]
+
+
+def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:
+    """Every file, by path. Names are unique: two paths that come to the same name get a number."""
+    found: list[Resource] = []
+    names: set[str] = set()
+    for number, (path, sha256) in enumerate(sorted(digests.items())):
+        name = ODD.sub("-", path.lower()).replace("/", ".")
+        name = f"{name}.{number}" if name in names else name
+        names.add(name)
+        form = path.rpartition(".")[2]
+        size = (root / path).stat().st_size
+        found.append(Resource(name=name, path=path, format=form, bytes=size, hash=f"sha256:{sha256}"))
+    return found

@@ -1,0 +1,68 @@
+"""Render: merged records and stage decisions -> the lines of the per-model release files (paper T37)."""
+
+import polars as pl
+
+from openclawbench.records.fulltax import DecisionsA, DecisionsB1, DecisionsB2, DecisionsC
+from openclawbench.records.release import Masters, PositiveStructured, ReleaseLines, StageRaw
+from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
+from openclawbench.runtime.stage import stage
+from openclawbench.tables.canonical_rows import canonical_rows
+from openclawbench.tables.record import TRAJECTORY_KEY
+
+ROOT = "fulltax_prod_v1"
+TIER_FILES = {
+    HIGH: "accepted_main_all.jsonl",
+    REPAIRED: "accepted_repaired_all.jsonl",
+    BASELINE_TIER: "accepted_baseline_all.jsonl",
+    REVIEW: "review_or_unresolved_all.jsonl",
+}
+MASTER_FILE = "master_table_all.jsonl"
+POSITIVES_FILE = "positives_structured_all.jsonl"
+POSITIVES_FILES = {ACCEPTED: POSITIVES_FILE, BASELINE: "positives_baseline_all.jsonl"}  # label_status -> its anomalous
+STAGES = ("a", "b1", "b2", "c")
+
+
+def stage_raw_file(stage_name: str, annotation_pass: int = 1) -> str:
+    """stage_<stage>_raw_pass<N>.jsonl."""
+    return f"stage_{stage_name}_raw_pass{annotation_pass}.jsonl"
+
+
+LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), *POSITIVES_FILES.values(), *map(stage_raw_file, STAGES)]
+
+
+@stage(scope="shard")
+def render(masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c: DecisionsC) -> ReleaseLines:
+    """Lines with the files they stand in, sorted by key and file, so that publishing is a merge of sorted shards."""
+    tables = zip(STAGES, (a, b1, b2, c), strict=True)
+    return in_order([record_lines(masters), *(raw_lines(name, decisions) for name, decisions in tables)])
+
+
+def in_order(made: list[pl.DataFrame]) -> pl.LazyFrame:
+    """Tables of lines as one, sorted by key and file; of a stage's several answers, by line."""
+    file = pl.col("files").list.first()
+    return pl.concat(made).lazy().sort(*TRAJECTORY_KEY, file, pl.when(file != MASTER_FILE).then("line"))
+
+
+def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
+    """The master line of each trajectory, which also stands in its tier's file, and its line among the positives of
+    its label_status."""
+    records, status = masters.collect(), pl.col("label_status")
+    tier_file = pl.col("quality_tier").replace_strict(TIER_FILES, return_dtype=pl.String)
+    made = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
+    for name, file in POSITIVES_FILES.items():
+        positive = records.filter(pl.col("is_anomalous") & (status == name))
+        made.append(lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([file])))
+    return pl.concat(made)
+
+
+def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> pl.DataFrame:
+    """Every answer of a stage, verbatim, beside what it came to."""
+    rows = decisions.collect()
+    parsed = canonical_rows(rows["answer"].struct.unnest())
+    answers = rows.with_columns(stage=pl.lit(name), parsed=pl.when(pl.col("answer").is_not_null()).then(parsed))
+    return lines(answers.select(list(StageRaw.model_fields)), pl.lit([stage_raw_file(name, annotation_pass)]))
+
+
+def lines(rows: pl.DataFrame, files: pl.Series | pl.Expr) -> pl.DataFrame:
+    """These rows as lines that stand in `files`."""
+    return rows.select(*TRAJECTORY_KEY, files=files, line=canonical_rows(rows))

@@ -1,0 +1,123 @@
+"""What a release holds of a second pass: its answers, its labels, and the records of which both passes are sure."""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from openclawbench.records.release import LabelAssignments
+from openclawbench.records.second_pass import (
+    AnnotationsPass2,
+    DecisionsAPass2,
+    DecisionsB1Pass2,
+    DecisionsB2Pass2,
+    DecisionsCPass2,
+    ReferenceLabel,
+    ReferenceLabels,
+    ReleaseLinesPass2,
+    both_high_confidence,
+)
+from openclawbench.records.tiers import BASELINE_JUDGES, status_of
+from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels, typed_file
+from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
+from openclawbench.release.writer.staging_folder import Building
+from openclawbench.runtime.stage import stage
+from openclawbench.storage.parquet_io import write_parquet
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.tables.schema import from_records
+
+SECOND = 2
+FROM_FIRST = ("task_id", "label_status", "both_high_confidence")  # columns that are not the second annotation's
+RAW_FILES = [stage_raw_file(name, SECOND) for name in STAGES]
+REFERENCE_FILE = "reference_pass_labels.jsonl"
+BOTH_FILE = "both_high_confidence.jsonl"
+SECOND_ROWS = f"""\
+| `fulltax_prod_v1/<model>/stage_*_raw_pass2.jsonl` | every answer of the second pass's judge, verbatim |
+| `{REFERENCE_FILE}` | every trajectory's label by the second pass, and whether both passes are sure of the same |
+| `{BOTH_FILE}`, `both_high_confidence.parquet` | label rows of the records of which both passes are sure |
+| `both_high_confidence_{{train,test}}.parquet` (in both cuts) | the same, by side of the cut |
+"""
+SECOND_NOTICE = """\
+Second pass: every packet was judged once more, without sight of the first pass's answers, by {judges}. A record is in
+`{both}` where both passes have it as high_confidence_accepted with the same `is_anomalous` and `anomaly_type_l2`; the
+configuration `both_high_confidence` has its rows by side of the default cut. Labels everywhere else are the first
+pass's alone.{warning}
+
+"""
+SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
+RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it is no measure of reliability."
+
+
+@stage(scope="corpus")
+def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> ReferenceLabels:
+    """One row a trajectory, sorted by key: the second pass's label beside the first's fields that make it both's."""
+    first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
+    judge = pl.col("provenance").struct
+    columns = annotations.with_columns(judge=judge.field("judge"), judge_model=judge.field("judge_model"))
+    own = [name for name in ReferenceLabel.model_fields if name not in FROM_FIRST]
+    rows = [
+        {
+            **row,
+            "label_status": status_of(row["quality_tier"]),
+            "task_id": first[row["source_model"], row["trajectory_id"]]["task_id"],
+            "both_high_confidence": both_high_confidence(first[row["source_model"], row["trajectory_id"]], row),
+        }
+        for row in columns.select(own).sort(TRAJECTORY_KEY).collect().iter_rows(named=True)
+    ]
+    return from_records(rows, ReferenceLabel).lazy()
+
+
+@stage(scope="shard")
+def render_pass2(
+    a: DecisionsAPass2, b1: DecisionsB1Pass2, b2: DecisionsB2Pass2, c: DecisionsCPass2
+) -> ReleaseLinesPass2:
+    """Every answer of the second pass, verbatim, as lines sorted by key and file."""
+    tables = zip(STAGES, (a, b1, b2, c), strict=True)
+    return in_order([raw_lines(name, decisions, SECOND) for name, decisions in tables])
+
+
+class Guide(NamedTuple):
+    """What a release's README says of the second pass; blank where there is none."""
+
+    rows: str = ""
+    notice: str = ""
+
+
+def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, building: Building) -> set[str]:
+    """The second pass's labels, and label rows of the records of which both passes are sure, whole and by side of each
+    cut; as in the label files, partial trial records are left out. Returns the judges' names."""
+    building.write(REFERENCE_FILE, as_lines(references))
+    sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
+    kept = assignments.filter(pl.col("paper_cut").is_not_null())
+    both = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
+    building.write(BOTH_FILE, as_lines(labels(both)))
+    write_parquet(labels(both), building.path(typed_file(BOTH_FILE)))
+    for cut, folder in CUTS.items():
+        for side in SIDES:
+            write_parquet(labels(both.filter(pl.col(cut) == side)), building.path(both_side_file(folder, side)))
+    return set(references["judge"].drop_nulls())
+
+
+def both_side_file(folder: str, side: str) -> str:
+    """The rows of which both passes are sure on one side of the cut that has this folder."""
+    return f"{folder}{BOTH_FILE.removesuffix('.jsonl')}_{side}.parquet"
+
+
+def guide(root: Path, first_models: set[str]) -> Guide:
+    """The same for the release in `root`. `first_models`: judge_model of the first pass's records."""
+    if released(root / REFERENCE_FILE) is None:
+        return Guide()
+    with open_lines(root / REFERENCE_FILE) as file:
+        rows = [json.loads(line) for line in file]
+    who = sorted({(row["judge"], row["judge_model"]) for row in rows if row["judge"] is not None})
+    return Guide(SECOND_ROWS, notice(who, first_models))
+
+
+def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
+    """Who judged the second pass, and what that is worth."""
+    judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
+    warning = RULES_WARNING if BASELINE_JUDGES & {name for name, _ in who} else ""
+    warning += SAME_WARNING if first_models & {model for _, model in who} else ""
+    return SECOND_NOTICE.format(judges=judges or "nobody", both=BOTH_FILE, warning=warning)

@@ -1,0 +1,66 @@
+"""A release being built, beside the one that stands in the data folder."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import BinaryIO
+
+from openclawbench.storage.data_folder import TEMPORARY, DataFolder, sha256_file
+from openclawbench.storage.parquet_io import sync_folder
+
+
+class Building:
+    """A release being built beside the one that stands; it takes its place whole, or not at all."""
+
+    def __init__(self, data: DataFolder) -> None:
+        self.target = data.release
+        self.root = data.root / f"{TEMPORARY}release"
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.root.mkdir(parents=True)
+        self.streams: dict[str, BinaryIO] = {}
+
+    def path(self, name: str) -> Path:
+        """Path of a file of the new release, its folder made."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def append(self, name: str, line: bytes) -> None:
+        """Add one line to a file."""
+        if name not in self.streams:
+            self.streams[name] = self.path(name).open("wb")
+        self.streams[name].write(line + b"\n")
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a whole file."""
+        self.path(name).write_bytes(content)
+
+    def close(self) -> None:
+        """Make every file durable."""
+        for stream in self.streams.values():
+            stream.close()
+        self.streams.clear()
+        for path in sorted(self.root.rglob("*")):
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+
+    def checksums(self) -> Iterator[tuple[str, str]]:
+        """(sha256, path) of every file, in the order of paths."""
+        paths = [path for path in sorted(self.root.rglob("*")) if path.is_file()]
+        with ThreadPoolExecutor() as threads:  # hashing lets go of the interpreter
+            for path, digest in zip(paths, threads.map(sha256_file, paths), strict=True):
+                yield digest, path.relative_to(self.root).as_posix()
+
+    def publish(self) -> None:
+        """Put the new release in the place of the former one."""
+        self.close()
+        former = self.target.with_name(f"{TEMPORARY}former-release")
+        shutil.rmtree(former, ignore_errors=True)
+        if self.target.exists():
+            self.target.rename(former)
+        self.root.rename(self.target)
+        sync_folder(self.target.parent)
+        shutil.rmtree(former, ignore_errors=True)

@@ -1,0 +1,111 @@
+"""Summaries: counts per source model for dataset_summary_all.json, a definition an expression."""
+
+import polars as pl
+
+from openclawbench.records.release import LabelBases, SummaryCounts
+from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
+from openclawbench.runtime.stage import stage
+
+PASSING = pl.col("oracle_outcome") == "pass"
+LABEL = pl.when(pl.col("is_anomalous")).then(pl.lit("anomalous")).when(~pl.col("is_anomalous")).then(pl.lit("normal"))
+HIGH = pl.col("slice_label") == "pass_high_risk"
+
+# Of those that pass: all; those that the gap is measured over (a judge that is a baseline measures nothing; without a
+# decision is not anomalous); the accepted; those that a baseline judge labelled.
+GAP_PARTS = {
+    "": pl.lit(True),
+    "_measured": ~BY_BASELINE_JUDGE,
+    "_accepted": IS_ACCEPTED,
+    "_baseline": BY_BASELINE_JUDGE,
+}
+LISTED = ("repairs", "event_type")  # groups that count members of a record
+
+# group -> (what names a row, which rows count)
+GROUPS: dict[str, tuple[pl.Expr, pl.Expr]] = {
+    "quality_tier": (pl.col("quality_tier"), pl.lit(True)),
+    "label_status": (status(), pl.lit(True)),
+    "tier_by_label": (pl.col("quality_tier") + "/" + LABEL.otherwise(pl.lit("undecided")), pl.lit(True)),
+    "anomaly_type_l2": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_ACCEPTED),
+    "anomaly_type_l2_baseline": (pl.col("anomaly_type_l2"), pl.col("anomaly_type_l2").is_not_null() & IS_BASELINE),
+    "absorbed_from": (pl.col("absorbed_from"), pl.col("absorbed_from").is_not_null()),
+    "review_cause": (pl.col("review_cause"), pl.col("review_cause").is_not_null()),
+    "slice_label": (pl.col("slice_label").fill_null("no_outcome"), pl.lit(True)),
+    "risk_bucket": (pl.col("risk_bucket"), pl.lit(True)),
+    "oracle_outcome": (pl.col("oracle_outcome").fill_null("no_outcome"), pl.lit(True)),
+    "route_label": (pl.col("route_label").fill_null("not_asked"), pl.lit(True)),
+    "judge": (pl.col("judge").fill_null("not_asked"), pl.lit(True)),
+    "judge_model": (pl.col("judge_model").fill_null("not_asked"), pl.lit(True)),
+}
+# group -> name -> which rows count
+TOTALS: dict[str, dict[str, pl.Expr]] = {
+    "totals": {
+        "trajectories": pl.lit(True),
+        "accepted": IS_ACCEPTED,
+        "anomalous_accepted": IS_ACCEPTED & pl.col("is_anomalous"),
+        "baseline": IS_BASELINE,
+        "anomalous_baseline": IS_BASELINE & pl.col("is_anomalous"),
+    },
+    "stage_funnel": {
+        "asked_a": pl.col("asked_a"),
+        "routed_to_b1": pl.col("route_label") == "structured_annotation",
+        "asked_b1": pl.col("asked_b1"),
+        "asked_b2": pl.col("asked_b2"),
+        "asked_c": pl.col("asked_c"),
+    },
+    "outcome_process_gap": {
+        f"{base}{part}{anomalous}": of_base & of_part & of_label
+        for base, of_base in {"passing": PASSING, "pass_high_risk": HIGH}.items()
+        for part, of_part in GAP_PARTS.items()
+        for anomalous, of_label in {"": pl.lit(True), "_anomalous": pl.col("is_anomalous")}.items()
+        if part or not anomalous
+    },
+}
+
+
+@stage(scope="corpus")
+def summarize(basis: LabelBases) -> SummaryCounts:
+    """Rows (source_model, group, name, count), sorted."""
+    by = ["source_model", "group", "name"]
+    parts = [
+        basis.filter(counts.fill_null(False))
+        .select("source_model", group=pl.lit(group), name=name)
+        .group_by(by)
+        .agg(count=pl.len().cast(pl.Int64))
+        for group, (name, counts) in GROUPS.items()
+    ]
+    parts += [
+        basis.group_by("source_model")
+        .agg(
+            count=counts.fill_null(False).sum().cast(pl.Int64) if counts.meta.root_names() else pl.len().cast(pl.Int64)
+        )
+        .select("source_model", group=pl.lit(group), name=pl.lit(name), count="count")
+        for group, names in TOTALS.items()
+        for name, counts in names.items()
+    ]
+    parts.append(listed(basis, "repairs", "repair_rules"))
+    parts.append(events(basis))
+    return pl.concat(parts).sort(by)
+
+
+def listed(basis: pl.LazyFrame, group: str, column: str) -> pl.LazyFrame:
+    """Counts of the members of a list column."""
+    return (
+        basis.select("source_model", name=pl.col(column))
+        .explode("name")
+        .drop_nulls("name")
+        .group_by("source_model", "name")
+        .agg(count=pl.len().cast(pl.Int64))
+        .select("source_model", group=pl.lit(group), name="name", count="count")
+    )
+
+
+def events(basis: pl.LazyFrame) -> pl.LazyFrame:
+    """Step counts by event category (T9)."""
+    return (
+        basis.select("source_model", "event_type_counts")
+        .unnest("event_type_counts")
+        .group_by("source_model")
+        .sum()
+        .unpivot(index="source_model", variable_name="name", value_name="count")
+        .select("source_model", group=pl.lit("event_type"), name="name", count="count")
+    )

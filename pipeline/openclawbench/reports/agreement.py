@@ -1,0 +1,103 @@
+"""The agreement report: do two independent annotation passes say the same (paper section 4)?"""
+
+from openclawbench.records.fulltax import Annotation
+from openclawbench.records.risk import Risk
+from openclawbench.records.second_pass import AnnotationPass2, both_high_confidence
+from openclawbench.records.tiers import HIGH
+from openclawbench.reports.agreement_lists import binary_confusion, disagreements, subtype_confusion, tiers
+from openclawbench.reports.agreement_measured import binary, subtype
+from openclawbench.reports.agreement_onset import onsets
+from openclawbench.reports.agreement_pairs import POPULATIONS, SCOPE, is_baseline, judges, of, pairs, scopes
+from openclawbench.reports.counting import share
+from openclawbench.reports.section import Report, Row, Section, Tables
+from openclawbench.reports.settings import AgreementRules
+from openclawbench.tables.record import Record
+
+NAME = "agreement"
+COUNTED = ("trajectories", "decided", "accepted", "baseline", "both_high_confidence")
+BASELINE_WORDS = (
+    "The rules judge, a baseline, labelled trajectories in one of the passes: agreement with it is no measure of "
+    "reliability, and no such trajectory counts as accepted or as one of which both passes are sure. "
+)
+READS: list[type[Record]] = [Annotation, AnnotationPass2, Risk]
+
+
+def agreement_report(tables: Tables, same_judge: bool) -> Report:
+    """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is stale."""
+    rules = AgreementRules.load()
+    rows = pairs(tables)
+    baseline = BASELINE_WORDS if any(map(is_baseline, rows)) else ""
+    independent = "Both passes have THE SAME JUDGE: that they agree says nothing. " if same_judge else ""
+    return Report(
+        name=NAME,
+        title="Agreement of the two annotation passes",
+        about=f"{independent}{baseline}Two judges on the same packets, neither of which saw the other's answers. "
+        "Agreement says how far a label depends on who is asked; it does not say that a label is true. Intervals are "
+        f"of {100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
+        "fixed seed for kappa.",
+        sections=[
+            covered(rows, judges(tables), same_judge),
+            binary(rows, rules),
+            subtype(rows, rules),
+            *onsets(rows, rules),
+            binary_confusion(rows),
+            subtype_confusion(rows),
+            tiers(rows),
+            disagreements(rows, rules),
+        ],
+        rules={rules.FILE: rules.digest},
+    )
+
+
+def covered(rows: list[Row], who: dict[str, str], same_judge: bool) -> Section:
+    """How many both passes have, and of how many both are sure."""
+    found = [coverage_row(scope, name, some) for scope, name, some in scopes(rows)]
+    total = found[0]
+    return Section(
+        name="both_passes",
+        title="What both passes have",
+        about="Trajectories by what became of them in both passes. `both_high_confidence` is the paper's supervised "
+        "pool: high_confidence_accepted in both, with the same is_anomalous and the same subtype.",
+        columns={
+            **SCOPE,
+            "trajectories": "trajectories with an annotation in each pass, those that nobody was asked about included",
+            "decided": POPULATIONS["decided"],
+            "accepted": POPULATIONS["accepted"],
+            "baseline": "one of the passes, or both, has a label of the rules judge",
+            "both_high_tier": "both passes have it as high_confidence_accepted, whatever they say",
+            "both_high_confidence": "of these, those for which they say the same",
+            "both_high_share": "`both_high_confidence` of `trajectories`",
+            "anomalous_share": "of `both_high_confidence`, those that are anomalous",
+        },
+        rows=found,
+        facts={
+            "first_judge": who["first"],
+            "second_judge": who["second"],
+            "same_judge": same_judge,
+            **{name: total[name] for name in COUNTED},
+            "both_high_share": total["both_high_share"],
+        },
+        definitions={
+            "first_judge": "Of the first pass, whose labels are released.",
+            "second_judge": "Of the second pass.",
+            "same_judge": "Agreement says nothing where it is.",
+            "both_high_share": "Of all trajectories (the paper retains 78 %).",
+        },
+    )
+
+
+def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
+    """Counts of one scope."""
+    high = [row for row in rows if row["first"]["quality_tier"] == row["second"]["quality_tier"] == HIGH]
+    both = [row for row in rows if both_high_confidence(row["first"], row["second"])]
+    return {
+        "scope": scope,
+        "name": name,
+        "trajectories": len(rows),
+        **{population: len(of(population, rows)) for population in POPULATIONS},
+        "baseline": sum(map(is_baseline, rows)),
+        "both_high_tier": len(high),
+        "both_high_confidence": len(both),
+        "both_high_share": share(len(both), len(rows)),
+        "anomalous_share": share(sum(bool(row["first"]["is_anomalous"]) for row in both), len(both)),
+    }

@@ -1,0 +1,197 @@
+"""Which rules of the evidence layer fired, how often, and which never did (dead, or no such input)."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.risk import Onset, Risk
+from openclawbench.records.session import TraceSummaryRow
+from openclawbench.reports import plots
+from openclawbench.reports.counting import share
+from openclawbench.reports.section import Row, Section, Tables
+from openclawbench.reports.settings import EvidenceReportRules, RuleFile
+from openclawbench.rules.base import read_rules
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def known_ids(spec: RuleFile) -> list[str]:
+    """Ids of a rule file in the order in which they stand there, each once."""
+    content = read_rules(spec.file)
+    found = [*walk(content), *(str(one) for name in spec.values for one in content[name].values())]
+    for path in spec.names:
+        table, key = path.split(".")
+        found += [str(entry[key]) for entry in content[table]]
+    found += [str(key) for name in spec.keys for key in content[name]]
+    return list(dict.fromkeys([spec.prefix + one for one in found] + spec.others))
+
+
+def walk(content: Any) -> Iterator[str]:
+    """Texts under a key `id` or `…_rule`, at any depth."""
+    if isinstance(content, list):
+        for one in content:
+            yield from walk(one)
+    elif isinstance(content, dict):
+        for key, one in content.items():
+            if isinstance(one, str) and (key == "id" or key.endswith("_rule")):
+                yield one
+            else:
+                yield from walk(one)
+
+
+def fired_ids(tables: Tables) -> dict[str, dict[str, int]]:
+    """Stage -> rule id -> how many values it gave (of steps; of trajectories for `summary`, `slice` and `onset`)."""
+    steps, risks, onsets, runs = (tables(record) for record in (AlignedDescriptor, Risk, Onset, TraceSummaryRow))
+    evidence = steps.select(one="flag_evidence").explode("one")
+    breakdown = risks.select(one="risk_breakdown").explode("one").filter(pl.col("one").struct.field("count") > 0)
+    describe = [steps.select(rule=name) for name in ("event_rule", "status_rule", "side_effect_rule")]
+    return {
+        "describe": counted(pl.concat([*describe, evidence.select(rule=pl.col("one").struct.field("rule_id"))])),
+        "align": counted(steps.select(rule=pl.col("alignment_rule").str.split(" ")).explode("rule")),
+        "summary": counted(runs.select(rule=pl.col("trace_summary").struct.field("behaviour_rule"))),
+        "slice": counted(breakdown.select(rule=pl.col("one").struct.field("signal"))),
+        "onset": counted(
+            onsets.select(one="onset_rules").explode("one").select(rule=pl.col("one").struct.field("rule_id"))
+        ),
+    }
+
+
+def lesser_ids(tables: Tables) -> dict[str, dict[str, int]]:
+    """Stage -> rule id -> in how many places it decided something without giving a step's value: as one of several
+    parts of a command, or as the cause of a flag."""
+    steps = tables(AlignedDescriptor)
+    parts = steps.select("event_rule", part="command_parts").explode("part")
+    own = parts.select("event_rule", rule=pl.col("part").struct.field("rule_id"))
+    named = pl.col("event_rule").is_not_null() & (pl.col("event_rule") == pl.col("rule"))
+    evidence = steps.select(one="flag_evidence").explode("one")
+    causes = evidence.select(rule=pl.col("one").struct.field("cause"))
+    return {"describe": counted(pl.concat([own.filter(~named).select("rule"), causes]))}
+
+
+def counted(rules: pl.LazyFrame) -> dict[str, int]:
+    """How often each id stands in the column `rule`."""
+    return dict(rules.drop_nulls().group_by("rule").agg(pl.len()).sort("rule").collect().iter_rows())
+
+
+def rules_fired(tables: Tables, rules: EvidenceReportRules) -> list[Section]:
+    """By rule file; then each rule that never fired; then each that did."""
+    fired = fired_ids(tables)
+    known = {spec.file: known_ids(spec) for spec in rules.rule_files}
+    stage_of = {spec.file: spec.stage for spec in rules.rule_files}
+    lesser = lesser_ids(tables)
+
+    def row(file: str | None, stage: str, one: str) -> Row:
+        return {
+            "file": file,
+            "rule_id": one,
+            "fired": fired[stage].get(one, 0),
+            "in_part": lesser.get(stage, {}).get(one, 0),
+        }
+
+    numbers = [row(file, stage_of[file], one) for file, ids in known.items() for one in ids]
+    in_no_file = [
+        row(None, stage, one)
+        for stage, ids in fired.items()
+        for one in dict.fromkeys([*ids, *lesser.get(stage, {})])
+        if not any(one in known[file] for file in known if stage_of[file] == stage)
+    ]
+    return [by_file(numbers, in_no_file), never(numbers), ever([*numbers, *in_no_file], rules)]
+
+
+def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
+    """One row a rule file."""
+    rows = []
+    for file in dict.fromkeys(row["file"] for row in numbers):
+        of_file = [row for row in numbers if row["file"] == file]
+        gave = sum(row["fired"] > 0 for row in of_file)
+        did = sum(has_fired(row) for row in of_file)
+        rows.append(
+            {
+                "file": file,
+                "rules": len(of_file),
+                "fired": gave,
+                "in_part_only": did - gave,
+                "never_fired": len(of_file) - did,
+                "fired_share": share(did, len(of_file)),
+            }
+        )
+    silent = sum(row["never_fired"] for row in rows)
+    return Section(
+        name="rules",
+        title="Rules by rule file",
+        about="A rule fired where it gave a value of this corpus: a category, a status, a side effect, a flag, an "
+        "alignment, a class of run, a part of the risk score, an onset candidate. It fired in part where it said what "
+        "one of several parts of a command does, which did not name the step, or what a flag follows from.",
+        columns={
+            "file": "rule file in force",
+            "rules": "rule ids in it",
+            "fired": "ids that gave a value at least once",
+            "in_part_only": "ids that gave none, but fired in part",
+            "never_fired": "ids that never fired in either way",
+            "fired_share": "`fired` and `in_part_only` of `rules`",
+        },
+        rows=rows,
+        facts={"rules": len(numbers), "never_fired": silent, "ids_in_no_file": len(in_no_file)},
+        definitions={
+            "rules": "Rule ids in all these files.",
+            "never_fired": "Those that decided nothing on this corpus; a small corpus leaves many silent.",
+            "ids_in_no_file": "Ids that fired and stand in no rule file: a defect.",
+        },
+        plot=partial(picture, rows),
+    )
+
+
+def has_fired(row: Row) -> bool:
+    """True where a rule decided something, a value or a part of one."""
+    return bool(row["fired"] or row["in_part"])
+
+
+def never(numbers: list[Row]) -> Section:
+    """Every rule without a firing."""
+    rows = [{"file": row["file"], "rule_id": row["rule_id"]} for row in numbers if not has_fired(row)]
+    return Section(
+        name="rules_never_fired",
+        title="Rules that never fired",
+        about="Rules of the files above that gave no value on this corpus and fired in no part either, in the order of "
+        "the files. What several texts of one failure decide together is told of the one that named its status alone.",
+        columns={"file": "rule file", "rule_id": "id of the rule"},
+        rows=rows,
+    )
+
+
+def ever(numbers: list[Row], rules: EvidenceReportRules) -> Section:
+    """Every rule that fired, most often first."""
+    rows = sorted((row for row in numbers if has_fired(row)), key=lambda row: (-row["fired"], -row["in_part"]))
+    return Section(
+        name="rules_fired",
+        title="Rules that fired",
+        about="How often each rule gave a value, and how often it decided a part of one.",
+        columns={
+            "file": "rule file; none is a defect",
+            "rule_id": "id of the rule",
+            "fired": "values that it gave: one a step; of trace.toml, risk.toml and onset.toml one a trajectory; of "
+            "text flags one a place",
+            "in_part": "parts of commands that it named beside the one that named the step; flags that follow from it",
+        },
+        rows=rows,
+        shown=rules.unknown_rows,
+    )
+
+
+def picture(rows: list[Row]) -> "Figure":
+    """Fired and silent rules of each file."""
+    figure, (axes,) = plots.new_figure(8, 1.4 + 0.3 * len(rows))
+    shown = {"fired": "fired", "in part only": "in_part_only", "never fired": "never_fired"}
+    parts = {name: [row[column] for row in rows] for name, column in shown.items()}
+    colours = {"fired": plots.BAR, "in part only": "#9ecae1", "never fired": "#c8c8c8"}
+    names = [row["file"] for row in rows]
+    plots.stacked(figure, axes, names, parts, "Rules that fired on this corpus, by rule file", colours)
+    for place, row in enumerate(rows):
+        plots.behind(axes, f"{row['fired'] + row['in_part_only']} of {row['rules']}", row["rules"], place)
+    axes.margins(x=0.12)
+    axes.set_xlabel("rules")
+    return figure

@@ -1,0 +1,186 @@
+"""Loaders of request.toml and asking.toml: what decides a language model's answer, and how it is asked."""
+
+import re
+from typing import Annotated, ClassVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from openclawbench.records.vocabulary import Stage
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Amount, AtLeastOne, Count, HttpStatus, MoreThanNothing
+from openclawbench.rules.patterns import PythonPattern
+from openclawbench.rules.validation import one_of
+
+StageName = Annotated[str, one_of(*get_args(Stage))]
+
+
+class Part(BaseModel):
+    """A table of the file: closed, so that a misspelt setting is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Connection(Part):
+    """Connections and their limits."""
+
+    concurrency: AtLeastOne
+    connect_s: Amount
+    answer_s: Amount
+    largest_answer_bytes: AtLeastOne
+    default_base_url: str
+
+
+class Retry(Part):
+    """What is tried again, and how long."""
+
+    statuses: list[HttpStatus]
+    attempts: AtLeastOne
+    patience_s: Amount
+    first_wait_s: Amount
+    longest_wait_s: Amount
+    longest_retry_after_s: Amount
+    breaker_per_slot: AtLeastOne
+    breaker_least: AtLeastOne
+    breaker_unreached: AtLeastOne
+    unreadable_in_a_row: AtLeastOne
+    refused_in_a_row: AtLeastOne
+
+
+class Limits(Part):
+    """How a rate is spread."""
+
+    margin_s: Amount
+    catch_up_s: Amount
+
+
+class Adapt(Part):
+    """How many requests are in flight where an endpoint is overloaded."""
+
+    statuses: list[HttpStatus]
+    keep: Annotated[float, Field(gt=0.0, le=1.0)]
+    growth: Annotated[float, Field(ge=0.0, le=1.0)]
+
+
+class LeaseTimes(Part):
+    """Of the lease of a share."""
+
+    beat_s: Amount
+    stale_s: Amount
+
+
+class Commit(Part):
+    """Group commit of the ledger."""
+
+    window_ms: Amount
+    rows: AtLeastOne
+    ballast_bytes: Count
+
+
+class Pattern(Part):
+    """Something to be recognized in an endpoint's message."""
+
+    pattern: PythonPattern
+
+    def fits(self, message: str) -> bool:
+        """True where the pattern occurs in the message."""
+        return re.search(self.pattern, message, re.IGNORECASE) is not None
+
+
+class Adaptation(Pattern):
+    """Something that an endpoint may refuse and that is then left out."""
+
+    id: Annotated[str, one_of("structured_output", "temperature", "seed", "max_completion_tokens")]
+
+
+class QuestionFault(Pattern):
+    """A refusal of one question."""
+
+    outcome: Annotated[str, one_of("too_long", "content_filter")]
+
+
+class NamedError(Pattern):
+    """An error under status 200, and the status that it stands for."""
+
+    status: Annotated[int, Field(ge=400, le=599)]
+
+
+class SecretRules(Part):
+    """Which keys cannot stand in a text by chance."""
+
+    least_characters: AtLeastOne
+    least_different: AtLeastOne
+
+
+class UsageRules(Part):
+    """Which usage is believed."""
+
+    largest_tokens: AtLeastOne
+
+
+class Estimate(Part):
+    """Assumptions of a plan."""
+
+    bytes_per_token: MoreThanNothing
+    bytes_per_token_reserved: MoreThanNothing
+    followed_at_most: Annotated[int, Field(ge=1)]
+    completion_tokens: dict[StageName, Count]  # reasoning included
+    reasoning_tokens: dict[StageName, Count]
+
+
+class Batch(Part):
+    """Batch mode."""
+
+    requests: AtLeastOne
+    bytes: AtLeastOne
+    largest_file_bytes: AtLeastOne
+    poll_s: Amount
+    completion_window: str
+
+
+class RequestRules(Rules):
+    """What decides an answer beside model and messages."""
+
+    FILE: ClassVar[str] = "request.toml"
+    temperature: Amount
+    seed: Count
+    max_output_tokens: AtLeastOne
+
+    def parameters(self) -> dict[str, float | int]:
+        """The parameters alone."""
+        return self.model_dump(exclude={"version"})
+
+
+class AskingRules(Rules):
+    """How a language model is asked. Nothing of it decides an answer."""
+
+    FILE: ClassVar[str] = "asking.toml"
+    connection: Connection
+    retry: Retry
+    limits: Limits
+    adapt: Adapt
+    commit: Commit
+    lease: LeaseTimes
+    adaptation: list[Adaptation]
+    question_fault: list[QuestionFault]
+    fatal: list[Pattern]
+    named_error: list[NamedError]
+    secret: SecretRules
+    usage: UsageRules
+    estimate: Estimate
+    batch: Batch
+
+    def adaptation_for(self, message: str) -> str | None:
+        """What the endpoint refuses, by its message; null where it is nothing that can be left out."""
+        return next((one.id for one in self.adaptation if one.fits(message)), None)
+
+    def question_fault_in(self, message: str) -> str | None:
+        """The outcome of a question that the endpoint refuses for itself alone; null where it is another refusal."""
+        return next((one.outcome for one in self.question_fault if one.fits(message)), None)
+
+    def status_named_in(self, message: str) -> int | None:
+        """The status that an error under status 200 stands for, by its words; null where they say nothing known."""
+        return next((one.status for one in self.named_error if one.fits(message)), None)
+
+    def is_fatal(self, message: str) -> bool:
+        """True where trying again is no use whatever the status says."""
+        return any(one.fits(message) for one in self.fatal)

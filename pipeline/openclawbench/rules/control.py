@@ -1,0 +1,15 @@
+"""Loader of control.toml."""
+
+from typing import ClassVar
+
+from openclawbench.records.vocabulary import RoutingConfidence
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Share
+
+
+class ControlRules(Rules):
+    """Who is asked what."""
+
+    FILE: ClassVar[str] = "control.toml"
+    triage_escape_audit_share: Share
+    doubtful_confidences: list[RoutingConfidence]

@@ -1,0 +1,28 @@
+"""The rule book: one digest over every rule file, for provenance."""
+
+from typing import Any, ClassVar, Self
+
+from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
+
+NO_LABEL = ("asking.toml", "prices.toml")  # how to ask and what it costs: no label follows from them
+
+
+class RuleBook(Rules):
+    """All rule files from which labels follow. `version` is the first 12 digits of their common digest."""
+
+    FILE: ClassVar[str] = "*.toml"
+
+    @classmethod
+    def load(cls) -> Self:
+        """Digest every rule file as it is in force. Raises BrokenRules."""
+        return cls.of(
+            {path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
+        )
+
+    @classmethod
+    def of(cls, contents: dict[str, Any]) -> Self:
+        """The book of rule files with these contents, by their names."""
+        found = canonical_digest(contents)
+        book = cls(version=found[:12])
+        book._digest = found
+        return book

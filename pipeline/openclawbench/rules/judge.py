@@ -1,0 +1,318 @@
+"""Loader of judge.toml: the patterns, mechanisms and tables of the rules judge."""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import ClassVar, Literal, Self, get_args
+
+from pydantic import Field, model_validator
+
+from openclawbench.records.vocabulary import (
+    AutoFlag,
+    CandidateSubtype,
+    EventType,
+    Recoverability,
+    Severity,
+    Subtype,
+    ToolStatus,
+    UserTurnKind,
+)
+from openclawbench.rules.base import Rules, shipped
+from openclawbench.rules.language import LanguageCode
+from openclawbench.rules.literals import needed
+from openclawbench.rules.numbers import AtLeastOne, Count
+from openclawbench.rules.patterns import PythonPattern
+from openclawbench.rules.references import Other, Reference, texts_at
+from openclawbench.rules.validation import Unfit, each_of
+from openclawbench.tables.record import Record
+
+ENGLISH = "en"
+FLAGS = re.ASCII | re.IGNORECASE | re.MULTILINE
+
+PatternGroup = Literal[
+    "capability_gap",
+    "tool_gap",
+    "disclosure",
+    "failure_disclosure",
+    "success_claim",
+    "state_claim",
+    "disregard",
+    "refused_call",
+    "test_command",
+    "writing_code",
+    "clarifying",
+    "ambiguity",
+    "assumption",
+    "assumption_disclosed",
+    "standard_default",
+    "self_doubt",
+    "hedge",
+    "answer_hedge",
+    "simulated_tool",
+    "placeholder",
+    "mutation_tool",
+    "mutation_command",
+    "escalation",
+    "publishing",
+    "irreversible",
+    "remote",
+    "acknowledgement",
+    "specific_item",
+    "figure",
+    "test_passed",
+    "test_failed",
+    "check_command",
+    "oracle_words",
+]
+Strength = Literal["strong", "weak"]
+
+
+class PatternRule(Record):
+    """A pattern, and what cancels it in the same sentence."""
+
+    id: str
+    group: PatternGroup
+    language: LanguageCode | None = None  # null: whatever the language of the text
+    regex: PythonPattern
+    unless: PythonPattern | None = None
+
+
+class ClaimRule(Record):
+    """A claim of an action in a reply, and the event types that could support it."""
+
+    id: str
+    language: LanguageCode
+    regex: PythonPattern
+    unless: PythonPattern | None = None
+    supported_by: list[EventType]
+
+
+class Claims(Record):
+    """Claims of actions; `always` supports every one."""
+
+    always: list[EventType]
+    claim: list[ClaimRule]
+
+
+class MechanismRule(Record):
+    """What a detector says when it fires: a (candidate) subtype, how strongly, and why."""
+
+    id: str
+    subtype: CandidateSubtype
+    strength: Strength
+    reason: str
+    into: Subtype | None = None
+
+
+class BoundaryRule(Record):
+    """T20: which of two released subtypes comes first when both begin at the same place."""
+
+    id: str
+    prefer: Subtype
+    over: Subtype
+
+
+class SeverityRule(Record):
+    """Severity and recoverability by the harmful step; an empty list and null mean any."""
+
+    id: str
+    event_types: list[EventType]
+    side_effect: bool | None = None
+    pattern_group: PatternGroup | None = None
+    mechanisms: list[str] = Field(default_factory=list)
+    severity: Severity
+    recoverability: Recoverability
+
+
+class Limits(Record):
+    """Numbers of the rules judge."""
+
+    quote_characters: AtLeastOne
+    scan_characters: AtLeastOne
+    evidence_quotes: AtLeastOne
+    assertive_characters: AtLeastOne
+    specific_items: Count
+    medium_weak_triggers: Count
+
+
+class EventGroups(Record):
+    """Event types by the part they play in a mechanism."""
+
+    retrieval: list[EventType]
+    grounding: list[EventType]
+    side_effects: list[EventType]
+    checks: list[EventType]
+    mutations: list[EventType]
+
+
+class CommandWords(Record):
+    """Programs that say nothing about what a command does."""
+
+    preparing: list[str]
+    wrappers: list[str]
+    interpreters: list[str]
+
+
+class StatusGroups(Record):
+    """Tool statuses by what they mean to a mechanism."""
+
+    failed: list[ToolStatus]
+    said: AutoFlag
+    gap: list[ToolStatus]
+    never_ran: list[ToolStatus]
+
+
+class Triage(Record):
+    """What makes Stage A ask for a person."""
+
+    order_sensitive: list[str]
+
+
+class TurnGroups(Record):
+    """Kinds of user turns that relay somebody else's work."""
+
+    relayed: list[UserTurnKind]
+
+
+class Fixes(Record):
+    """Which T29 repair rule a finding of Stage C asks for."""
+
+    onset_order: str
+    onset_outside: str
+    contamination_without_state_write: str
+    span_malformed: str
+
+
+ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_state_contamination_onset")
+MENDED = {  # finding -> fields of B2 that its repair is asked to touch
+    "onset_order": ONSETS[:1],
+    "onset_outside": ONSETS,
+    "contamination_without_state_write": ONSETS[2:],
+    "span_malformed": ("segment_spans",),
+}
+
+
+class Compiled(Record):
+    """A pattern ready for use."""
+
+    id: str
+    language: str | None
+    regex: re.Pattern[str]
+    unless: re.Pattern[str] | None
+    needed: tuple[str, ...]  # one of these stands in the lower case of every text in which the pattern is found
+    supported_by: frozenset[str] = frozenset()
+
+
+class JudgeRules(Rules):
+    """The rules judge's whole behaviour that is not control flow."""
+
+    FILE: ClassVar[str] = "judge.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = tuple(
+        Reference(f"fixes.{name}", "repairs.toml", ("fixes{}",)) for name in Fixes.model_fields
+    )
+    model: str
+    limits: Limits
+    events: EventGroups
+    commands: CommandWords
+    statuses: StatusGroups
+    triage: Triage
+    turns: TurnGroups
+    patterns: list[PatternRule] = Field(alias="pattern")
+    claims: Claims
+    mechanisms: list[MechanismRule] = Field(alias="mechanism")
+    boundaries: list[BoundaryRule] = Field(alias="boundary")
+    severities: list[SeverityRule] = Field(alias="severity")
+    fixes: Fixes
+
+    @model_validator(mode="after")
+    def ids_are_unique(self) -> Self:
+        """Every id once, and a last severity rule that fits every step."""
+        ids = [rule.id for rule in self.patterns] + [rule.id for rule in self.claims.claim]
+        ids += [rule.id for rule in self.mechanisms] + [rule.id for rule in self.severities]
+        if twice := sorted({one for one in ids if ids.count(one) > 1}):
+            raise Unfit(f"ids used twice: {', '.join(twice)}", *twice, keys=["id"])
+        last = self.severities[-1] if self.severities else None
+        if last is None or last.event_types or last.pattern_group or last.mechanisms or last.side_effect is not None:
+            raise ValueError("the last severity rule must fit every step")
+        if missing := sorted(set(get_args(PatternGroup)) - {rule.group for rule in self.patterns}):
+            raise ValueError(f"no pattern has the group {', '.join(missing)}, which detectors ask for")
+        for several in (self.triage.order_sensitive, *(rule.mechanisms for rule in self.severities)):
+            each_of(several, [rule.id for rule in self.mechanisms])
+        return self
+
+    def against(self, other: Other) -> None:
+        """Unfit where a mechanism is missing that a detector fires, a repair may not touch what is to be repaired, or a
+        candidate is absorbed by what taxonomy.toml does not let take it in: the checks would refuse each such decision.
+        """
+        if missing := sorted({*texts_at(shipped(self.FILE), "mechanism.id")} - {*self.by_mechanism}):
+            raise Unfit(f"there is no mechanism {', '.join(missing)}, which detectors fire")
+        for name, fields in MENDED.items():
+            rule = getattr(self.fixes, name)
+            may = list(texts_at(other("repairs.toml"), f"fixes.{rule}"))
+            if missing := [field for field in fields if field not in may]:
+                said = f"fixes.{name}: {rule} may not touch {', '.join(missing)} (repairs.toml: [fixes])"
+                raise Unfit(said, rule, keys=[name])
+        self.covers(texts_at(other("language.toml"), "covered"))
+        absorbing = {
+            name: list(texts_at(one, "into.subtype"))
+            for one in other("taxonomy.toml").get("candidate", [])
+            for name in texts_at(one, "name")
+        }
+        for rule in self.mechanisms:
+            allowed = absorbing.get(rule.subtype)
+            if allowed is None and rule.into is not None:
+                raise Unfit(f'mechanism "{rule.id}": {rule.subtype} is released, so `into` must be left out', rule.id)
+            if allowed is not None and rule.into not in allowed:
+                said = f'mechanism "{rule.id}": taxonomy.toml lets {" or ".join(allowed)} take in {rule.subtype}'
+                raise Unfit(f"{said}, not {rule.into}", rule.id, keys=["id"])
+
+    def covers(self, languages: Iterable[str]) -> None:
+        """Unfit for a language that has no words for something that English has words for."""
+        spoken = {rule.group for rule in self.patterns if rule.language == ENGLISH}
+        for language in languages:
+            here = {rule.group for rule in self.patterns if rule.language == language}
+            missing: list[str] = sorted(spoken - here)
+            if not any(rule.language == language for rule in self.claims.claim):
+                missing.append("claims.claim")
+            if missing:
+                said = f"language.toml says that {language} is covered, but no pattern in it has {', '.join(missing)}"
+                raise Unfit(said, language, keys=["language"])
+
+    @cached_property
+    def groups(self) -> dict[str, list[Compiled]]:
+        """Compiled patterns by group."""
+        found: dict[str, list[Compiled]] = {}
+        for rule in self.patterns:
+            found.setdefault(rule.group, []).append(compiled(rule))
+        return found
+
+    @cached_property
+    def languages(self) -> frozenset[str]:
+        """Languages in which there are words."""
+        return frozenset(rule.language for rule in self.patterns if rule.language)
+
+    @cached_property
+    def claim_patterns(self) -> list[Compiled]:
+        """Compiled claims of actions, with what supports each (`always` included)."""
+        always = frozenset(self.claims.always)
+        return [compiled(rule, always | frozenset(rule.supported_by)) for rule in self.claims.claim]
+
+    @cached_property
+    def by_mechanism(self) -> dict[str, MechanismRule]:
+        """Mechanism rules by id."""
+        return {rule.id: rule for rule in self.mechanisms}
+
+    def prefers(self, first: str, second: str) -> bool:
+        """True where a T20 rule puts `first` before `second`."""
+        return any(rule.prefer == first and rule.over == second for rule in self.boundaries)
+
+
+def compiled(rule: PatternRule | ClaimRule, supported_by: frozenset[str] = frozenset()) -> Compiled:
+    """A rule's patterns, compiled with this file's flags."""
+    flags = FLAGS if rule.language in (None, ENGLISH) else FLAGS & ~re.ASCII
+    unless = re.compile(rule.unless, flags) if rule.unless else None
+    regex = re.compile(rule.regex, flags)
+    first = needed(rule.regex, flags) if flags & re.ASCII else ()
+    return Compiled(
+        id=rule.id, language=rule.language, regex=regex, unless=unless, needed=first, supported_by=supported_by
+    )

@@ -1,0 +1,89 @@
+"""Loader of language.toml: how the language of a text is told, and which languages have words."""
+
+import re
+from typing import Annotated, ClassVar, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from openclawbench.rules.base import Rules
+from openclawbench.rules.patterns import RustPattern
+from openclawbench.rules.validation import Unfit, each_of, each_once
+from openclawbench.tables.record import Record
+
+CODE = re.compile(r"[a-z]{2,3}")
+
+
+def language_code(code: str) -> str:
+    """A language by its ISO 639 code."""
+    if not CODE.fullmatch(code):
+        raise Unfit(f'"{code}" is not a language code of two or three letters (ISO 639)', code)
+    return code
+
+
+LanguageCode = Annotated[str, AfterValidator(language_code)]
+
+
+class Script(Record):
+    """The letters of a script; where it is told by its letters alone, of which language they are."""
+
+    name: str
+    letters: str
+    language: LanguageCode | None = None
+    letters_per_word: int = Field(default=1, ge=1)
+    takes_in: str | None = None
+    takes_in_from: float = Field(default=0, ge=0, le=1)
+
+
+class Language(Record):
+    """Words, in lower case, and letters or endings that a language has and most others have not."""
+
+    code: LanguageCode
+    hint_pattern: RustPattern | None = None
+    words: list[str] = Field(default_factory=list)  # several in each text, between blanks
+
+
+class Told(Record):
+    """When a language is told."""
+
+    points: int = Field(ge=1)
+    hint_points: int = Field(ge=0)
+    least: int = Field(ge=1)
+    least_share: float = Field(ge=0, le=1)
+    lead: float = Field(ge=0, le=1)
+
+
+class LanguageRules(Rules):
+    """How the language of a text is told."""
+
+    FILE: ClassVar[str] = "language.toml"
+    covered: list[LanguageCode]
+    left_out_pattern: RustPattern
+    beginning: int = Field(ge=1)
+    end: int = Field(ge=0)
+    told: Told
+    scripts: list[Script] = Field(alias="script")
+    languages: list[Language] = Field(alias="language")
+
+    @model_validator(mode="after")
+    def names_fit(self) -> Self:
+        """Every name once, and no covered language that cannot be told."""
+        each_once((one.name for one in self.scripts), "a script stands once", "name")
+        each_once((one.code for one in self.languages), "a language stands once", "code")
+        each_once(self.covered, "a language is covered once", "covered")
+        by_script = [one.language for one in self.scripts if one.language]
+        each_of(self.covered, [*by_script, *(one.code for one in self.languages)])
+        each_of((one.takes_in for one in self.scripts if one.takes_in), [one.name for one in self.scripts])
+        return self
+
+    @property
+    def word(self) -> str:
+        """A pattern of one word: letters of one script."""
+        return "|".join(f"[{one.letters}]+" for one in self.scripts)
+
+    def known_words(self) -> dict[str, list[str]]:
+        """Word -> the languages that have it."""
+        found: dict[str, list[str]] = {}
+        for one in self.languages:
+            for word in " ".join(one.words).split():
+                found.setdefault(word, []).append(one.code)
+        return found

@@ -1,0 +1,364 @@
+"""Loader of normalize.toml."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
+
+from pydantic import Field
+
+from openclawbench.records.vocabulary import ToolStatus, UserTurnKind
+from openclawbench.rules.base import Rules
+from openclawbench.rules.names import plain_name
+from openclawbench.rules.numbers import AtLeastOne, Count
+from openclawbench.rules.patterns import PythonPattern
+from openclawbench.rules.references import Reference
+from openclawbench.tables.record import Record
+
+Finder = Callable[[str], re.Match[str] | None]
+BOUND = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")  # the beginning of a pattern that is bound to the text's
+ESCAPES_AND_CLASSES = re.compile(r"\\.|\[\^?\]?[^\]]*\]", re.DOTALL)
+GROUP = re.compile(r"\([^()]*\)")
+
+
+class SidecarRule(Record):
+    """A file beside sessions that is none: keys of its first record, with their values where given."""
+
+    id: str
+    keys: dict[str, str]
+
+
+class NamedSidecarRule(Record):
+    """A file beside sessions that is none, known by how its name ends: what its records are is not known."""
+
+    id: str
+    ends: str
+
+
+class StoreCompanionRule(Record):
+    """A file that the program leaves beside its store, by its path."""
+
+    id: str
+    pattern: PythonPattern
+
+
+class InjectedRule(Record):
+    """Model name of assistant lines that no model wrote. `may_be_reply`: one may be the only trace of a reply, but for
+    the answers to turns that `not_behind` finds."""
+
+    id: str
+    model: str
+    may_be_reply: bool = False
+    not_behind: PythonPattern | None = None
+
+    def may_answer(self, turn: str) -> bool:
+        """True where such a line may be the reply to a user turn with these words."""
+        return self.may_be_reply and not (self.not_behind and re.search(self.not_behind, turn))
+
+
+class RepeatRules(Record):
+    """Lines that repeat at the end of a run what was said in it; the fields are described beside them."""
+
+    id: str
+    api: str
+    texts: int = Field(ge=1)
+    ways: int = Field(ge=1)
+    ignored: PythonPattern
+
+    def plain(self, text: str) -> str:
+        """A text without what may differ where it is repeated."""
+        return re.sub(self.ignored, "", text)
+
+    def joins(self, text: str, earlier: Iterable[str]) -> bool:
+        """True for a text that is one of these, or several of them in their order, one after the other."""
+        whole, reached = self.plain(text), {0}
+        for part in map(self.plain, earlier):
+            ends = {at + len(part) for at in reached if part and whole.startswith(part, at)}
+            reached = set(sorted(reached | ends, reverse=True)[: self.ways])
+        return whole != "" and len(whole) in reached
+
+
+class RunnerTextRule(Record):
+    """A text that the program writes in the agent's place. `unused`: only in a message that failed or used nothing."""
+
+    id: str
+    pattern: PythonPattern
+    unused: bool
+
+
+class RepairedRules(Record):
+    """What the program changes in a session file that it repairs in place."""
+
+    blank_user_texts: list[str]
+    removed_images: list[str]
+    inserted_ids: str
+    taken_along: list[str]
+    renamed: list[str]
+
+
+class UserKindRule(Record):
+    """What a user turn is, by its raw text."""
+
+    id: str
+    kind: UserTurnKind
+    holds: str = ""  # plain text in everything that the pattern finds: looked for first
+    pattern: PythonPattern
+    own_words: bool
+
+
+class EnvelopeRule(Record):
+    """Text around a user's words."""
+
+    id: str
+    holds: str = ""  # as in UserKindRule
+    pattern: PythonPattern
+
+
+class SilentTokenRule(Record):
+    """A reply that consists of this alone is shown to nobody."""
+
+    id: str
+    pattern: PythonPattern
+
+
+class BackgroundRules(Record):
+    """How the end of a command that was left running is told."""
+
+    running: str
+    awaiting: list[str]
+    process_tools: list[str]
+    final_statuses: list[str]
+    final_words: list[str]
+    final_text: PythonPattern
+    notice_holds: str  # plain text in everything that `notice` finds
+    notice_turn: PythonPattern
+    notice: PythonPattern
+    notice_name: PythonPattern
+    short_name: Count
+
+
+class CountedNamesRules(Record):
+    """How many of the names that a file chooses (types of records and blocks never seen before) are counted apart."""
+
+    names: Count
+    characters: AtLeastOne
+    others: str
+    untyped: str
+
+
+class NoticeStatusRule(Record):
+    """What a notice says about how a command ended."""
+
+    id: str
+    status: ToolStatus
+    pattern: PythonPattern
+
+
+class Notice(NamedTuple):
+    """What a notice in a user turn says: names of what it is about, and how that ended."""
+
+    names: list[str]
+    status: str
+
+
+class HarborRules(Record):
+    """How the result of one of Harbor's trials is read."""
+
+    reward: str  # name of the reward that counts, where a trial has several
+    pass_from: float = Field(gt=0)  # the least reward that passes
+    own_errors: list[str]  # exceptions with which the agent itself ended the run: its reward counts
+    no_verdict: list[str]  # exceptions that say nothing of the run; any other is the infrastructure's
+
+
+class NormalizeRules(Rules):
+    """How raw sessions are read (own choice, from what public session files hold)."""
+
+    FILE: ClassVar[str] = "normalize.toml"
+    REFERENCES: ClassVar[tuple[Reference, ...]] = (
+        Reference("background.process_tools", "describe.toml", ("tool.names",), spelled=plain_name),
+        Reference("background.running", "describe.toml", ("status.values{}",)),
+        Reference("background.awaiting", "describe.toml", ("status.values{}",)),
+    )
+    IDS_OF_EACH_TABLE: ClassVar[bool] = True  # a kind of turn and the envelope around its words have one name
+    synthetic_result_prefixes: list[str]
+    beside_reasons: list[str]
+    store_name: PythonPattern
+    other_index_keys: list[str]
+    no_store_reasons: list[str]
+    leading_notices: PythonPattern
+    silent_mark: str
+    runner_marks: list[str]
+    timeout_words: PythonPattern
+    abort_words: PythonPattern
+    sidecars: list[SidecarRule] = Field(alias="sidecar")
+    named_sidecars: list[NamedSidecarRule] = Field(alias="named_sidecar")
+    store_companions: list[StoreCompanionRule] = Field(alias="store_companion")
+    injected: list[InjectedRule]
+    repeat: RepeatRules
+    runner_texts: list[RunnerTextRule] = Field(alias="runner_text")
+    repaired: RepairedRules
+    user_kinds: list[UserKindRule] = Field(alias="user_kind")
+    envelopes: list[EnvelopeRule] = Field(alias="envelope")
+    silent_tokens: list[SilentTokenRule] = Field(alias="silent_token")
+    background: BackgroundRules
+    harbor: HarborRules
+    counted_names: CountedNamesRules
+    notice_statuses: list[NoticeStatusRule] = Field(alias="notice_status")
+
+    @cached_property
+    def kind_finders(self) -> list[tuple[str, Finder, str]]:
+        """(plain text that has to be there, what looks for the pattern, kind) of each user kind."""
+        return [(rule.holds, finder(re.compile(rule.pattern)), rule.kind) for rule in self.user_kinds]
+
+    @cached_property
+    def envelope_finders(self) -> list[tuple[str, Finder, re.Pattern[str]]]:
+        """(plain text that has to be there, what looks for the pattern, pattern) of each envelope."""
+        patterns = [(rule.holds, re.compile(rule.pattern)) for rule in self.envelopes]
+        return [(holds, finder(pattern), pattern) for holds, pattern in patterns]
+
+    @cached_property
+    def own_kinds(self) -> set[str]:
+        """Kinds of turns in which a person speaks."""
+        return {"user"} | {rule.kind for rule in self.user_kinds if rule.own_words}
+
+    @cached_property
+    def leading_pattern(self) -> re.Pattern[str]:
+        return re.compile(self.leading_notices)
+
+    @cached_property
+    def silent_patterns(self) -> list[tuple[re.Pattern[str], str]]:
+        return [(re.compile(rule.pattern), rule.id) for rule in self.silent_tokens]
+
+    @cached_property
+    def notice_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+        rules = self.background
+        return re.compile(rules.notice_turn), re.compile(rules.notice), re.compile(rules.notice_name)
+
+    @cached_property
+    def open_signs(self) -> list[str]:
+        """One of these is in a result's details, as JSON text, where they may say that a command has not ended."""
+        words = [self.background.running, *self.background.awaiting]
+        escapes = {f"\\u{ord(letter):04x}"[:-1] for letter in "".join(words)}  # of a letter; its last digit in any case
+        return [f'"{self.background.running}"', *self.background.awaiting, *sorted(escapes)]
+
+    def silent_token(self, reply: str) -> str | None:
+        """Id of the rule that says that this reply was shown to nobody, else None."""
+        if self.silent_mark not in reply:
+            return None
+        return next((rule_id for pattern, rule_id in self.silent_patterns if pattern.fullmatch(reply)), None)
+
+    def notices(self, raw_text: str) -> Iterator[Notice]:
+        """Notices of a user turn about commands, in order; none where the turn is no place for them."""
+        if self.background.notice_holds not in raw_text:
+            return
+        turn, notice, name = self.notice_patterns
+        for match in notice.finditer(raw_text) if turn.search(raw_text) else ():
+            said = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
+            if status := next(said, None):
+                yield Notice(name.findall(match["about"]), status)
+
+    def person_speaks(self, kinds: list[str]) -> bool:
+        """True where a turn of these kinds holds a person's words."""
+        return not self.own_kinds.isdisjoint(kinds)
+
+    def is_timeout(self, error: str) -> bool:
+        """True where a run error speaks of a time-out."""
+        return re.search(self.timeout_words, error) is not None
+
+    def is_abort(self, error: str) -> bool:
+        """True where a run error speaks of an abort."""
+        return re.search(self.abort_words, error) is not None
+
+    def sidecar(self, first: Any) -> str | None:
+        """Id of the sidecar rule that the first record meets, else None."""
+        if not isinstance(first, dict) or self.sidecar_signs.isdisjoint(first):
+            return None
+        for rule in self.sidecars:
+            if all(key in first and value in ("", first[key]) for key, value in rule.keys.items()):
+                return rule.id
+        return None
+
+    def may_be_store(self, path: str) -> bool:
+        """True where a database is named as OpenClaw names its stores; any other is another program's."""
+        return re.search(self.store_name, path) is not None
+
+    def is_other_index(self, value: Any) -> bool:
+        """True where a file named sessions.json is another program's."""
+        return isinstance(value, dict) and not value.keys().isdisjoint(self.other_index_keys)
+
+    def named(self, path: str) -> str | None:
+        """Id of the rule that the name of a file meets of which no source claims the first record, else None."""
+        sidecar = next((rule.id for rule in self.named_sidecars if path.endswith(rule.ends)), None)
+        return sidecar or self.store_companion(path)
+
+    @cached_property
+    def sidecar_signs(self) -> set[str]:
+        """Keys of which the first record of a sidecar has one at least."""
+        return {next(iter(rule.keys)) for rule in self.sidecars}
+
+    def store_companion(self, path: str) -> str | None:
+        """Id of the rule that says that this is a file that the program leaves beside its store, else None."""
+        return next((rule.id for rule in self.store_companions if re.search(rule.pattern, path)), None)
+
+    @cached_property
+    def injected_models(self) -> dict[str, InjectedRule]:
+        return {rule.model: rule for rule in reversed(self.injected)}
+
+    @cached_property
+    def runner_patterns(self) -> list[tuple[re.Pattern[str], RunnerTextRule]]:
+        return [(re.compile(rule.pattern), rule) for rule in self.runner_texts]
+
+    @cached_property
+    def runner_openings(self) -> tuple[str, ...]:
+        return tuple(self.runner_marks)
+
+    def runner_text(self, text: str, is_unused: bool) -> str | None:
+        """Id of the rule that says that the program wrote this text in the agent's place, else None. `is_unused`: in a
+        message that failed or used no tokens."""
+        said = text.strip()
+        if not said.startswith(self.runner_openings):
+            return None
+        fitting = (rule for pattern, rule in self.runner_patterns if pattern.fullmatch(said))
+        return next((rule.id for rule in fitting if is_unused or not rule.unused), None)
+
+    @cached_property
+    def synthetic_prefixes(self) -> tuple[str, ...]:
+        return tuple(self.synthetic_result_prefixes)
+
+    def user_kinds_of(self, raw_text: str) -> list[str]:
+        """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
+        leading = self.leading_pattern.match(raw_text)
+        rest = raw_text[leading.end() :] if leading else None
+        found = [
+            kind
+            for holds, find, kind in self.kind_finders
+            if holds in raw_text and (find(raw_text) or (rest is not None and find(rest)))
+        ]
+        if not found:
+            return ["user"]
+        kinds = list(dict.fromkeys(found))
+        if kinds == ["system_notice"] and self.own_words(raw_text).strip() != "":
+            kinds.append("user")
+        return kinds
+
+    def own_words(self, raw_text: str) -> str:
+        """The user's words without the envelope."""
+        for holds, find, pattern in self.envelope_finders:
+            if holds in raw_text and find(raw_text):
+                raw_text = pattern.sub("", raw_text)
+        return raw_text.strip()
+
+
+def finder(pattern: re.Pattern[str]) -> Finder:
+    """What finds the first match of a pattern. One that can match nowhere but at the text's beginning is not looked
+    for anywhere else: `search` would, at every character of a long text."""
+    bound = BOUND.match(pattern.pattern) and not pattern.flags & re.MULTILINE and not has_branches(pattern.pattern)
+    return pattern.match if bound else pattern.search
+
+
+def has_branches(pattern: str) -> bool:
+    """True where a pattern has several branches, those of its groups apart."""
+    bare, grouped = ESCAPES_AND_CLASSES.sub("", pattern), 1
+    while grouped:
+        bare, grouped = GROUP.subn("", bare)
+    return "|" in bare

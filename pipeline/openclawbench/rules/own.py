@@ -1,0 +1,94 @@
+"""A folder of somebody's own rule files (OPENCLAWBENCH_RULES): each takes the place of the one of its name.
+
+A name that means nothing is an error. Otherwise the rules in force would be the shipped ones, and nothing would say so.
+"""
+
+import os
+from collections.abc import Iterator
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+
+from openclawbench.errors import BrokenRules
+
+OVERRIDE = "OPENCLAWBENCH_RULES"
+PACKAGE = Path(__file__).parents[1]
+ENDING = ".toml"
+
+
+def own_folder() -> Path | None:
+    """The folder, null where none is named. Raises BrokenRules where there is none, and where it holds no rule file or
+    one whose name is none of a rule file's."""
+    named = os.environ.get(OVERRIDE)
+    if not named:
+        return None
+    folder = Path(named)
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        raise BrokenRules(
+            f"{OVERRIDE}: {named}: {error.strerror}.{meant_folder(folder)} Name a folder of rule files, or unset it."
+        ) from error
+    for name in names:
+        if is_misspelt(name):
+            close = get_close_matches(name.lower(), known(), n=1)
+            meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
+            raise BrokenRules(
+                f"{folder / name}: there is no rule file of this name; {meant} Rename it, or move it elsewhere."
+            )
+    if not known() & set(names):
+        raise BrokenRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
+    return folder
+
+
+def own_files() -> list[Path]:
+    """The files that take the place of shipped ones."""
+    folder = own_folder()
+    return [] if folder is None else [folder / name for name in sorted(known()) if (folder / name).is_file()]
+
+
+def known() -> frozenset[str]:
+    """Names of all rule files."""
+    return frozenset(shipped_files())
+
+
+def shipped_path(name: str) -> Path:
+    """The rule file of that name that comes with the program."""
+    return shipped_files()[name]
+
+
+@lru_cache(maxsize=1)
+def shipped_files() -> dict[str, Path]:
+    """Name -> rule file that comes with the program."""
+    return {path.name: path for path in sorted(PACKAGE.rglob(f"*{ENDING}"))}
+
+
+def is_misspelt(name: str) -> bool:
+    """True for a name that was surely to be a rule file's and is not: any other *.toml; or the name of a rule file with
+    an ending that is nearly .toml (a backup's, as .toml~ or .toml.orig, is not)."""
+    path = Path(name.lower())
+    if path.suffix == ENDING:
+        return name not in known()
+    return f"{path.stem}{ENDING}" in known() and not path.suffix.startswith(ENDING) and like_the_ending(path.suffix)
+
+
+def like_the_ending(suffix: str) -> bool:
+    return bool(get_close_matches(suffix, [ENDING], cutoff=0.7))
+
+
+def meant_folder(folder: Path) -> str:
+    """What to add where a folder beside is spelt nearly so."""
+    close = get_close_matches(folder.name, folders_in(folder.parent), n=1)
+    return f' Did you mean "{folder.parent / close[0]}"?' if close else ""
+
+
+def folders_in(folder: Path) -> Iterator[str]:
+    """Names of the folders in one; none where it cannot be listed."""
+    try:
+        yield from (path.name for path in folder.iterdir() if path.is_dir())
+    except OSError:
+        return
+
+
+def listed() -> str:
+    return f"rule files are {', '.join(sorted(known()))}"

@@ -1,0 +1,76 @@
+"""Loader of packet.toml: which packets are judged, and in what order texts are shortened."""
+
+import math
+from typing import ClassVar, Literal, Self
+
+import polars as pl
+from pydantic import Field, field_validator, model_validator
+
+from openclawbench.records.packet import EvidenceStep, PacketUserTurn
+from openclawbench.rules.base import Rules
+from openclawbench.rules.conditions import condition_over, holds
+from openclawbench.rules.validation import Unfit
+from openclawbench.tables.record import Record
+
+STEP_TEXTS = {name for name, field in EvidenceStep.model_fields.items() if field.annotation == (str | None)}
+USER_TEXTS = {name for name, field in PacketUserTurn.model_fields.items() if field.annotation is str}
+
+
+class CutRule(Record):
+    """One round: the texts that it shortens, and to how many characters."""
+
+    id: str
+    steps: Literal["other", "user", "bearing"]
+    fields: list[str]
+    keep: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def fields_hold_text(self) -> Self:
+        """ValueError for a field that is no text."""
+        texts = USER_TEXTS if self.steps == "user" else STEP_TEXTS
+        if unknown := sorted(set(self.fields) - texts):
+            raise Unfit(f"{', '.join(unknown)}: no such text; there is {', '.join(sorted(texts))}", *unknown)
+        return self
+
+
+class PacketRules(Rules):
+    """Which packets are judged, and how one is compacted."""
+
+    FILE: ClassVar[str] = "packet.toml"
+    unmatched: Literal["exclude", "review"]
+    max_tokens: int = Field(gt=0)
+    bytes_per_token: float = Field(gt=0)
+    head_share: float = Field(ge=0, le=1)
+    marker: str
+    bearing: str
+    rounds: list[CutRule] = Field(alias="round")
+
+    _condition = field_validator("bearing")(condition_over(EvidenceStep))
+
+    @field_validator("marker")
+    @classmethod
+    def marker_counts(cls, marker: str) -> str:
+        """A marker says how much is missing."""
+        if marker.count("{left}") != 1:
+            raise ValueError('must hold "{left}", the number of characters left out, once')
+        return marker
+
+    @field_validator("rounds")
+    @classmethod
+    def evidence_last(cls, rounds: list[CutRule]) -> list[CutRule]:
+        """Steps that bear evidence are shortened last."""
+        places = {
+            kind: [place for place, one in enumerate(rounds) if one.steps == kind] for kind in ("other", "bearing")
+        }
+        if places["other"] and places["bearing"] and min(places["bearing"]) < max(places["other"]):
+            raise ValueError("every round of `other` steps must stand before those of `bearing` ones")
+        return rounds
+
+    @property
+    def bears_evidence(self) -> pl.Expr:
+        """True for a step that bears evidence."""
+        return holds(self.bearing)
+
+    def tokens(self, size: int) -> int:
+        """Estimated tokens of so many bytes of JSON."""
+        return math.ceil(size / self.bytes_per_token)

@@ -1,0 +1,67 @@
+"""Loader of prices.toml: what tokens cost."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Amount, Share
+from openclawbench.rules.validation import each_once
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True)
+class Price:
+    """USD for a million tokens. Cached prompt tokens cost `cached`, the others `input`."""
+
+    input: float
+    cached: float
+    output: float
+    source: str = field(default="", compare=False)  # who says so
+
+    def of(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> float:
+        """USD of a call, to a millionth of a millionth."""
+        fresh = prompt_tokens - cached_tokens
+        usd = fresh * self.input + cached_tokens * self.cached + completion_tokens * self.output
+        return round(usd / MILLION, 12)
+
+    def times(self, share: float) -> "Price":
+        """The price of a cheaper way of asking."""
+        source = f"{self.source}, times {share:g}"
+        return Price(self.input * share, self.cached * share, self.output * share, source)
+
+
+class ListedPrice(BaseModel):
+    """A row of the table."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    model: str
+    input: Amount
+    cached: Amount
+    output: Amount
+    source: str  # where the numbers are from, and of when
+
+
+class PriceRules(Rules):
+    """The price table."""
+
+    FILE: ClassVar[str] = "prices.toml"
+    batch_share: Share
+    price: list[ListedPrice]
+
+    @field_validator("price")
+    @classmethod
+    def every_model_once(cls, price: list[ListedPrice]) -> list[ListedPrice]:
+        """A model has one price."""
+        each_once([one.model for one in price], "has several prices", "model")
+        return price
+
+    def of(self, model: str) -> Price | None:
+        """The price of a model by the longest beginning of its name that is listed; null where none is."""
+        fitting = [one for one in self.price if model.startswith(one.model)]
+        if not fitting:
+            return None
+        best = max(fitting, key=lambda one: len(one.model))
+        return Price(best.input, best.cached, best.output, best.source)

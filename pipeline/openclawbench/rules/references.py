@@ -1,0 +1,54 @@
+"""Names that one rule file takes from another: what is written in the second must be what the first means."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from openclawbench.rules.validation import Unfit, none_of
+
+Other = Callable[[str], dict[str, Any]]  # name of a rule file -> its content
+ID = "{}"  # behind a key: not its values are names, but its keys
+
+
+def as_written(name: str) -> str:
+    """A name whose spelling matters."""
+    return name
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Which texts of a rule file name something of another.
+
+    Keys are dotted (`tool.names` of every [[tool]], `fixes{}` for the keys of [fixes]). Names are compared as `spelled`
+    gives them.
+    """
+
+    key: str
+    file: str
+    known: tuple[str, ...]  # keys there, any of which may have the name
+    spelled: Callable[[str], str] = as_written
+
+    def check(self, content: dict[str, Any], other: Other) -> None:
+        """Unfit for the first name that stands nowhere in the other file."""
+        there = [name for key in self.known for name in texts_at(other(self.file), key)]
+        known = {self.spelled(name) for name in there}
+        if unknown := next((one for one in texts_at(content, self.key) if self.spelled(one) not in known), None):
+            where = " or ".join(key.removesuffix(ID) for key in self.known)
+            said = f"{self.key}: {none_of(unknown, dict.fromkeys(there))}, which {self.file} has as {where}"
+            raise Unfit(said, unknown, keys=[self.key.rsplit(".", 1)[-1]])
+
+
+def texts_at(content: Any, key: str) -> Iterator[str]:
+    """Every text at a dotted key, entries of lists taken apart; of a key that ends in `{}` the keys of its table."""
+    if isinstance(content, list):
+        for one in content:
+            yield from texts_at(one, key)
+    elif not key:
+        yield from [content] if isinstance(content, str) else []
+    elif isinstance(content, dict):
+        first, _, rest = key.partition(".")
+        inside = content.get(first.removesuffix(ID), {})
+        if first.endswith(ID):
+            yield from inside if isinstance(inside, dict) else ()
+        else:
+            yield from texts_at(inside, rest)

@@ -1,0 +1,43 @@
+"""Loader of release.toml."""
+
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from openclawbench.records.vocabulary import SliceLabel
+from openclawbench.rules.base import Rules
+from openclawbench.rules.numbers import Count, Share
+from openclawbench.tables.record import Record
+
+
+class Calibration(Record):
+    """Where the calibration pool is taken from, and its size."""
+
+    per_slice: Count
+    task_share: Share
+    slices: list[SliceLabel]
+
+
+class Duplicates(Record):
+    """When two trajectories count as nearly the same."""
+
+    similarity: float = Field(gt=0, le=1)
+    permutations: int = Field(ge=16)
+    words: int = Field(ge=1)
+    miss_weight: float = Field(gt=0, lt=1)
+
+
+class ReleaseRules(Rules):
+    """How the corpus is cut."""
+
+    FILE: ClassVar[str] = "release.toml"
+    test_share: Share
+    calibration: Calibration
+    duplicates: Duplicates
+
+    @model_validator(mode="after")
+    def something_is_left_to_train_on(self) -> Self:
+        """The three zones of the default cut are shares of the same tasks."""
+        if self.test_share + self.calibration.task_share >= 1:
+            raise ValueError("test_share and calibration.task_share together leave no task to train on")
+        return self

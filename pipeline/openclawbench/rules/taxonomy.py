@@ -1,0 +1,64 @@
+"""Loader of taxonomy.toml: which subtype belongs to which family, and what may be absorbed into what."""
+
+from typing import ClassVar, Self, get_args
+
+from pydantic import Field, model_validator
+
+from openclawbench.records.vocabulary import AbsorbedSubtype, Family, Subtype
+from openclawbench.rules.base import Rules
+from openclawbench.rules.validation import each_once
+from openclawbench.tables.record import Record
+
+
+class SubtypeRule(Record):
+    """A released subtype (paper T1) and its family (T17)."""
+
+    name: Subtype
+    family: Family
+    definition: str  # for readers of a release; a judge has its own words in the prompts
+    not_where: str  # when it is not one
+
+
+class Absorption(Record):
+    """A released subtype that takes a candidate in, and when."""
+
+    subtype: Subtype
+    context: str
+
+
+class CandidateRule(Record):
+    """A candidate of T17 that is not released."""
+
+    name: AbsorbedSubtype
+    family: Family
+    definition: str
+    not_where: str
+    into: list[Absorption]
+
+
+class Taxonomy(Rules):
+    """The closed label space."""
+
+    FILE: ClassVar[str] = "taxonomy.toml"
+    subtypes: list[SubtypeRule] = Field(alias="subtype")
+    candidates: list[CandidateRule] = Field(alias="candidate")
+
+    @model_validator(mode="after")
+    def each_once(self) -> Self:
+        """A name has one family, and there is each: what the taxonomy leaves out would have none."""
+        each_once(
+            [*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice", "name"
+        )
+        for said, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
+            if missing := sorted(set(needed) - {one.name for one in said}):
+                raise ValueError(f"lacks {', '.join(missing)}")
+        return self
+
+    def family(self, subtype: str) -> str | None:
+        """L1 of an L2 name; null for a name outside the closed set."""
+        return next((rule.family for rule in self.subtypes if rule.name == subtype), None)
+
+    def absorbs(self, candidate: str, subtype: str) -> bool:
+        """True where the absorption table lets `subtype` take `candidate` in."""
+        into = next((rule.into for rule in self.candidates if rule.name == candidate), [])
+        return any(one.subtype == subtype for one in into)

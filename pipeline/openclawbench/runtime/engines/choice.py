@@ -1,0 +1,23 @@
+"""Which engine: the one that was asked for, else the one that fits the work."""
+
+from openclawbench.runtime.engines.processes import Processes, processors
+from openclawbench.runtime.engines.protocol import Engine
+from openclawbench.runtime.engines.ray_core import RayCore
+from openclawbench.runtime.engines.serial import Serial
+
+ENGINES = ("auto", "serial", "processes", "ray")
+WORTH_BYTES = 32 << 20  # raw bytes of stale shards from which workers, each of which takes a second to start, pay
+
+
+def engine_for(name: str, workers: int | None, tasks: int, raw_bytes: int, ray_address: str | None = None) -> Engine:
+    """An engine for so many tasks over so many raw bytes; `workers` null: one for each processor. `ray_address`: of a
+    Ray cluster that runs; null: one of this machine alone.
+
+    `auto` takes processes where there is work for several processors that is worth starting workers (own choice).
+    """
+    if name == "ray":
+        return RayCore(workers, ray_address, processors())
+    wanted = workers or processors()
+    if name == "processes" or (name == "auto" and min(wanted, tasks) > 1 and raw_bytes >= WORTH_BYTES):
+        return Processes(wanted)
+    return Serial()

@@ -1,0 +1,344 @@
+"""Which shards of which stages are stale; brings them up to date over an engine; leaves one manifest a stage.
+
+Key of a part = stage code + rules + judge + schemas + keys of the input parts. A stale part is rebuilt, a fresh one is
+not touched. Raw bytes are hashed at the root only (intake.py). Keys hold no content that a stage makes, so all of them
+are known before anything is computed, and a shard goes through its stages without waiting for the other shards.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.shard_selection import Share
+from openclawbench.errors import StageFailed
+from openclawbench.intake.intake import SOURCES, Intake
+from openclawbench.judge.ask import MATERIAL, Asked
+from openclawbench.judge.prompts import StagePrompt
+from openclawbench.judge.protocol import Judge
+from openclawbench.runtime.active_runs import Running
+from openclawbench.runtime.engines.protocol import Engine, Lost
+from openclawbench.runtime.engines.serial import Serial
+from openclawbench.runtime.shard_task import ALL, Chain, Judges, Keys, Link, Outcome, Shard, Worker, load
+from openclawbench.runtime.stage import Stage
+from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import schema
+
+LISTED = 10  # failed shards of a stage that are named where the run ends
+DEBUG = False  # set by --debug: let a stage's exception through with its traceback
+
+
+@dataclass
+class StageReport:
+    """What a stage did in this run. `seconds` and `cpu` seconds of work are summed over its shards, which may run side
+    by side."""
+
+    stage: str
+    shards: int
+    stale: int  # shards, when the run began
+    redone: int = 0
+    seconds: float = 0.0
+    cpu: float = 0.0
+    failed: dict[str, str] = field(default_factory=dict)  # shard -> error
+    waits_for: int | None = None  # of a stage over the whole corpus that waits: shards that are not there
+
+
+class Run:
+    """One pass over the flow for one data folder."""
+
+    def __init__(
+        self,
+        data: DataFolder,
+        intake: Intake,
+        judge: Judge | None,
+        choose: Callable[[list[Chain]], Engine] | None = None,
+        second: Judge | None = None,
+        share: Share | None = None,
+    ) -> None:
+        """`choose` gives the engine for the shards that are stale; one process does them all without it. `second` is
+        the judge of the second annotation pass. With a `share` only its shards are worked on, and stages that read
+        the whole corpus wait."""
+        self.data = data
+        self.share = share
+        self.intake = intake
+        self.judges: Judges = {1: judge, 2: second}
+        self.choose = choose or (lambda _: Serial())
+        self.keys: dict[type[Record], Keys] = {source: source_keys(intake, source) for source in SOURCES}
+        self.rules: dict[str, dict[str, Any]] = {}
+        self.listed: dict[type[Record], set[str]] = {}  # names of parts, listed once until something is computed
+        self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
+        self.made: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # keys and rows of parts that this run wrote
+
+    def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
+        """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
+        other shard is as far as it can be."""
+        reports = {report.stage: report for report in self.plan(stages)}
+        with Running(self.data, self.share) as running:
+            for together in rounds(stages, self.judges):
+                self.bring_together(together, reports, progress, running)
+                for stage in together:
+                    yield self.conclude(stage, reports[stage.name])
+        if failed := [sentence(report) for report in reports.values() if report.failed]:
+            raise StageFailed(f"{'; '.join(failed)}. The others are done; run again with --debug to see where.")
+
+    def plan(self, stages: list[Stage]) -> list[StageReport]:
+        """Which parts would be redone, computing nothing; afterwards `keys` holds every stage's keys."""
+        reports = []
+        self.listed.clear()
+        self.counted.clear()
+        for stage in stages:
+            self.rules[stage.name] = rules = {name: kind.load() for name, kind in stage.rules.items()}
+            keys = self.part_keys(stage, rules)
+            for record in stage.writes:
+                self.keys[record] = keys
+            mine = [shard for shard in keys if self.share is None or self.share.has(shard)]
+            reports.append(StageReport(stage.name, len(mine), len(set(mine) - self.fresh(stage))))
+        return reports
+
+    def present(self, record: type[Record]) -> set[str]:
+        """Names of the parts of a table that are there."""
+        if record not in self.listed:
+            self.listed[record] = self.data.present(record)
+        return self.listed[record]
+
+    def fresh(self, stage: Stage) -> set[Shard]:
+        """The shards of which every part that the stage owes is there."""
+        keys, there = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
+        return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in there)}
+
+    def missing(self, stage: Stage) -> set[Shard]:
+        """The shards that lack a part which the stage reads."""
+        return set().union(*(self.lacking(record) for record in stage.reads.values()))
+
+    def bring_together(
+        self,
+        stages: list[Stage],
+        reports: dict[str, StageReport],
+        progress: Callable[[str, int, int], None],
+        running: Running,
+    ) -> None:
+        """Take every shard through those of the stages for which it is stale."""
+        chains = self.chains(stages)
+        judge = judge_for(stages[0], self.judges)
+        if judge and chains and waits(stages[0], self.judges):
+            self.ask_ahead(stages[0], chains, judge)
+        engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
+        # A judge with a ledger stays in this process.
+        judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
+        worker = Worker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        done, total = 0, sum(len(chain.links) for chain in chains)
+        self.listed.clear()
+        self.counted.clear()
+        for chain, result in engine.run(worker.carry_out, chains, running.begun):
+            running.ended(chain)
+            for outcome in lost(chain, result) if isinstance(result, Lost) else result:
+                done += 1
+                self.note(chain, outcome, reports[outcome.stage])
+                progress(outcome.stage, done, total)
+
+    def note(self, chain: Chain, outcome: Outcome, report: StageReport) -> None:
+        """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
+        report.seconds += outcome.seconds
+        report.cpu += outcome.cpu
+        if outcome.error is None:
+            report.redone += 1
+            self.data.forget_failure(outcome.stage, outcome.shard)
+            for record, rows in outcome.rows.items():
+                self.made[record, outcome.shard] = self.keys[record][outcome.shard], rows
+        else:
+            report.failed[str(outcome.shard)] = outcome.error
+            key = next(link.key for link in chain.links if link.stage.name == outcome.stage)
+            self.data.note_failure(outcome.stage, outcome.shard, key, outcome.error)
+
+    def chains(self, stages: list[Stage]) -> list[Chain]:
+        """For each shard that is stale, the stages to redo in order: those whose inputs are there, or are made by the
+        stages before them."""
+        links: dict[Shard, list[Link]] = {}
+        lacking = {record: self.lacking(record) for stage in stages for record in stage.reads.values()}
+        for stage in stages:
+            fresh = self.fresh(stage)
+            for shard, key in self.keys[stage.writes[0]].items():
+                if shard in fresh or (self.share is not None and not self.share.has(shard)):
+                    continue
+                inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
+                made = {record for link in links.get(shard, ()) for record in link.stage.writes}
+                if all(record in made or not lacking[record] & keys.keys() for record, keys in inputs.items()):
+                    links.setdefault(shard, []).append(Link(stage, key, inputs))
+        return [
+            Chain(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
+            for shard, owed in links.items()
+        ]
+
+    def lacking(self, record: type[Record]) -> set[Shard]:
+        """The shards of which a table's part is not there."""
+        if record in SOURCES:
+            return set()
+        names = self.present(record)
+        return {shard for shard, key in self.keys[record].items() if part_name(shard, key) not in names}
+
+    def read_by(self, shard: Shard, record: type[Record]) -> Keys:
+        """Keys of the parts of a table that a shard reads: its own and the corpus's; the corpus reads all."""
+        keys = self.keys[record]
+        return keys if shard == ALL else {one: keys[one] for one in (shard, ALL) if one in keys}
+
+    def conclude(self, stage: Stage, report: StageReport) -> StageReport:
+        """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share
+        leaves both to the run over everything: others may be at work."""
+        keys = self.keys[stage.writes[0]]
+        if stage.scope == "corpus" and ALL not in self.fresh(stage):
+            report.waits_for = len(self.missing(stage))
+        elif self.share is None and report.redone == report.stale:
+            for record in stage.writes:
+                self.data.sweep(record, keys)
+            self.leave_manifest(stage, keys, report)
+        return report
+
+    def ask_ahead(self, stage: Stage, chains: list[Chain], judge: Judge) -> None:
+        """Let the judge answer the questions of a stage where it keeps its answers, before any shard reads them."""
+        prompt: StagePrompt = self.rules[stage.name]["prompt"]
+        requests, material = stage.reads["requests"], stage.reads[MATERIAL[judge.reads]]
+
+        def rows(chain: Chain, table: type[Record]) -> pl.LazyFrame:
+            return load(self.data, chain, table, chain.links[0].inputs[table])
+
+        parts = (Asked(rows(chain, requests), rows(chain, material), prompt) for chain in chains)
+        stale = {chain.shard: self.keys[requests][chain.shard] for chain in chains}
+        judge.prepare(stage.name, parts, self.data.rows(requests, stale))
+
+    def part_keys(self, stage: Stage, rules: dict[str, Any]) -> Keys:
+        """Key of every part that the stage owes."""
+        judge = judge_for(stage, self.judges)
+        base = digest(
+            stage.name,
+            stage.code_digest(),
+            *(rules[name].digest for name in sorted(rules)),
+            judge.digest if judge else "",
+            *(str(schema(record)) for record in (*stage.reads.values(), *stage.writes)),
+        )
+        inputs = list(stage.reads.values())
+        if stage.scope == "corpus":
+            return {ALL: digest(base, *(digest(*map(str, sorted(self.keys[r].items(), key=str))) for r in inputs))}
+        shards = sorted({shard for record in inputs for shard in self.keys[record] if shard != ALL}, key=str)
+        return {
+            shard: digest(base, *(self.keys[r].get(shard) or self.keys[r].get(ALL, "absent") for r in inputs))
+            for shard in shards
+        }
+
+    def leave_manifest(self, stage: Stage, keys: Keys, report: StageReport) -> None:
+        """The stage's manifest: what it read with which versions, rows in and out, counted reasons, seconds."""
+        path = self.data.manifest_file(stage.name)
+        parts = {str(shard): key for shard, key in keys.items()}
+        former = read_json(path)
+        if former and former.get("parts") == parts and not report.redone:
+            return
+        judge = judge_for(stage, self.judges)
+        manifest = {
+            "stage": stage.name,
+            "scope": stage.scope,
+            "code": stage.code_digest(),
+            "rules": {r.FILE: {"version": r.version, "digest": r.digest} for r in self.rules[stage.name].values()},
+            "judge": judge.describe() if judge else None,
+            "inputs": {record.__name__: self.input_summary(record) for record in stage.reads.values()},
+            "outputs": {record.__name__: {"rows": self.rows_of(record)} for record in stage.writes},
+            "reasons": {record.__name__: reasons(record, self.data.written(record, keys)) for record in stage.writes},
+            "counts": {
+                record.__name__: sums(record, self.data.written(record, keys))
+                for record in stage.writes
+                if record.COUNTS
+            },
+            "parts": parts,
+            "redone": report.redone,
+            "wall_time_s": round(report.seconds, 3),  # of each shard, summed
+        }
+        write_json(path, manifest)
+
+    def rows_of(self, record: type[Record]) -> int:
+        """Rows of a table's parts, counted once a run: several manifests name them. Only parts that this run did not
+        write itself are read for it."""
+        if record not in self.counted:
+            known, others = 0, {}
+            for shard, key in self.keys[record].items():
+                written, rows = self.made.get((record, shard), (None, 0))
+                if written == key:
+                    known += rows
+                else:
+                    others[shard] = key
+            self.counted[record] = known + (self.data.rows(record, others) if others else 0)
+        return self.counted[record]
+
+    def input_summary(self, record: type[Record]) -> dict[str, Any]:
+        """Digest and rows of an input table."""
+        keys = self.keys[record]
+        rows = self.intake.rows(record) if record in SOURCES else self.rows_of(record) if keys else None
+        return {"digest": digest(*map(str, sorted(keys.items(), key=str))), "rows": rows}
+
+
+def rounds(stages: list[Stage], judges: Judges) -> Iterator[list[Stage]]:
+    """Stages that shards go through without waiting for each other; and, each alone, those that wait for every shard.
+    What reads the tables of one that waits comes after it."""
+    depth: dict[type[Record], int] = {}
+    found: dict[tuple[int, str], list[Stage]] = {}
+    for stage in stages:
+        at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
+        waiting = waits(stage, judges)
+        found.setdefault((at, stage.name if waiting else ""), []).append(stage)
+        depth |= dict.fromkeys(stage.writes, at + waiting)
+    for _, together in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] != "")):
+        yield together
+
+
+def waits(stage: Stage, judges: Judges) -> bool:
+    """True for a stage that is done here, after every shard: it reads the whole corpus, or asks a judge outside this
+    program, whose limits and ledger are one process's to keep."""
+    judge = judge_for(stage, judges)
+    return stage.scope == "corpus" or (judge is not None and not judge.embedded)
+
+
+def judge_for(stage: Stage, judges: Judges) -> Judge | None:
+    """The judge whom a stage asks; null where it asks none."""
+    return judges.get(stage.annotation_pass) if stage.judge else None
+
+
+def lost(chain: Chain, why: Lost) -> list[Outcome]:
+    """What to say of a shard whose process was gone before it could say itself how far it came."""
+    return [Outcome(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
+
+
+def sentence(report: StageReport) -> str:
+    """What failed at a stage: every shard with its error, as far as one sentence can hold them."""
+    named = [f"shard {shard}: {error}" for shard, error in [*report.failed.items()][:LISTED]]
+    if (others := len(report.failed) - len(named)) > 0:
+        named.append(f"and {others} more, which `openclawbench status` lists")
+    return f"stage {report.stage}: {len(report.failed)} of {report.shards} shards failed; {'; '.join(named)}"
+
+
+def source_keys(intake: Intake, record: type[Record]) -> Keys:
+    """Key of each shard of a source table."""
+    return {shard: key for shard in range(intake.shards) if (key := intake.key(record, shard)) is not None}
+
+
+def digest(*parts: str) -> str:
+    """24 hex digits over the parts."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
+
+
+def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
+    """Rows counted by the columns that a record names in REASONS; empty where it names none."""
+    columns = record.REASONS
+    if not columns:
+        return []
+    return table.group_by(columns).agg(pl.len().alias("count")).sort(columns, nulls_last=True).collect().to_dicts()
+
+
+def sums(record: type[Record], table: pl.LazyFrame) -> dict[str, dict[str, int]]:
+    """Named counts of the columns that a record names in COUNTS, summed over the rows: {column: {name: count}}."""
+    found = {}
+    for column in record.COUNTS:
+        one = table.select(pl.col(column).explode().drop_nulls()).unnest(column)
+        rows = one.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
+        found[column] = dict(rows)
+    return found

@@ -1,0 +1,182 @@
+"""One shard through the stages that it owes, one after the other: what an engine is given to map over shards."""
+
+import contextlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.gc_control import collector_off
+from openclawbench.intake.intake import SOURCES, Intake
+from openclawbench.judge.protocol import Judge
+from openclawbench.runtime.stage import Stage
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.storage.parquet_check import cause
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import Streamed, conform, schema
+
+Shard = int | str
+Keys = dict[Shard, str]
+Judges = Mapping[int, Judge | None]  # annotation pass -> its judge
+ALL: Shard = "all"
+LARGEST_HELD = 64 << 20  # bytes of a table; a larger one, of a very long session, is read where it is needed
+
+
+@dataclass(frozen=True)
+class Link:
+    """One stage of a chain: the key of what it is to write, the keys of what it reads."""
+
+    stage: Stage
+    key: str
+    inputs: dict[type[Record], Keys]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The stale stages of one shard (or of the whole corpus), in order, with what enters there."""
+
+    shard: Shard
+    links: tuple[Link, ...]
+    intake: Intake
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one stage of a chain. `error` is the sentence of the exception that its function raised."""
+
+    stage: str
+    shard: Shard
+    seconds: float
+    error: str | None = None
+    cpu: float = 0.0  # seconds of the process that did it
+    rows: dict[type[Record], int] = field(default_factory=dict)  # of the parts that it wrote, as far as they were held
+
+
+@dataclass
+class Worker:
+    """Carries out chains. It is sent to where they run: plain data, and the rules as they were loaded for the keys."""
+
+    data: DataFolder
+    judges: Judges
+    rules: dict[str, dict[str, Any]] = field(default_factory=dict)  # stage -> parameter -> rules
+    debug: bool = False  # let the exception of a stage function through, with its traceback
+
+    def carry_out(self, chain: Chain) -> list[Outcome]:
+        """Bring a shard up to date as far as it goes: an error ends the chain, later stages would read what is not
+        there."""
+        found: list[Outcome] = []
+        tables = Tables(self.data, chain)
+        with collector_off(), engine_of(chain):
+            for place, link in enumerate(chain.links):
+                started, cpu = time.perf_counter(), time.process_time()
+                tables.counted = {}
+                tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
+                error = self.compute(link, tables)
+                spent = time.perf_counter() - started, time.process_time() - cpu
+                found.append(Outcome(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
+                if error is not None:
+                    break
+        return found
+
+    def compute(self, link: Link, tables: "Tables") -> str | None:
+        """Run the stage function on one shard and write its parts; an error of the function, or a part that cannot be
+        read, becomes text."""
+        stage = link.stage
+        extra = {stage.judge: self.judges.get(stage.annotation_pass)} if stage.judge else {}
+        try:
+            frames = {name: tables.read(record, link.inputs[record]) for name, record in stage.reads.items()}
+            result = stage.call(**frames, **self.rules[stage.name], **extra)
+            results = result if isinstance(result, tuple) else (result,)
+            done = [(record, carried_out(table, record)) for record, table in zip(stage.writes, results, strict=True)]
+        except (
+            ArithmeticError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            pl.exceptions.PolarsError,
+        ) as error:
+            if self.debug:
+                raise
+            if damage := cause(self.data.root, None if tables.chain.shard == ALL else tables.chain.shard):
+                return str(damage).removesuffix(".")
+            return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        del frames  # the bytes of a very long session are not needed while its tables are written
+        tables.let_go()
+        for record, table in done:
+            tables.write(record, link, table)
+        return None
+
+
+def carried_out(table: pl.LazyFrame | pl.DataFrame | Streamed, record: type[Record]) -> pl.DataFrame | Streamed:
+    """What a stage hands back, as the table that it declares."""
+    if isinstance(table, Streamed):
+        return table
+    return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)
+
+
+@dataclass
+class Tables:
+    """The tables of one chain. What is made or read of a shard is held as long as a later stage of the chain reads it,
+    so that no table is read twice, nor read at all where it was just made."""
+
+    data: DataFolder
+    chain: Chain
+    wanted: set[type[Record]] = field(default_factory=set)  # by later stages of the chain
+    held: dict[type[Record], pl.DataFrame] = field(default_factory=dict)
+    counted: dict[type[Record], int] = field(default_factory=dict)  # rows of what the last stage made
+
+    def read(self, record: type[Record], keys: Keys) -> pl.LazyFrame:
+        """A table that a stage reads: the rows of its shard, or of the whole corpus."""
+        if record in self.held:
+            return self.held[record].lazy()
+        frame = load(self.data, self.chain, record, keys)
+        if record not in self.wanted or record in SOURCES or self.chain.shard == ALL or not self.is_small():
+            return frame
+        table = frame.collect()
+        self.hold(record, table)
+        return table.lazy()
+
+    def is_small(self) -> bool:
+        """True for a shard without a very long session."""
+        return self.chain.intake.size() <= LARGEST_HELD
+
+    def write(self, record: type[Record], link: Link, table: pl.DataFrame | Streamed) -> None:
+        """Write a part that a stage made."""
+        self.data.write_part(record, self.chain.shard, link.key, table, lenders(record, link, self.chain.shard))
+        if isinstance(table, pl.DataFrame):
+            self.counted[record] = table.height
+            if record in self.wanted and self.chain.shard != ALL:
+                self.hold(record, table)
+
+    def hold(self, record: type[Record], table: pl.DataFrame) -> None:
+        """Hold a table that is not too large."""
+        if table.estimated_size() <= LARGEST_HELD:
+            self.held[record] = table
+
+    def let_go(self) -> None:
+        """Let go what no later stage reads."""
+        self.held = {record: table for record, table in self.held.items() if record in self.wanted}
+
+
+def lenders(record: type[Record], link: Link, shard: Shard) -> dict[type[Record], str]:
+    """The keys of the parts whose columns a table of a stage has: of those that the stage reads, or writes with it.
+    Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
+    lending = record.BORROWED.lenders if record.BORROWED else ()
+    keys = link.inputs | {made: {shard: link.key} for made in link.stage.writes}
+    return {one: keys[one][shard] for one in lending if shard in keys[one]}
+
+
+def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl.LazyFrame:
+    """The rows of a table that a shard (or the whole corpus) reads."""
+    if record not in SOURCES:
+        return data.scan(record, keys)
+    found = [chain.intake.read(record, int(shard)) for shard in keys if shard != ALL]
+    return found[0] if len(found) == 1 else pl.concat(found) if found else pl.LazyFrame(schema=schema(record))
+
+
+def engine_of(chain: Chain) -> contextlib.AbstractContextManager[Any]:
+    """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
+    return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")

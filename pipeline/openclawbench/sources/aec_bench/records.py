@@ -1,0 +1,140 @@
+"""Shapes of aec-bench lines (trajectory.jsonl, conversation.jsonl), and the texts in them. Unknown keys are ignored."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from openclawbench.sources.io.jsonl import UnexpectedShape
+from openclawbench.sources.openclaw.records import Block
+from openclawbench.sources.openclaw.texts import image_placeholder
+from openclawbench.sources.plain_steps import not_blank
+
+FORMAT = "aec-bench-trajectory"
+ROLES = ("system", "user", "assistant", "tool_call", "tool_result")
+
+
+class Entry(msgspec.Struct):
+    """One line. Lenient: every field optional, of any type; values kept as written are Raw."""
+
+    format: Any = None
+    version: Any = None
+    step: Any = None
+    role: Any = None
+    content: Any = None
+    tool_name: Any = None
+    command: msgspec.Raw = msgspec.Raw(b"")
+    arguments: msgspec.Raw = msgspec.Raw(b"")
+    stdout: Any = None
+    stderr: Any = None
+    exit_code: msgspec.Raw = msgspec.Raw(b"")
+    duration_ms: msgspec.Raw = msgspec.Raw(b"")
+    output_summary: Any = None
+    media: Any = None
+    timestamp: Any = None
+
+
+ENTRY = msgspec.json.Decoder(Entry)
+
+
+def decode_entry(data: bytes) -> Entry:
+    """A line; ValueError where the bytes are no JSON, UnexpectedShape where they are no object."""
+    try:
+        return ENTRY.decode(data)
+    except msgspec.ValidationError as error:
+        raise UnexpectedShape(f"a record of unexpected shape: {error}") from error
+
+
+def opens_conversation(first: Any) -> bool:
+    """True for the first line of a conversation.jsonl."""
+    said = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
+    return said and isinstance(first.get("role"), str) and "content" in first
+
+
+def records_in(value: Any, *, backwards: bool = False) -> Iterator[Any]:
+    """The whole records of a JSONL file that lies beside, `backwards` from its end: `value` is its text, or its only
+    record; null: unreadable."""
+    if not isinstance(value, str):
+        yield from () if value is None else (value,)
+        return
+    lines = value.lstrip("\ufeff").split("\n")
+    for line in reversed(lines) if backwards else lines:
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+
+
+def is_header(entry: Entry) -> bool:
+    """True for the line that opens a trajectory."""
+    return bool(entry.format == FORMAT)
+
+
+def text_of(value: Any) -> str | None:
+    """A field that should be text; any other JSON value as its JSON text."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def arguments_of(entry: Entry) -> str | None:
+    """A call's arguments as JSON text, made of the bytes in the line; null where it has none.
+
+    A command stands under its own key, as it does in the line, so that `python calc.py` reads like any other tool's
+    `{"command": "python calc.py"}`; beside other arguments it comes first, unless they hold a command themselves.
+    """
+    arguments = written(entry.arguments)
+    command = written(entry.command)
+    if command is None or not is_said(command):
+        return arguments
+    alone = f'{{"command": {command}}}'
+    if arguments is None:
+        return alone
+    try:
+        others = msgspec.json.decode(arguments, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return f'{{"command": {command}, "arguments": {arguments}}}'
+    if "command" in others:
+        return arguments
+    return f'{{"command": {command}, {arguments.lstrip()[1:].lstrip()}' if others else alone
+
+
+def written(raw: msgspec.Raw) -> str | None:
+    """A JSON value as it stands in the line; null where it is absent or null."""
+    data = bytes(raw)
+    return None if data in (b"", b"null") else data.decode("utf-8", "backslashreplace")
+
+
+def is_said(command: str) -> bool:
+    """True where a JSON value is not a blank string."""
+    return not command.startswith('"') or bool(msgspec.json.decode(command, type=str).strip())
+
+
+def result_text(entry: Entry) -> str | None:
+    """A result's text: stdout, then stderr, a newline between them; then its media as typed placeholders.
+
+    Where the line has neither, its content or, failing that, the preview that it keeps of the output. Blank is null.
+    """
+    texts = [one for one in (text_of(entry.stdout), text_of(entry.stderr)) if one]
+    if entry.stdout is None and entry.stderr is None:
+        texts = [one for one in (text_of(entry.content) or text_of(entry.output_summary),) if one]
+    media = entry.media if isinstance(entry.media, list) else []
+    return not_blank("\n".join([*texts, *(media_placeholder(one) for one in media)]))
+
+
+def media_placeholder(value: Any) -> str:
+    """`[media <path>]`, or type, size and digest where the line holds the bytes themselves."""
+    text = text_of(value) or ""
+    head, comma, data = text.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        kind = head.removeprefix("data:").removesuffix(";base64")
+        return image_placeholder(Block(type="image", data=data, mimeType=kind)).replace("[image", "[media", 1)
+    return f"[media {text}]"
+
+
+def result_details(entry: Entry) -> str | None:
+    """Exit code and duration of a result under the names that OpenClaw's details have; null where it has neither."""
+    named = {"exitCode": written(entry.exit_code), "durationMs": written(entry.duration_ms)}
+    parts = [f'"{name}": {value}' for name, value in named.items() if value is not None]
+    return f"{{{', '.join(parts)}}}" if parts else None

@@ -1,0 +1,165 @@
+"""aec-bench trajectory.jsonl: one file -> one session. Context and outcome come from what lies beside it."""
+
+import hashlib
+from typing import Any
+
+from openclawbench.base.session_names import packed_or_not
+from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.aec_bench import context as aec_context
+from openclawbench.sources.aec_bench.records import (
+    FORMAT,
+    ROLES,
+    Entry,
+    decode_entry,
+    is_header,
+    opens_conversation,
+    records_in,
+)
+from openclawbench.sources.aec_bench.steps import TrajectoryBuilder
+from openclawbench.sources.aec_bench.truncation import CONVERSATION, last_reply, note_lost_end
+from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession
+from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces, read_lines
+from openclawbench.sources.openclaw.adapter import record_digests
+from openclawbench.sources.openclaw.records import iso_time
+from openclawbench.sources.plain_steps import StepList
+
+HEADER_ONLY = "header_only"
+
+
+class AecTrajectory:
+    """The adapter. The header is optional; a header alone is a run that failed before its first call."""
+
+    name = "aec_trajectory"
+    identity_lines = 3  # header and two lines: see identity()
+
+    def detect(self, first: Any) -> bool:
+        if not isinstance(first, dict):
+            return False
+        step = first.get("step")
+        numbered = isinstance(step, int) and not isinstance(step, bool)
+        return first.get("format") == FORMAT or (numbered and first.get("role") in ROLES)
+
+    def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
+        """A header with a timestamp is one run's. Without it, the first two lines count as well, as far as `head`
+        has them: an import that grows keeps its identity as soon as they are written."""
+        return None, opening_digest(head, 1 if isinstance(first, dict) and has_time(first) else self.identity_lines)
+
+    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+        """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
+        names = packed_or_not(f"{path.rpartition('/')[0]}/{CONVERSATION}")
+        beside = next((one for one in names if one in paths and one != path), None)
+        return aec_context.companions(path, paths) | ({} if beside is None else {"conversation": beside})
+
+    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+        """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that
+        there is one."""
+        conversation = found.get("conversation")
+        there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
+        made = aec_context.context(path, found) | last_reply(conversation) | there
+        timed = isinstance(first, dict) and has_time(first)
+        return made if timed else made | trial_identity(made)
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion that is no session, in words, by its name in `found`."""
+        return aec_context.gave(path, found, made)
+
+    def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        raw = readable_lines(content)
+        headers = [row for row in raw.lines if is_header(row.value)]
+        if context.get("conversation") and len(headers) == len(raw.lines):
+            raise MalformedSession(
+                Fault(HEADER_ONLY, 1, "has a header and no step; the conversation beside it is read")
+            )
+        session = begin(self.name, content, raw, context)
+        version = headers[0].value.version if headers else None
+        session.session_version = None if version is None else str(version)
+        session.several_sessions = len(headers) > 1
+        if headers:
+            session.record_counts["metadata:header"] = len(headers)
+        builder = TrajectoryBuilder(StepList(rules), raw.torn)
+        for row in raw.lines:
+            if not is_header(row.value):
+                builder.take(row)
+        builder.finish()
+        if not raw.torn:
+            note_lost_end(session, builder.begun, raw.lines, context)
+        return complete(session, builder.list, raw.lines, context, rules)
+
+
+def has_time(header: dict[str, Any]) -> bool:
+    """True for a header that says when the run began."""
+    return header.get("format") == FORMAT and iso_time(header.get("timestamp")) is not None
+
+
+def trial_identity(made: dict[str, Any]) -> dict[str, Any]:
+    """The {identity} that a TrialRecord gives the run where its own lines do not tell it from another trial of the same
+    task; empty where there is no record."""
+    trial = made.get("trial", {})
+    named = [aec_context.text(trial.get(name)) for name in ("run_id", "trial_id")]
+    return {IDENTITY: canonical_digest(named)} if named[1] else {}
+
+
+def only_header(value: Any) -> dict[str, Any] | None:
+    """The header of a trajectory that has nothing else; null for any other. `value`: its text, or its only record."""
+    header: dict[str, Any] | None = None
+    for one in records_in(value):
+        if not isinstance(one, dict) or one.get("format") != FORMAT:
+            return None
+        header = header or one
+    return header
+
+
+def opening_digest(head: bytes, lines: int) -> str:
+    """Digest of the first lines of a file, line ends aside."""
+    found = [data.rstrip(b"\r") for _, _, data in pieces(head)]
+    return hashlib.sha256(b"\n".join(found[:lines])).hexdigest()
+
+
+def readable_lines(content: bytes) -> RawFile:
+    """The lines of a file. Raises MalformedSession where one before the last is broken."""
+    raw = read_lines(content, decode_entry)
+    if raw.fatal is not None:
+        raise MalformedSession(raw.fatal)
+    return raw
+
+
+def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> ParsedSession:
+    """A session with what the lines and the files beside it say about the run as a whole."""
+    trial = context.get("trial", {})
+    session = ParsedSession(
+        source_format=name,
+        session_id=aec_context.text(trial.get("trial_id")),
+        session_version=None,
+        models=aec_context.models(context),
+        truncated=raw.torn,
+        warnings=list(raw.warnings),
+        context=aec_context.run_context(context),
+        outcome=aec_context.outcome(trial) if trial else None,
+        task=aec_context.task(trial),
+        completeness=trial.get("completeness"),
+        records_in=len(raw.lines) + raw.torn,
+        record_digests=record_digests(content, raw.lines),
+    )
+    if raw.torn:
+        session.record_counts["torn_last_line"] = 1
+    return session
+
+
+def complete(
+    session: ParsedSession, steps: StepList, lines: list[RawLine], context: dict[str, Any], rules: NormalizeRules
+) -> ParsedSession:
+    """The session with its steps. The header's time counts: real harnesses write all other lines when the run ends."""
+    session.steps = steps.steps
+    session.user_turns = steps.user_turns
+    session.escaped_fields = steps.escaped_fields
+    session.order_ambiguous = any(step["order_ambiguous"] for step in steps.steps)
+    session.record_counts.update(+steps.counts)
+    session.run = aec_context.run_summary(steps, times_of(lines), context, rules)
+    return session
+
+
+def times_of(lines: list[RawLine]) -> list[str]:
+    """Times of the lines that have one."""
+    entries: list[Entry] = [row.value for row in lines]
+    return [time for entry in entries if (time := iso_time(entry.timestamp))]

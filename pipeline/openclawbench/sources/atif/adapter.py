@@ -1,0 +1,256 @@
+"""Harbor's ATIF (Agent Trajectory Interchange Format), 1.0 to 1.7: one JSON document -> one session."""
+
+import hashlib
+import json
+from posixpath import dirname, normpath
+from typing import Any
+
+import msgspec
+
+from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources import harbor
+from openclawbench.sources.aec_bench.records import records_in
+from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
+from openclawbench.sources.atif.steps import AtifBuilder
+from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, ParsedSession
+from openclawbench.sources.io.json_ranges import element_ranges
+from openclawbench.sources.io.json_values import count_of, number_of
+from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
+from openclawbench.sources.io.not_json import why_not_json
+from openclawbench.sources.members import Member
+from openclawbench.sources.openclaw.adapter import OpenClaw
+from openclawbench.sources.plain_steps import StepList
+
+VERSION = "ATIF-v"
+
+
+class Atif:
+    """The adapter. Sub-agent trajectories that a document holds are sessions of their own (embedded()), counted in it;
+    steps copied from elsewhere are left out."""
+
+    name = "atif"
+
+    def detect(self, first: Any) -> bool:
+        version = first.get("schema_version") if isinstance(first, dict) else None
+        return isinstance(version, str) and version.startswith(VERSION)
+
+    def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
+        """Session id, trajectory id and the agent's name; the document's digest where it has no id."""
+        session_id, trajectory_id = id_of(first, "session_id"), id_of(first, "trajectory_id")
+        if session_id is None and trajectory_id is None:
+            return None, document_digest(first, head)
+        agent = first.get("agent")
+        name = agent.get("name") if isinstance(agent, dict) else None
+        return session_id or trajectory_id, json.dumps([session_id, trajectory_id, str(name)], ensure_ascii=True)
+
+    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+        """Harbor's trial result above it, and the native session that Harbor made it of."""
+        return harbor.companions(path, paths) | harbor.native_beside(path, paths)
+
+    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+        """The files beside it that it names as its sub-agents' trajectories, the trial that it is of, which tells it
+        from those of other trials, and whether the native session of its run lies beside it."""
+        children, trial = child_files(first, path), harbor.trial_of(path, found)
+        made: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
+        if trial is not None and "id" in trial:
+            made[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
+        made[harbor.NATIVE] = is_native_of(found.get(harbor.NATIVE), id_of(first, "session_id"))
+        return {key: one for key, one in made.items() if one}
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion, in words, by its name in `found`."""
+        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in made else {}
+
+    def members(self, content: bytes) -> list[Member] | None:
+        """The documents of a file that has one a line; null where the file is one document."""
+        rows = list(pieces(content))
+        if len(rows) < 2 or not self.detect(decode_line(rows[0][2])):
+            return None
+        return [Member(f"line{line}", line, offset, len(data)) for line, offset, data in rows]
+
+    def embedded(self, first: Any, content: bytes) -> list[Member]:
+        """Where the sub-agents' trajectories are that the document holds. Nothing where its brackets do not fit: then
+        it is refused as a whole."""
+        if not isinstance(first, dict) or not first.get("subagent_trajectories"):
+            return []
+        try:
+            ranges = element_ranges(content, "subagent_trajectories")
+        except ValueError:
+            return []
+        found: list[Member] = []
+        line, seen = 1, 0
+        for number, (begin, end) in enumerate(ranges, start=1):
+            line += content.count(b"\n", seen, begin)
+            seen = begin
+            found.append(Member(f"subagent{number}", line, begin, end - begin))
+        return found
+
+    def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        if context.get(harbor.NATIVE):
+            raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the native session beside it says"))
+        document = read_document(content)
+        rows = step_rows(content, len(document.steps))
+        model = document.agent.model_name if document.agent else None
+        builder = AtifBuilder(StepList(rules), model)
+        for row in rows:
+            builder.take(row)
+        builder.finish()
+        steps = builder.list
+        subagents = len(document.subagent_trajectories or [])
+        session = ParsedSession(
+            source_format=self.name,
+            session_id=one_id(document.session_id) or one_id(document.trajectory_id),
+            session_version=str(document.schema_version).removeprefix(VERSION),
+            models=list(builder.models),
+            order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
+            escaped_fields=steps.escaped_fields,
+            steps=steps.steps,
+            user_turns=steps.user_turns,
+            run=run_summary(builder, document.final_metrics),
+            records_in=1 + len(rows) + subagents,
+            record_digests=[step_digest(row) for row in rows],
+            warnings=warnings_of(content, document),
+        )
+        session.record_counts.update(+steps.counts)
+        session.record_counts["metadata:document"] = 1
+        if subagents:
+            session.record_counts["subagent_trajectory"] = subagents
+        harbor.add_to(session, context, rules)
+        return session
+
+
+def decode_line(data: bytes) -> Any:
+    """The JSON value of a line; null where the line alone is not valid JSON."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def is_native_of(value: Any, session_id: str | None) -> bool:
+    """True where a file beside a document is a native session that may be of the same run: by its id, where the
+    document names one. `value`: the file's text, or its only record."""
+    header: Any = next(records_in(value), None)
+    return OpenClaw().detect(header) and (session_id is None or header.get("id") in (None, session_id))
+
+
+def child_files(first: Any, path: str) -> list[str]:
+    """Paths of the files that a document's results name as trajectories of sub-agents: beside it or below, never
+    outside its folder."""
+    folder, told = dirname(path), set()
+    for step in list_in(first, "steps"):
+        for result in list_in(step.get("observation") if isinstance(step, dict) else None, "results"):
+            refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
+            for ref in refs if isinstance(refs, list) else [refs]:
+                name = ref.get("trajectory_path") if isinstance(ref, dict) else None
+                place = normpath(f"{folder}/{name}") if isinstance(name, str) and name[:1] not in ("", "/") else path
+                told |= {place} if place != path and place.startswith(f"{folder}/") else set()
+    return sorted(told)
+
+
+def list_in(value: Any, key: str) -> list[Any]:
+    """A list inside an object; empty where it is none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def id_of(first: Any, key: str) -> str | None:
+    """An id of the document; null where it has none."""
+    return one_id(first.get(key)) if isinstance(first, dict) else None
+
+
+def one_id(value: Any) -> str | None:
+    """Text that is not blank; null for all else."""
+    return value if isinstance(value, str) and value.strip() else None
+
+
+def document_digest(first: Any, head: bytes) -> str:
+    """Digest of a document without our own labels, so that a labelled copy is the same session."""
+    if isinstance(first, dict):
+        first = without_labels(first)
+        if isinstance(first.get("steps"), list):
+            first["steps"] = [without_labels(step) if isinstance(step, dict) else step for step in first["steps"]]
+    try:
+        data = json.dumps(first, sort_keys=True, ensure_ascii=True).encode()
+    except (ValueError, TypeError, RecursionError):
+        data = head
+    return hashlib.sha256(data).hexdigest()
+
+
+def without_labels(record: dict[str, Any]) -> dict[str, Any]:
+    """A record whose `extra` has no labels of ours; an `extra` of nothing else is left out."""
+    extra = record.get("extra")
+    if not isinstance(extra, dict) or OWN_LABELS not in extra:
+        return dict(record)
+    others = {key: value for key, value in extra.items() if key != OWN_LABELS}
+    rest = {key: value for key, value in record.items() if key != "extra"}
+    return rest | ({"extra": others} if others else {})
+
+
+def read_document(content: bytes) -> Document:
+    """The document without its steps. Raises MalformedSession where it is none."""
+    try:
+        return decode_document(readable(content.removeprefix(BOM)))
+    except UnexpectedShape as error:
+        raise MalformedSession(Fault("unexpected_shape", 1, f"line 1: {error}")) from error
+    except (ValueError, RecursionError) as error:
+        why = why_not_json(content.removeprefix(BOM).decode("utf-8", "replace"), error)
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {why}")) from error
+
+
+def step_rows(content: bytes, expected: int) -> list[RawLine]:
+    """The steps with their places in the document."""
+    try:
+        ranges = element_ranges(content, "steps")
+    except ValueError as error:
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {error}")) from error
+    if len(ranges) != expected:
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but {len(ranges)} places of steps"))
+    rows = []
+    line = 1
+    seen = 0
+    for offset, end in ranges:
+        line += content.count(b"\n", seen, offset)
+        seen = offset
+        data = content[offset:end]
+        clean = readable(data)
+        try:
+            rows.append(RawLine(line, offset, len(data), clean is not data, decode_step(clean)))
+        except (ValueError, RecursionError) as error:
+            raise MalformedSession(Fault("unexpected_shape", line, f"line {line}: {error}")) from error
+    return rows
+
+
+def step_digest(row: RawLine) -> bytes:
+    """Digest of what a step says, its layout, `extra` (our labels among it) and unread fields aside."""
+    told = msgspec.json.encode(without_extra(row.value))
+    return hashlib.blake2b(msgspec.json.format(told, indent=-1), digest_size=16).digest()
+
+
+def warnings_of(content: bytes, document: Document) -> list[Fault]:
+    """What a person should know of a document that was read."""
+    found = []
+    if not is_utf8(content):
+        found.append(Fault("invalid_utf8", 1, "line 1: bytes that are not UTF-8; kept as \\xNN"))
+    if document.continued_trajectory_ref is not None:
+        found.append(Fault("continued_elsewhere", 1, "line 1: the trajectory goes on in another document"))
+    return found
+
+
+def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:
+    """The RunSummary: totals as the document states them, else the sums of its steps."""
+    stated = final if isinstance(final, dict) else {}
+    used = builder.usage.known()
+    total_in, total_out = count_of(stated.get("total_prompt_tokens")), count_of(stated.get("total_completion_tokens"))
+    cost = number_of(stated.get("total_cost_usd"))
+    known: dict[str, Any] = {
+        "stop_reason": builder.last_stop,
+        "input_tokens": used["input_tokens"] if total_in is None else total_in,
+        "output_tokens": used["output_tokens"] if total_out is None else total_out,
+        "cost_usd": used["cost_usd"] if cost is None else cost,
+        "impossible_usage": used["impossible_usage"],
+    }
+    if builder.last_stop in ("error", "aborted"):
+        known["end"] = builder.last_stop
+    return builder.list.run_summary(builder.times, **known)

@@ -1,0 +1,186 @@
+"""Shapes of an ATIF document (1.0 to 1.7), and the texts in it. Unknown keys are ignored; `extra.openclawbench`, where
+our own labels would stand, is never looked at."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from openclawbench.sources.io.jsonl import UnexpectedShape
+from openclawbench.sources.openclaw.records import Block
+from openclawbench.sources.openclaw.texts import image_placeholder, slim_details
+from openclawbench.sources.plain_steps import not_blank
+
+OWN_LABELS = "openclawbench"
+NULL = msgspec.Raw(b"null")
+EXECUTED = {"exec_exit_code": "exitCode", "exec_status": "status", "exec_duration_ms": "durationMs"}
+REFERENCE = ("trajectory_id", "session_id", "trajectory_path")
+
+
+class ToolCall(msgspec.Struct):
+    """A call of a step."""
+
+    tool_call_id: Any = None
+    function_name: Any = None
+    arguments: msgspec.Raw = NULL
+
+
+class Result(msgspec.Struct):
+    """A result of a step's observation."""
+
+    source_call_id: Any = None
+    content: Any = None
+    subagent_trajectory_ref: Any = None
+    extra: msgspec.Raw = NULL
+
+
+class Observation(msgspec.Struct):
+    """What came back."""
+
+    results: list[Result] | None = None
+
+
+class StepExtra(msgspec.Struct):
+    """What Harbor's OpenClaw converter keeps of a session's message. Nothing else of `extra` is read."""
+
+    openclaw_role: Any = None
+    stop_reason: Any = None
+    tool_call_id: Any = None
+    isError: Any = None
+    exec_exit_code: Any = None
+    exec_status: Any = None
+    exec_duration_ms: Any = None
+
+
+class AtifStep(msgspec.Struct):
+    """One element of `steps`."""
+
+    source: Any = None
+    timestamp: Any = None
+    model_name: Any = None
+    message: Any = None
+    reasoning_content: Any = None
+    tool_calls: list[ToolCall] | None = None
+    observation: Observation | None = None
+    metrics: Any = None
+    llm_call_count: Any = None
+    is_copied_context: Any = None
+    extra: msgspec.Raw = NULL
+
+
+class Agent(msgspec.Struct):
+    """Who acted."""
+
+    name: Any = None
+    model_name: Any = None
+
+
+class Document(msgspec.Struct):
+    """The whole. Steps are decoded one by one, each from its own bytes."""
+
+    steps: list[msgspec.Raw]
+    schema_version: Any = None
+    session_id: Any = None
+    trajectory_id: Any = None
+    agent: Agent | None = None
+    final_metrics: Any = None
+    continued_trajectory_ref: Any = None
+    subagent_trajectories: list[msgspec.Raw] | None = None
+
+
+STEP = msgspec.json.Decoder(AtifStep)
+DOCUMENT = msgspec.json.Decoder(Document)
+EXTRA = msgspec.json.Decoder(StepExtra)
+
+
+def decode_document(data: bytes) -> Document:
+    """ValueError where the bytes are no JSON, UnexpectedShape where they are no ATIF document."""
+    try:
+        return DOCUMENT.decode(data)
+    except msgspec.ValidationError as error:
+        raise UnexpectedShape(f"a document of unexpected shape: {error}") from error
+
+
+def decode_step(data: bytes) -> AtifStep:
+    """UnexpectedShape where the bytes are no ATIF step."""
+    try:
+        return STEP.decode(data)
+    except msgspec.ValidationError as error:
+        raise UnexpectedShape(f"a step of unexpected shape: {error}") from error
+
+
+def extra_of(step: AtifStep) -> StepExtra:
+    """The known part of a step's `extra`; nothing where it is no object."""
+    try:
+        return EXTRA.decode(step.extra)
+    except msgspec.ValidationError:
+        return StepExtra()
+
+
+def without_extra(step: AtifStep) -> AtifStep:
+    """A step without its `extra` and its results': what two copies of it have in common."""
+    results = [msgspec.structs.replace(one, extra=NULL) for one in results_of(step)]
+    return msgspec.structs.replace(step, extra=NULL, observation=Observation(results))
+
+
+def results_of(step: AtifStep) -> list[Result]:
+    """Results of a step's observation."""
+    return (step.observation.results if step.observation else None) or []
+
+
+def content_text(content: Any) -> str | None:
+    """A message or a result as text: a string, or its parts with a newline between; blank is null."""
+    if isinstance(content, list):
+        return not_blank("\n".join(part_text(part) for part in content if part_text(part)))
+    return not_blank(content if content is None or isinstance(content, str) else as_json(content))
+
+
+def part_text(part: Any) -> str:
+    """A content part: its text, an image's placeholder, any other kind as its JSON text."""
+    if isinstance(part, str):
+        return part
+    if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+        return str(part["text"])
+    source = part.get("source") if isinstance(part, dict) else None
+    if isinstance(source, dict) and part.get("type") == "image":
+        return image_text(source)
+    return as_json(part)
+
+
+def image_text(source: dict[str, Any]) -> str:
+    """`[image <type> <path>]`, or size and digest where the document holds the image itself."""
+    kind = source.get("media_type")
+    kind = kind if isinstance(kind, str) else None
+    if isinstance(source.get("data"), str):
+        return image_placeholder(Block(type="image", data=source["data"], mimeType=kind))
+    return f"[image {kind or 'unknown'} {source.get('path') or '(no path)'}]"
+
+
+def as_json(value: Any) -> str:
+    """JSON text of a value that should have been text."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | None]:
+    """(details as JSON text, is_error) of a result: its own `extra`, what the converter kept of the tool's details,
+    and which sub-agent's trajectory it stands for."""
+    found = own_extra(result)
+    error = next((found[key] for key in ("isError", "is_error") if isinstance(found.get(key), bool)), None)
+    if error is None and isinstance(extra.isError, bool):
+        error = extra.isError
+    kept = {ours: getattr(extra, theirs) for theirs, ours in EXECUTED.items() if getattr(extra, theirs) is not None}
+    references = [
+        {key: one[key] for key in REFERENCE if isinstance(one, dict) and one.get(key) is not None}
+        for one in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])
+    ]
+    details = found | kept | ({"subagentTrajectory": references} if references else {})
+    return slim_details(json.dumps(details).encode() if details else b""), error
+
+
+def own_extra(result: Result) -> dict[str, Any]:
+    """A result's `extra` without our own labels; nothing where it is no object."""
+    try:
+        found = msgspec.json.decode(result.extra, type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return {}
+    return {key: msgspec.json.decode(value) for key, value in found.items() if key != OWN_LABELS}

@@ -1,0 +1,148 @@
+"""Harbor's job trees: the trial result that lies above a session gives its task and outcome.
+
+`<job>/<trial>/result.json` is of the sessions below `<trial>/`; of a trial in several steps, the entry of
+`step_results` is of the sessions below `<trial>/steps/<name>/`. Of a result only what is used is taken: `config` may
+hold keys.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from posixpath import basename, dirname
+from typing import Any
+
+from openclawbench.records.oracle import Evaluator, OracleRecord
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import ParsedSession, verdict
+from openclawbench.sources.io.json_values import number_of, text_of
+from openclawbench.sources.io.listing_cache import of_listing
+from openclawbench.sources.openclaw.records import iso_time
+
+RESULT = "result.json"
+TRIAL = "harbor"  # name of the companion, and key of a context
+STEPS = "steps"
+NATIVE = "native"  # name of the companion of an ATIF document that may be of the same run
+WORDS = "task and outcome of the trial"
+ATIF_NAME = "trajectory.json"
+
+
+def companions(path: str, paths: frozenset[str]) -> dict[str, str]:
+    """The nearest result.json above a session, within its source model."""
+    nearest = next((f"{folder}/{RESULT}" for folder in above(path) if f"{folder}/{RESULT}" in paths), None)
+    return {} if nearest is None or nearest == path else {TRIAL: nearest}
+
+
+def above(path: str) -> Iterator[str]:
+    """The folders above a file, the nearest first, down to that of the source model."""
+    while path := dirname(path):
+        yield path
+
+
+@of_listing
+def natives(paths: frozenset[str]) -> dict[str, list[str]]:
+    """Files that may be native sessions, by each folder above them."""
+    below: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(paths):
+        name = basename(path)
+        if name.endswith(".jsonl") and not name.endswith(".trajectory.jsonl"):
+            for folder in above(path):
+                below[folder].append(path)
+    return below
+
+
+def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
+    """The native session below the folder of an ATIF document that Harbor made of it; empty where there is none, or no
+    trial result above says that this is Harbor's folder."""
+    if basename(path) != ATIF_NAME or not companions(path, paths):
+        return {}
+    sessions = natives(paths).get(dirname(path), [])
+    return {NATIVE: sessions[0]} if sessions else {}
+
+
+def trial_of(path: str, found: dict[str, Any]) -> dict[str, Any] | None:
+    """What a trial result says of the session, small; null where there is none."""
+    result: Any = found.get(TRIAL)
+    if not is_trial(result):
+        return None
+    name, step = step_of(result, path)
+    scored = step or result
+    error = scored.get("exception_info") or result.get("exception_info")
+    verifier = scored.get("verifier_result")
+    rewards = verifier.get("rewards") if isinstance(verifier, dict) else None
+    made = {
+        "id": text_of(result.get("id")),
+        "file": RESULT,
+        "task_id": text_of(result.get("task_name")),
+        "step": name,
+        "trial_name": text_of(result.get("trial_name")),
+        "dataset": text_of(result.get("source")),
+        "rewards": {name: number_of(one) for name, one in rewards.items()} if isinstance(rewards, dict) else None,
+        "error_type": text_of(error.get("exception_type")) if isinstance(error, dict) else None,
+        "error_message": text_of(error.get("exception_message")) if isinstance(error, dict) else None,
+        "finished_at": iso_time(result.get("finished_at")),
+    }
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def is_trial(value: Any) -> bool:
+    """True for a trial result; a job's has no trial."""
+    return isinstance(value, dict) and {"task_name", "trial_name"} <= value.keys() and "verifier_result" in value
+
+
+def step_of(result: dict[str, Any], path: str) -> tuple[str | None, dict[str, Any] | None]:
+    """(name, entry) of the step of a trial in several steps below whose folder a session lies; nulls for any other."""
+    steps = result.get("step_results")
+    folders = dirname(path).split("/")
+    below = {name for folder, name in pairwise(folders) if folder == STEPS}
+    for step in steps if isinstance(steps, list) else []:
+        if isinstance(step, dict) and step.get("step_name") in below:
+            return step["step_name"], step
+    return None, None
+
+
+def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRules) -> None:
+    """Give a session the task and the outcome of its trial; what another file beside it says comes first."""
+    trial = context.get(TRIAL)
+    if not trial:
+        return
+    session.task = session.task or task(trial)
+    told = outcome(trial, rules)
+    if session.outcome is None:
+        session.outcome = told
+    elif verdict(told) not in map(verdict, session.outcomes):
+        session.other_outcomes.append(told)
+
+
+def task(trial: dict[str, Any]) -> dict[str, Any]:
+    """subset, task_id and attempt as the trial names them; which attempt it was it does not say."""
+    name = trial.get("task_id")
+    if name is None:
+        return {}
+    name = f"{name}/{trial['step']}" if "step" in trial else name
+    return {"subset": trial.get("dataset"), "task_id": name, "attempt": None}
+
+
+def outcome(trial: dict[str, Any], rules: NormalizeRules) -> dict[str, Any]:
+    """OracleRecord fields of the reward, without the source model and basename. An exception that is not the agent's
+    own (normalize.toml) leaves the run unscored, whatever was rewarded."""
+    rewards, error = trial.get("rewards") or {}, trial.get("error_type")
+    known = {name: value for name, value in rewards.items() if value is not None}
+    reward = known.get(rules.harbor.reward, next(iter(known.values())) if len(known) == 1 else None)
+    scored = reward is not None and (error is None or error in rules.harbor.own_errors)
+    lost = error is not None and error not in (*rules.harbor.own_errors, *rules.harbor.no_verdict)
+    partial = scored and reward is not None and 0 < reward < rules.harbor.pass_from
+    fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | {
+        "run_id": trial.get("trial_name"),
+        "task_id": task(trial).get("task_id"),
+        "subset": trial.get("dataset"),
+        "success": reward >= rules.harbor.pass_from if scored and reward is not None else None,
+        "status": "scored" if scored else "infra_error" if lost else "not_scored",
+        "score": reward,
+        "error_type": error,
+        "error_message": trial.get("error_message"),
+        "flags": ["partial_reward"] if partial else [],
+        "evaluator": dict.fromkeys(Evaluator.model_fields) | {"name": "harbor", "source_path": trial["file"]},
+        "evaluated_at": trial.get("finished_at"),
+    }
+    del fields["source_model"], fields["native_session_basename"]
+    return fields

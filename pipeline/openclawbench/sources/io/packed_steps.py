@@ -1,0 +1,109 @@
+"""Steps of a very long session, turned into compressed columns while it is still being read: a fortieth of the memory
+of rows. They are written as they are read again, a part at a time."""
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.session import Step
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.openclaw.background_commands import may_be_open
+from openclawbench.tables.schema import from_records, schema
+
+Row = dict[str, Any]
+AT_ONCE = 4 << 20  # raw bytes after which the steps since then become columns
+LATER = ("resolved_by_step", "resolved_by_user_turn", "resolved_status")  # columns that a later record may still fill
+LOOKED_AT = (
+    "step_id",
+    "user_turn",
+    "action_kind",
+    "tool_name_raw",
+    "has_result",
+    "result_synthetic",
+    "order_ambiguous",
+    *LATER,
+)
+TEXTS = ("arguments", "reflection_text", "result_details")
+
+
+class Packed:
+    """Takes rows over from a builder's list; leaves there those that are looked at once all are known.
+
+    These are: the last one, the first of each user turn, and what background commands are linked by. To number the
+    user turns, to link the commands and to say how the session ended, they are as good as all of them.
+    """
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []  # Parquet
+        self.height = 0  # steps in them
+        self.left = 0  # rows at the head of the builder's list that are packed already
+        self.raw_bytes = 0
+
+    def take_over(self, steps: list[Row], raw_bytes: int, rules: NormalizeRules) -> None:
+        """Pack the builder's steps if so many bytes have been read since the last time."""
+        self.raw_bytes += raw_bytes
+        if self.raw_bytes < AT_ONCE:
+            return
+        self.raw_bytes = 0
+        self.pack(from_records(steps[self.left :], Step))
+        steps[self.left :] = kept(steps, self.left, rules)
+        self.left = len(steps)
+
+    def pack(self, steps: pl.DataFrame) -> None:
+        """Keep steps as a part."""
+        part = BytesIO()
+        steps.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
+        self.parts.append(part.getvalue())
+        self.height += steps.height
+
+    def finish(self, steps: list[Row]) -> "PackedSteps":
+        """Every step, given the builder's list at the end: its rows may know by now what the packed ones did not."""
+        self.pack(from_records(steps[self.left :], Step))
+        later = {name: {step["step_id"]: step[name] for step in steps if step[name] is not None} for name in LATER}
+        return PackedSteps(self.parts, self.height, later)
+
+
+@dataclass(frozen=True)
+class PackedSteps:
+    """The steps of a very long session. `later`: step id -> value, of each column that was not known at first."""
+
+    parts: list[bytes]
+    height: int
+    later: dict[str, dict[int, Any]]
+
+    def __len__(self) -> int:
+        return self.height
+
+    def plans(self, key: dict[str, str | None]) -> list[pl.LazyFrame]:
+        """Table of Step in parts, in the session's order."""
+        kinds = schema(Step)
+        told = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
+        for name, values in self.later.items():
+            known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
+            told.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
+        return [pl.scan_parquet(part, glob=False).with_columns(told) for part in self.parts]
+
+
+def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
+    """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
+    found = []
+    for index in range(first, len(steps)):
+        step = steps[index]
+        if may_be_linked(step, rules):
+            found.append({name: step[name] for name in (*LOOKED_AT, *TEXTS)})
+        elif (
+            index in (0, len(steps) - 1)
+            or step["user_turn"] != steps[index - 1]["user_turn"]
+            or step["order_ambiguous"]
+        ):
+            found.append({name: step[name] for name in LOOKED_AT} | dict.fromkeys(TEXTS))
+    return found
+
+
+def may_be_linked(step: Row, rules: NormalizeRules) -> bool:
+    """True for a step that leaves a command running, or that may tell the end of one."""
+    details = step["result_details"]
+    polls = step["tool_name_raw"] in rules.background.process_tools
+    return polls or (details is not None and may_be_open(details, rules))

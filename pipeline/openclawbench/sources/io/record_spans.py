@@ -1,0 +1,54 @@
+"""Records of a very long session by their places: each is decoded when it is asked for, and forgotten again."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from openclawbench.sources.io.jsonl import RawLine, readable
+from openclawbench.sources.io.mmap_files import Behind
+
+
+class Spans:
+    """Where records are. Numbers in arrays, 25 bytes a record: objects would pin ten times as much."""
+
+    def __init__(self, content: memoryview, rows: Iterable[RawLine], decode: Callable[[bytes], Any]) -> None:
+        self.content = content
+        self.behind = Behind(content)
+        self.decode = decode
+        self.lines, self.offsets, self.lengths, self.escaped = array("q"), array("q"), array("q"), array("b")
+        for row in rows:
+            self.lines.append(row.line)
+            self.offsets.append(row.offset)
+            self.lengths.append(row.length)
+            self.escaped.append(row.escaped)
+
+    def row(self, index: int) -> RawLine:
+        """A record, decoded. ValueError or RecursionError where it is none."""
+        offset, length = self.offsets[index], self.lengths[index]
+        data = readable(bytes(self.content[offset : offset + length]))
+        return RawLine(self.lines[index], offset, length, bool(self.escaped[index]), self.decode(data))
+
+    def rows(self, indices: Iterable[int]) -> Iterator[RawLine]:
+        """Records one by one."""
+        self.behind.start_again()
+        for index in indices:
+            self.behind.passed(self.offsets[index])
+            yield self.row(index)
+
+
+class Unread:
+    """What a record says, decoded when it is compared with another's: only records of one id or parent ever are."""
+
+    def __init__(self, spans: Spans, index: int, content_of: Callable[[Any], Any]) -> None:
+        self.spans = spans
+        self.index = index
+        self.content_of = content_of
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Unread) and bool(self.read() == other.read())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def read(self) -> Any:
+        """What the record says."""
+        return self.content_of(self.spans.row(self.index).value)

@@ -1,0 +1,237 @@
+"""Shapes of an OpenClaw session's lines, all generations: every field optional, unknown fields ignored."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from openclawbench.sources.io.json_values import STANDARD
+from openclawbench.sources.io.jsonl import UnexpectedShape
+
+# Records that describe the session; any other type is counted under unknown_type.
+METADATA = (
+    "model_change",
+    "thinking_level_change",
+    "custom",
+    "custom_message",
+    "compaction",
+    "branch_summary",
+    "label",
+    "session_info",
+    "reset",
+    "leaf",
+)
+RECORDS = (*METADATA, "session", "message")
+FAILED = ("error", "aborted")  # stop reasons
+
+
+class Block(msgspec.Struct, gc=False):
+    """A content block of a message."""
+
+    type: str | None = None
+    text: str | None = None
+    thinking: str | None = None
+    id: str | None = None
+    name: str | None = None
+    arguments: msgspec.Raw = msgspec.Raw(b"")
+    data: str | None = None
+    mimeType: str | None = None
+    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next four: sources/openclaw_dialect.py
+    content: msgspec.Raw = msgspec.Raw(b"")
+    tool_use_id: msgspec.Raw = msgspec.Raw(b"")
+    is_error: msgspec.Raw = msgspec.Raw(b"")
+    source: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Kind(msgspec.Struct, gc=False):
+    """A content block of which no more than its type is looked at."""
+
+    type: str | None = None
+
+
+class Message(msgspec.Struct, gc=False):
+    """The message of a `message` record."""
+
+    role: str | None = None
+    content: list[Block] | str | None = None
+    api: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    usage: dict[str, Any] | None = None
+    stopReason: str | None = None
+    errorMessage: Any = None
+    timestamp: Any = None
+    toolCallId: str | None = None
+    tool_call_id: msgspec.Raw = msgspec.Raw(b"")
+    toolName: str | None = None
+    isError: bool | None = None
+    details: msgspec.Raw = msgspec.Raw(b"")
+
+
+class Line(msgspec.Struct, gc=False):
+    """One record of a session file."""
+
+    type: str | None = None
+    id: Any = None
+    parentId: Any = msgspec.UNSET
+    timestamp: Any = None
+    version: Any = None
+    message: Message | None = None
+    customType: str | None = None
+    data: Any = None
+    modelId: str | None = None
+
+
+class Bare(msgspec.Struct, gc=False):
+    """A record of which no more is looked at than its type, its time and its place in the tree."""
+
+    type: str | None = None
+    id: Any = None
+    parentId: Any = msgspec.UNSET
+    timestamp: Any = None
+
+
+class Outline(msgspec.Struct, gc=False):
+    """A record without its message: what says whether a session is a plain chain of records."""
+
+    type: str | None = None
+    id: Any = None
+    parentId: Any = msgspec.UNSET
+    version: Any = None
+    customType: str | None = None
+    data: Any = None
+
+
+NULL = msgspec.Raw(b"null")
+
+
+class LooseMessage(Message, gc=False):
+    """A message whose values of any kind are left as they are written."""
+
+    content: msgspec.Raw = NULL  # type: ignore[assignment]
+    usage: msgspec.Raw = NULL  # type: ignore[assignment]
+    errorMessage: msgspec.Raw = NULL
+    timestamp: msgspec.Raw = NULL
+
+
+class LooseLine(Line, gc=False):
+    """A record whose values of any kind are left as they are written."""
+
+    id: msgspec.Raw = NULL
+    parentId: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    timestamp: msgspec.Raw = NULL
+    version: msgspec.Raw = NULL
+    message: LooseMessage | None = None
+    data: msgspec.Raw = NULL
+
+
+# As OpenClaw writes times: certainly valid, and already in the form that is wanted.
+WRITTEN = re.compile(
+    r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?!02)(?:0[1-9]|1[0-2])-(?:29|30)"
+    r"|(?:0[13578]|1[02])-31)T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
+)
+is_written = WRITTEN.fullmatch
+TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their fields must be as they should
+LINE = msgspec.json.Decoder(Line)
+BLOCK = msgspec.json.Decoder(Block)
+CONTENT = msgspec.json.Decoder(list[msgspec.Raw] | str | None)
+BARE = msgspec.json.Decoder(Bare)
+KIND = msgspec.json.Decoder(Kind)
+LOOSE = msgspec.json.Decoder(LooseLine)
+OUTLINE = msgspec.json.Decoder(Outline)
+
+
+def decode_line(data: bytes) -> Line:
+    """A record; ValueError where the bytes are no JSON, UnexpectedShape where they are but not a record's."""
+    try:
+        return LINE.decode(data)
+    except msgspec.ValidationError as error:
+        return decode_loosely(data, error)
+
+
+def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
+    """A record with a number beyond all bounds (1e400), which the standard parser reads and the fast one refuses, or
+    of an unknown type, or with a content block of one, whose fields may be anything. UnexpectedShape where it was
+    refused for something else."""
+    try:
+        line = LOOSE.decode(data)
+        read_values(line)
+        if line.message is not None:
+            read_values(line.message)
+            line.message.content = content_of(line.message.content)  # type: ignore[assignment]
+            msgspec.convert(line.message.usage, dict[str, Any] | None)
+    except (msgspec.ValidationError, RecursionError):
+        if (bare := of_unknown_type(data)) is not None:
+            return bare
+        raise UnexpectedShape(f"a record of unexpected shape: {refused}") from refused
+    return line
+
+
+def of_unknown_type(data: bytes) -> Line | None:
+    """A record of an unknown type, of which nothing is read; null for any other."""
+    try:
+        bare = BARE.decode(data)
+    except (msgspec.ValidationError, RecursionError):
+        return None
+    if bare.type is None or bare.type in RECORDS:
+        return None
+    return Line(type=bare.type, id=bare.id, parentId=bare.parentId, timestamp=bare.timestamp)
+
+
+def content_of(raw: msgspec.Raw) -> list[Block] | str | None:
+    """The content of a message; of a block of an unknown type that has a field of another kind only its type."""
+    content = CONTENT.decode(raw)
+    return [loose_block(one) for one in content] if isinstance(content, list) else content
+
+
+def loose_block(raw: msgspec.Raw) -> Block:
+    """A block. ValidationError where it is of a type that is read and has a field that is not as it should be."""
+    try:
+        return BLOCK.decode(raw)
+    except msgspec.ValidationError:
+        kind = KIND.decode(raw).type
+        if kind is None or kind in TYPED:
+            raise
+        return Block(type=kind)
+
+
+def read_values(loose: msgspec.Struct) -> None:
+    """Read what was left as it is written; what is handed on as it is written stays."""
+    for name in loose.__struct_fields__:
+        value = getattr(loose, name)
+        if isinstance(value, msgspec.Raw) and name not in ("details", "content", "tool_call_id"):
+            setattr(loose, name, STANDARD.decode(bytes(value).decode("utf-8")))
+
+
+def decode_outline(data: bytes) -> Outline:
+    """A record's outline; ValueError where the bytes are no JSON or no record."""
+    try:
+        return OUTLINE.decode(data)
+    except msgspec.ValidationError:
+        line = decode_line(data)
+    return Outline(line.type, line.id, line.parentId, line.version, line.customType, line.data)
+
+
+def blocks_of(message: Message) -> list[Block]:
+    """Content as blocks; a plain string is one text block."""
+    if isinstance(message.content, str):
+        return [Block(type="text", text=message.content)]
+    return message.content or []
+
+
+def iso_time(value: Any) -> str | None:
+    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; null for all else."""
+    if type(value) is str and is_written(value):
+        return value
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            moment = datetime.fromtimestamp(value / 1000, UTC)
+        elif isinstance(value, str):
+            moment = datetime.fromisoformat(value)
+            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        else:
+            return None
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

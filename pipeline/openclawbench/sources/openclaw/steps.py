@@ -1,0 +1,358 @@
+"""Messages of the active branch -> ReAct steps and user turns. A step is one executed agent action."""
+
+from collections import deque
+from typing import Any
+
+import msgspec
+
+from openclawbench.rules.normalize import InjectedRule, NormalizeRules
+from openclawbench.sources.io.jsonl import RawLine
+from openclawbench.sources.io.usd import Usage
+from openclawbench.sources.openclaw.dialect import RESULT_ROLE, results_beside, results_of
+from openclawbench.sources.openclaw.records import FAILED, Block, Message, iso_time
+from openclawbench.sources.openclaw.result_pairing import Called, Pairing, clean_name, pair
+from openclawbench.sources.openclaw.texts import (
+    as_text,
+    joined_lines,
+    narration_position,
+    parts_of,
+    result_text,
+    slim_details,
+    texts_of,
+)
+from openclawbench.sources.step_builder import StepRows, pointer
+
+# Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
+ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
+NOTHING, ONE_WITH_ONE = (
+    Pairing(),
+    Pairing({0: 0}),
+)  # how most messages are paired: nothing to pair, a call with its result
+
+
+class Result(msgspec.Struct, gc=False):
+    """A tool result in the open stretch."""
+
+    row: RawLine
+    message: Message
+    user_turn: int | None
+    time: str | None
+
+
+class Stretch(msgspec.Struct):
+    """One agent message and the results that follow it, up to the next message that a model wrote."""
+
+    row: RawLine | None = None
+    message: Message | None = None
+    calls: list[Block] = []
+    thinking: str | None = None
+    text: str | None = None
+    user_turn: int | None = None
+    time: str | None = None
+    results: list[Result] = []
+    followed: bool = False  # something other than its results came after it
+    unknown: bool = False  # it has content blocks of unknown types
+    runner_text: str | None = None  # rule of a text in it that the program wrote in the agent's place
+    is_mirror: bool = False  # no record of a model: what a delivery left of a reply
+
+
+class Mirror(msgspec.Struct, gc=False):
+    """A line that no model wrote, right behind a user's turn: a reply, if no model answers that turn."""
+
+    row: RawLine
+    message: Message
+    text: str
+    time: str | None
+    rule: str
+
+
+class StepBuilder(StepRows):
+    """Takes the messages in order; `steps`, `user_turns` and `counts` are complete after finish()."""
+
+    def __init__(self, rules: NormalizeRules) -> None:
+        super().__init__(rules)
+        self.injected = rules.injected_models
+        self.models: dict[str, None] = {}
+        self.usage = Usage()
+        self.first_error: str | None = None
+        self.first_error_after: int | None = None  # steps before it
+        self.last_stop: str | None = None
+        self.last_error: str | None = None  # errorMessage of the last message
+        self.last_reply: str | None = None
+        self.run_error: str | None = None  # of the last run, if it failed and the model did nothing after it
+        self.escaped = False  # a line with something written out has been seen
+        self.stretch = Stretch()
+        self.said: deque[str] = deque(maxlen=rules.repeat.texts)  # the latest texts of the current user turn
+        self.mirrors: list[Mirror] = []  # what is not decided yet
+
+    def message(self, row: RawLine, message: Message, time: str | None) -> None:
+        """One message record with its line's time, by role; a role never seen before is counted, not dropped."""
+        time = time or iso_time(message.timestamp)
+        self.escaped |= row.escaped
+        if message.role == "assistant":
+            self.assistant(row, message, time)
+        elif message.role == "toolResult":
+            self.decide_mirrors()
+            self.stretch.results.append(Result(row, message, self.current_turn(), time))
+        elif message.role == "user":
+            self.user(row, message, time)
+        elif message.role == "bashExecution":
+            self.counts["user_shell"] += 1
+        elif message.role == RESULT_ROLE:
+            self.results(row, results_of(message), time)
+            self.counts["step_result"] += 1
+        elif message.role in ADDED_ROLES:
+            self.counts[f"metadata:role:{message.role}"] += 1
+        else:
+            self.counts.note("unknown_role:", message.role)
+
+    def user(self, row: RawLine, message: Message, time: str | None) -> None:
+        """What a user said, or a runner in a user's name; the results that another program puts into such a message."""
+        results, message = results_beside(message)
+        if results:
+            self.results(row, results, time)
+        if results and not message.content:
+            self.counts["step_result"] += 1
+            return
+        self.decide_mirrors()
+        self.said.clear()
+        self.stretch.followed = True
+        self.counts["user_turn_with_results" if results else "user_turn"] += 1
+        self.new_turn(result_text(message, self.unknown_block) or "", row)
+
+    def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
+        """Several results in one record, which the caller counts: each of them will be counted as one."""
+        self.decide_mirrors()
+        self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
+        self.counts["step_result"] -= len(results)
+
+    def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
+        calls, thinking, text, unknown = parts_of(message)
+        injected = self.injected.get(message.model or "")
+        ours = None
+        if text is not None:
+            text, ours = self.without_runner_texts(message, text, injected is not None)
+        if injected is not None:
+            self.injected_line(row, message, text, time, injected)
+            return
+        if calls or text is not None:
+            self.decide_mirrors(is_answered=True)
+        self.open_turn &= bool(self.mirrors)
+        if message.api == self.rules.repeat.api and not calls and text is not None and self.repeats(message, text):
+            self.counts[f"injected:{self.rules.repeat.id}"] += 1
+            return
+        self.open_stretch(Stretch(row, message, calls, thinking, text, self.current_turn(), time))
+        self.stretch.runner_text = ours
+        self.note_model(message)
+        if message.stopReason not in FAILED and (calls or text):
+            self.run_error = None
+        if unknown:
+            self.stretch.unknown = True
+            for kind in unknown:
+                self.unknown_block(kind)
+
+    def open_stretch(self, stretch: Stretch) -> None:
+        """Close the stretch before, and begin with another message."""
+        self.stretch.followed = True
+        self.close_stretch()
+        self.message_index += 1
+        self.stretch = stretch
+        if stretch.text is not None:
+            self.said.append(stretch.text)
+
+    def without_runner_texts(self, message: Message, text: str, is_injected: bool) -> tuple[str | None, str | None]:
+        """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
+        these; the text as it is, and null, where there is none."""
+        is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
+        told = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
+        rule = next((rule for _, rule in told if rule is not None), None)
+        return (text, None) if rule is None else (joined_lines([one for one, rule in told if rule is None]), rule)
+
+    def injected_line(
+        self, row: RawLine, message: Message, text: str | None, time: str | None, rule: InjectedRule
+    ) -> None:
+        """A line that no model wrote: counted, but where it may be all that is left of a reply."""
+        may_be_reply = self.open_turn and text is not None and rule.may_answer(self.user_turns[-1]["text"])
+        if text is not None and may_be_reply and not self.was_said(text):
+            self.mirrors.append(Mirror(row, message, text, time, rule.id))
+            return
+        self.open_turn &= bool(self.mirrors)
+        self.counts[f"injected:{rule.id}"] += 1
+
+    def was_said(self, text: str) -> bool:
+        """True where the latest message or reply says this too: it is delivered late."""
+        plain = self.rules.repeat.plain
+        return any(plain(text) in plain(one) for one in (self.stretch.text, self.last_reply) if one)
+
+    def decide_mirrors(self, is_answered: bool = False) -> None:
+        """The lines right behind the user's turn become replies, unless a message of the model's answers it."""
+        mirrors, self.mirrors = self.mirrors, []
+        for one in mirrors:
+            if is_answered:
+                self.counts[f"injected:{one.rule}"] += 1
+                continue
+            turn = self.current_turn()
+            self.open_stretch(Stretch(one.row, one.message, text=one.text, user_turn=turn, time=one.time))
+            self.stretch.is_mirror = True
+            self.noise["mirrored_replies"] += 1
+            self.open_turn, self.run_error = False, None
+            self.last_stop, self.last_error = one.message.stopReason, None
+
+    def failed_run(self, error: str) -> None:
+        """A record says that a run was aborted, timed out or failed."""
+        self.decide_mirrors()
+        self.run_error = error
+        self.open_turn = False
+        self.run_errors.add(self.current_turn())
+        self.note_error(error, len(self.stretch.calls) or self.stretch.text is not None)
+
+    def note_error(self, error: str | None, open_steps: int = 0) -> None:
+        """The first error in the file, and how many steps were before it, `open_steps` not made yet among them."""
+        if error is not None and self.first_error is None:
+            self.first_error = error
+            self.first_error_after = (self.steps[-1]["step_id"] if self.steps else 0) + open_steps
+
+    def repeats(self, message: Message, text: str) -> bool:
+        """True for the line that is written at the end of a run with what was shown: the text of the previous reply, if
+        it used nothing, or one or several of the texts of its turn."""
+        rule = self.rules.repeat
+        if not has_used(message) and rule.plain(text) == rule.plain(self.stretch.text or self.last_reply or ""):
+            return True
+        return rule.joins(text, self.said)
+
+    def note_model(self, message: Message) -> None:
+        if message.model:
+            self.models[f"{message.provider}/{message.model}" if message.provider else message.model] = None
+        self.last_stop = message.stopReason
+        self.last_error = as_text(message.errorMessage)
+        if message.stopReason in FAILED:
+            self.note_error(self.last_error)
+            self.noise["aborted" if message.stopReason == "aborted" else "provider_errors"] += 1
+            if message.stopReason == "aborted":
+                self.run_errors.add(self.current_turn())
+        self.usage.add(message.usage)
+
+    def finish(self) -> None:
+        """Close the last stretch, tell each user turn which step follows it."""
+        self.decide_mirrors()
+        self.close_stretch()
+        self.number_turns()
+
+    def close_stretch(self) -> None:
+        """Steps of the open message: calls paired with results, then orphan results."""
+        open_one, message = self.stretch, self.stretch.message
+        pairing = paired(open_one.calls, open_one.results)
+        if message is not None:
+            self.message_steps(open_one, pairing, message.stopReason in FAILED)
+        if open_one.results:
+            self.counts["step_result"] += len(open_one.results)
+        for index in pairing.orphans:
+            self.orphan_step(open_one.results[index])
+
+    def message_steps(self, open_one: Stretch, pairing: Pairing, failed: bool) -> None:
+        """A step for each call that was executed, else a reply, else a count."""
+        before, executed = len(self.steps), 0
+        for index, call in enumerate(open_one.calls):
+            result = pairing.result_of.get(index)
+            if failed and result is None:
+                self.noise["unexecuted_calls"] += 1
+                continue
+            self.call_step(call, None if result is None else open_one.results[result], index in pairing.ambiguous)
+            executed += 1
+            if executed == 1:
+                self.add_speech(self.steps[-1], open_one, call)
+        if not executed:
+            self.reply_or_noise(open_one, failed)
+        made_step = len(self.steps) > before
+        if open_one.runner_text is not None:
+            self.noise["runner_texts"] += 1
+            left = f"runner_text:{open_one.runner_text}"
+        else:
+            left = "unknown_blocks_only" if open_one.unknown and not failed else "runner:no_step"
+        reply = "step_mirrored_reply" if open_one.is_mirror else "step_reply"
+        self.counts["step_call" if executed else reply if made_step else left] += 1
+
+    def call_step(self, call: Block, result: Result | None, ambiguous: bool) -> None:
+        name = clean_name(call.name)
+        arguments = str(call.arguments, "utf-8", "backslashreplace")
+        shown = name or "(no name)"
+        has_arguments = arguments not in ("", "null")
+        step = self.step("tool_call", f"{shown} {arguments}" if has_arguments else shown, name)
+        step["arguments"] = arguments if has_arguments else None  # never inferred: absent is null
+        step["order_ambiguous"] = ambiguous
+        if result is not None:
+            self.give(step, result)
+        if self.escaped:
+            self.note(step)
+
+    def orphan_step(self, result: Result) -> None:
+        """A result without a call: newer releases don't write the line of an unknown tool's call."""
+        if self.is_synthetic(result_text(result.message)):
+            self.noise["synthetic_orphans"] += 1
+            return
+        step = self.new_orphan(clean_name(result.message.toolName), result.user_turn, result.time)
+        self.give(step, result)
+        self.note(step)
+
+    def reply_or_noise(self, open_one: Stretch, failed: bool) -> None:
+        """A reply step where there is text; else the message is runner noise, counted."""
+        if open_one.text is None:
+            if not failed and not open_one.unknown and open_one.runner_text is None:
+                self.noise["empty_replies"] += 1
+            return
+        step = self.step("reply", open_one.text, None)
+        step["partial"] = failed
+        step["thinking"] = open_one.thinking
+        self.last_reply = open_one.text
+        self.note(step)
+
+    def step(self, kind: str, action_text: str | None, name: str | None) -> dict[str, Any]:
+        """A step that the open message issued."""
+        open_one = self.stretch
+        step = self.new_step(kind, action_text, name, open_one.user_turn, open_one.time, open_one.followed)
+        if open_one.row is not None:
+            reply = "mirror" if open_one.is_mirror else "reply"
+            step["raw"].append(pointer("call" if kind == "tool_call" else reply, open_one.row))
+        return step
+
+    def add_speech(self, step: dict[str, Any], open_one: Stretch, call: Block) -> None:
+        """Thinking and narration belong to the first step of the message, never copied to its siblings."""
+        step["thinking"] = open_one.thinking
+        step["narration"] = open_one.text
+        if open_one.text is not None and open_one.message is not None:
+            step["narration_position"] = narration_position(open_one.message, call)
+        if self.escaped:
+            self.note(step)
+
+    def give(self, step: dict[str, Any], result: Result) -> None:
+        """Give a call its result."""
+        message = result.message
+        self.add_result(
+            step, result_text(message, self.unknown_block), message.isError, slim_details(bytes(message.details))
+        )
+        step["raw"].append(pointer("result", result.row))
+
+    def note(self, step: dict[str, Any]) -> None:
+        """Name the fields in which something of the open stretch was written out."""
+        if self.escaped:
+            self.note_escapes(step, [self.stretch.row, *(one.row for one in self.stretch.results)])
+
+
+def paired(calls: list[Block], results: list[Result]) -> Pairing:
+    """pair() of a message's calls and the results after it; most come back one by one in the order of the calls."""
+    if not calls and not results:
+        return NOTHING
+    if len(calls) == len(results) == 1 and calls[0].id and calls[0].id == results[0].message.toolCallId:
+        return ONE_WITH_ONE
+    ids = [call.id for call in calls]
+    if ids == [one.message.toolCallId for one in results] and all(ids) and len(set(ids)) == len(ids):
+        return Pairing({index: index for index in range(len(ids))})
+    return pair(
+        [Called(call.id, call.name) for call in calls],
+        [Called(one.message.toolCallId, one.message.toolName) for one in results],
+    )
+
+
+def has_used(message: Message) -> bool:
+    """True where a message says that it used any tokens, or cost anything."""
+    return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))

@@ -1,0 +1,143 @@
+"""RunArtifact JSON of an evaluation runner: one document -> one session. Both spellings of the format are read."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.io.json_values import text_of
+from openclawbench.sources.io.jsonl import Fault
+from openclawbench.sources.run_artifact.attempts import acts, build
+from openclawbench.sources.run_artifact.context import gave_outcome, named_sessions
+from openclawbench.sources.run_artifact.document import Document, read_document
+from openclawbench.sources.run_artifact.outcome import evaluation_faults, evaluations_in, outcomes_of, task_of_run
+from openclawbench.sources.run_artifact.paths import evaluations_of, in_own_folder, repetition, sessions_of, traces_of
+from openclawbench.sources.run_artifact.run_artifact_summary import ENDS, SUCCESS, models, run_summary
+from openclawbench.sources.run_artifact.run_artifact_uris import uri_faults
+
+IDENTITY = ("run_id", "case_id", "suite_id", "run_profile_id", "repetition", "repetition_index")
+EVALUATION, SESSION, TRACE = "evaluation:", "session:", "trace:"  # names of companions: these, and their path
+NO_SESSION = "no_native_session"
+HAS_SESSION = "context_of_native_session"
+SENTENCES = {
+    NO_SESSION: "an OpenClaw run whose artifact has no steps, and no native session lies beside it. Put the session's "
+    "JSONL next to it or into its .artifacts folder",
+    HAS_SESSION: "an OpenClaw run whose artifact has no steps: it gives context to the native session beside it",
+}
+
+
+class RunArtifact:
+    """The adapter. An artifact of an OpenClaw run has no steps: it is refused, with the reason why."""
+
+    name = "run_artifact"
+
+    def detect(self, first: Any) -> bool:
+        if not isinstance(first, dict) or "trace" not in first or "status" not in first:
+            return False
+        identity = first.get("identity")
+        return isinstance(identity, dict) and "run_id" in identity and "case_id" in identity
+
+    def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
+        """The run's id, and every id that the document gives it. Nothing of the place where it lies."""
+        ids = first["identity"]
+        return text_of(ids["run_id"]), json.dumps([ids.get(key) for key in IDENTITY], ensure_ascii=True)
+
+    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+        """Its evaluation results, native sessions beside it, and what the agent's command line printed."""
+        kinds = {EVALUATION: evaluations_of, SESSION: sessions_of, TRACE: traces_of}
+        return {f"{kind}{one}": one for kind, find in kinds.items() for one in find(path, paths)}
+
+    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+        """Repetition, outcomes of the evaluations, and whether a native session of the run lies beside it."""
+        results = {key.removeprefix(EVALUATION): one for key, one in by_kind(found, EVALUATION)}
+        evaluations, unreadable = evaluations_in(results)
+        named = named_sessions(first, tuple(one for _, one in by_kind(found, TRACE)))
+        sessions = [(key.removeprefix(SESSION), one) for key, one in by_kind(found, SESSION)]
+        made = {
+            "repetition": repetition(path),
+            "evaluations": evaluations,
+            "unreadable_evaluations": unreadable,
+            "native_session": any(is_native(one, where, path, named) for where, one in sessions),
+        }
+        return {key: one for key, one in made.items() if one}
+
+    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+        """What was taken of each companion that is no session, in words, by its name in `found`."""
+        return gave_outcome(found, first["identity"])
+
+    def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        document = read_document(content)
+        if lacks_steps(document):
+            reason = HAS_SESSION if context.get("native_session") else NO_SESSION
+            raise MalformedSession(Fault(reason, 1, SENTENCES[reason]))
+        built = build(document, rules)
+        outcomes = outcomes_of(document.value, context.get("evaluations", []), context.get("repetition"))
+        trace, steps = built.trace, built.trace.list
+        version = document.part("identity").get("schema_version", document.value.get("schema_version"))
+        return ParsedSession(
+            source_format=self.name,
+            session_id=text_of(document.part("identity").get("run_id")),
+            session_version=None if version is None else str(version),
+            models=models(document, built),
+            order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
+            escaped_fields=steps.escaped_fields,
+            steps=steps.steps,
+            user_turns=steps.user_turns,
+            abandoned_steps=built.abandoned,
+            run=run_summary(document, built),
+            context={
+                "status": text_of(document.value.get("status")),
+                "label": text_of(document.part("identity").get("case_id")),
+            },
+            outcome=outcomes[0] if outcomes else None,
+            other_outcomes=outcomes[1:],
+            task=task_of_run(document.part("identity"), context.get("repetition")),
+            records_in=1 + len(document.events),
+            record_counts=steps.counts + Counter({"metadata:document": 1}),
+            record_digests=document.digests,
+            warnings=[*document.warnings, *trace.warnings, *document_faults(document, context)],
+        )
+
+
+def by_kind(found: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
+    """Companions of one kind, in the order of their paths."""
+    return sorted(((key, one) for key, one in found.items() if key.startswith(kind)), key=lambda pair: pair[0])
+
+
+def lacks_steps(document: Document) -> bool:
+    """True for an OpenClaw run of whose agent the trace says nothing but what the command line printed at the end."""
+    openclaw = document.part("identity").get("runner_type") == "openclaw"
+    return openclaw and not acts([one for one in document.events if one.kind != "final_output"])
+
+
+def is_native(content: Any, where: str, path: str, named: list[str]) -> bool:
+    """True where a file is the run's native session: its header has an id that the artifact names.
+
+    In the run's own folder that is enough where the artifact names no session, or the header cannot be had.
+    """
+    session_id = header_id(content)
+    if session_id is None or not named:
+        return in_own_folder(where, path)
+    return session_id in named
+
+
+def header_id(content: Any) -> str | None:
+    """The id in a session's header line; null where there is none."""
+    header = content
+    if isinstance(content, str):
+        try:
+            header = json.loads(content.lstrip("\ufeff").split("\n", 1)[0])
+        except (ValueError, RecursionError):
+            return None
+    return text_of(header.get("id")) if isinstance(header, dict) else None
+
+
+def document_faults(document: Document, context: dict[str, Any]) -> list[Fault]:
+    """What is strange about the document as a whole, and about evaluations beside it."""
+    faults = uri_faults(document.value)
+    status = document.value.get("status")
+    if not isinstance(status, str) or status not in (SUCCESS, *ENDS):
+        faults.append(Fault("unknown_status", 1, f"a status never seen before: {status!r}"))
+    evaluations, unreadable = context.get("evaluations", []), context.get("unreadable_evaluations", [])
+    return faults + evaluation_faults(evaluations, unreadable, document.part("identity"))

@@ -1,0 +1,136 @@
+"""What a RunArtifact of an OpenClaw run gives to the native session that has its steps: run context and outcome.
+
+Such an artifact has no step of its own. The adapter of native sessions can call companions_of() and for_session().
+"""
+
+import json
+from typing import Any
+
+from openclawbench.records.session import RunContext
+from openclawbench.sources.io.json_values import number_of, text_of
+from openclawbench.sources.run_artifact.outcome import (
+    evaluation_faults,
+    evaluations_in,
+    of_run,
+    outcomes_of,
+    task_of_run,
+)
+from openclawbench.sources.run_artifact.paths import (
+    evaluations_of,
+    in_own_folder,
+    is_evaluation_of,
+    repetition,
+    runs_of,
+)
+
+ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # names of companions: these, and their path
+
+
+def companions_of(session_path: str, paths: frozenset[str]) -> dict[str, str]:
+    """RunArtifacts that a native session may belong to, and their evaluations: name -> path."""
+    runs = runs_of(session_path, paths)
+    evaluations = [one for run in runs for one in evaluations_of(run, paths)]
+    return {f"{ARTIFACT}{one}": one for one in runs} | {f"{EVALUATION}{one}": one for one in evaluations}
+
+
+def for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
+    """{"index": RunContext fields, "outcomes": OracleRecord fields of each, "task": subset, task_id, attempt, "faults":
+    (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
+
+    Empty where no artifact, or more than one, is this session's. `found` = contents of companions_of().
+    """
+    runs = {key.removeprefix(ARTIFACT): one for key, one in found.items() if key.startswith(ARTIFACT)}
+    mine = [(path, one) for path, one in runs.items() if is_of(one, path, session_id, session_path)]
+    if len(mine) != 1:
+        return {}
+    path, document = mine[0]
+    results = {key.removeprefix(EVALUATION): one for key, one in found.items() if key.startswith(EVALUATION)}
+    own = {one: result for one, result in results.items() if is_evaluation_of(one, path)}
+    evaluations, unreadable = evaluations_in(own)
+    faults = evaluation_faults(evaluations, unreadable, document["identity"])
+    return {
+        "index": run_context(document),
+        "outcomes": outcomes_of(document, evaluations, repetition(path)),
+        "task": task_of_run(document["identity"], repetition(path)),
+        "faults": [(one.reason, one.message) for one in faults],
+    }
+
+
+def gave_run(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
+    """What for_session() takes of each companion, in words, by its name; empty where it takes nothing."""
+    runs = {key: one for key, one in found.items() if key.startswith(ARTIFACT)}
+    mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
+    if len(mine) != 1:
+        return {}
+    run = mine[0].removeprefix(ARTIFACT)
+    own = {key: one for key, one in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
+    return {mine[0]: "run context, outcome and task"} | gave_outcome(own, runs[mine[0]]["identity"])
+
+
+def gave_outcome(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
+    """The evaluations, among contents by their names, of which an outcome can be taken: none that names another run."""
+    read = {key: evaluations_in({key: one})[0] for key, one in evaluations.items() if key.startswith(EVALUATION)}
+    return {key: "outcome" for key, found in read.items() if of_run(found, identity)}
+
+
+def is_of(document: Any, path: str, session_id: str | None, session_path: str) -> bool:
+    """True where the artifact names the session, or names none and has the session in its own folder."""
+    if not isinstance(document, dict) or not isinstance(document.get("identity"), dict):
+        return False
+    named = named_sessions(document)
+    return session_id in named if named else in_own_folder(session_path, path)
+
+
+def run_context(document: dict[str, Any]) -> dict[str, Any]:
+    """RunContext fields of a run's artifact; null where it does not say."""
+    blank: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
+    reports = command_reports(document)
+    aborted = [one["meta"].get("aborted") for one in reports]
+    keys = [
+        report.get("sessionKey") for one in reports if isinstance(report := one["meta"].get("systemPromptReport"), dict)
+    ]
+    usage = document.get("usage")
+    return blank | {
+        "aborted_last_run": aborted[-1] if aborted and isinstance(aborted[-1], bool) else None,
+        "status": text_of(document.get("status")),
+        "session_key": text_of(keys[-1]) if keys else None,
+        "label": text_of(document["identity"].get("case_id")),
+        "estimated_cost_usd": number_of(usage.get("cost_usd")) if isinstance(usage, dict) else None,
+    }
+
+
+def named_sessions(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> list[str]:
+    """Ids of native sessions that the artifact names: in what the command line printed, and in runner events."""
+    metas = [report["meta"] for report in command_reports(document, traces)]
+    places = [(meta.get(part), "sessionId") for meta in metas for part in ("agentMeta", "systemPromptReport")]
+    places += [(event.get("metadata"), "session_id") for event in trace_of(document)]
+    ids = (text_of(place.get(key)) for place, key in places if isinstance(place, dict))
+    return list(dict.fromkeys(one for one in ids if one is not None))
+
+
+def command_reports(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> list[dict[str, Any]]:
+    """What `openclaw agent --json` printed, from final outputs and from stored traces: objects with `meta`."""
+    texts: list[Any] = [event.get("content") for event in trace_of(document)]
+    for trace in traces:
+        turns = trace.get("turns") if isinstance(trace, dict) else None
+        texts += [one.get("payload") for one in turns if isinstance(one, dict)] if isinstance(turns, list) else [trace]
+    reports = (one if isinstance(one, dict) else report_in(one) for one in texts)
+    return [one for one in reports if isinstance(one.get("meta"), dict)]
+
+
+def report_in(text: Any) -> dict[str, Any]:
+    """The JSON object in a text that may begin with lines of a log; empty where there is none."""
+    if not isinstance(text, str) or '"meta"' not in text:
+        return {}
+    start = 0 if text.startswith("{") else text.find("\n{") + 1
+    try:
+        value = json.JSONDecoder().raw_decode(text, start)[0]
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def trace_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The trace's events that are objects."""
+    trace = document.get("trace")
+    return [one for one in trace if isinstance(one, dict)] if isinstance(trace, list) else []

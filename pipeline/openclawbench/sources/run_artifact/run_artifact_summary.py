@@ -1,0 +1,47 @@
+"""Run summary of a RunArtifact: status, usage, cost and times as it says them; what it does not say is null."""
+
+from typing import Any
+
+from openclawbench.sources.io.json_values import count_of, number_of, text_of
+from openclawbench.sources.openclaw.records import iso_time
+from openclawbench.sources.run_artifact.attempts import Built
+from openclawbench.sources.run_artifact.document import Document
+
+SUCCESS = "success"
+# Terminal status -> how the run ended; of a successful run its steps say it.
+ENDS = {"failed": "error", "timed_out": "timeout", "invalid": "error", "provider_error": "error"}
+
+
+def run_summary(document: Document, built: Built) -> dict[str, Any]:
+    """The RunSummary: tokens as counts, cost in USD, time in seconds."""
+    status = document.value.get("status")
+    timing, tokens = document.part("timing"), usage(document)
+    started, ended = iso_time(timing.get("started_at")), iso_time(timing.get("completed_at"))
+    errors = max(len(built.provider_errors), int(status == "provider_error"))
+    messages = [*built.provider_errors, document.part("error").get("message")]
+    known = {
+        "provider_errors": errors,
+        "stop_reason": text_of(document.part("provider").get("finish_reason")),
+        "first_provider_error": next((text for one in messages if (text := text_of(one))), None),
+        **{f"{name}_tokens": count_of(tokens.get(f"{name}_tokens")) for name in ("input", "output", "total")},
+        "cost_usd": number_of(document.part("usage").get("cost_usd")),
+        "started_at": started,
+        "ended_at": ended,
+    }
+    if isinstance(status, str) and status in ENDS:
+        known["end"] = ENDS[status]
+    summary = built.trace.list.run_summary([one for one in (started, ended) if one], **known)
+    said = number_of(timing.get("duration_seconds"))
+    return summary if said is None else summary | {"wall_time_s": said}
+
+
+def usage(document: Document) -> dict[str, Any]:
+    """Token counts: nested as stored, flat as documented."""
+    return document.part("usage", "normalized") or document.part("usage")
+
+
+def models(document: Document, built: Built) -> list[str]:
+    """The model that answered: as the provider names it, else as it was asked for; none where nothing answered."""
+    names = (document.part("provider").get("provider_model_id"), document.part("request").get("requested_model"))
+    answered = next((text for one in names if (text := text_of(one))), None)
+    return [answered] if answered and built.trace.spoke else []

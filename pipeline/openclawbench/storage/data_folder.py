@@ -1,0 +1,389 @@
+"""The data folder: the only module that writes under it. Parts are named by shard and key, written under a temporary
+name, synced and renamed, so that a kill at any moment leaves whole files or none."""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import polars as pl
+
+from openclawbench.errors import BusyDataFolder, UnreadableInput, WrongUse
+from openclawbench.storage import parquet_check as damaged
+from openclawbench.storage import review_store
+from openclawbench.storage.object_store import Remote
+from openclawbench.storage.parquet_io import sync_folder, write_parquet
+from openclawbench.tables.inherited_columns import named_in, naming, with_borrowed, without_borrowed
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import Streamed, conform, empty, schema
+
+LAYOUT_VERSION = 1
+TEMPORARY = ".tmp-"
+SHARDS_FILE = "shards.json"  # of object storage: how many shards its parts are of
+
+
+def temporary_name(name: str) -> str:
+    """A name that no other process uses, on this machine or on another that shares the folder."""
+    return f"{TEMPORARY}{uuid.uuid4().hex[:12]}-{name}"
+
+
+def part_name(shard: int | str, key: str) -> str:
+    """File name of a part."""
+    return f"{shard:0>4}-{key}.parquet"
+
+
+def write_atomic(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write a file whole or not at all: temporary name, fsync, rename, fsync of the folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(temporary_name(path.name))
+    try:
+        with temporary.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256_file(path: Path) -> str:
+    """Hex digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file, or null where it is not there or torn (it is then made again)."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def write_json(path: Path, value: Any) -> None:
+    """A JSON file for people to read, written whole."""
+    write_atomic(path, [json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"])
+
+
+def write_streamed(table: Streamed, record: type[Record], file: BinaryIO) -> None:
+    """A very large table as Parquet, a row group a plan. (Polars' own sink has some hundred MB under way meanwhile.)"""
+    import pyarrow.parquet as pq
+
+    kinds = empty(record).to_arrow().schema
+    with pq.ParquetWriter(file, kinds, compression="zstd", compression_level=1) as writer:
+        for plan in table.plans:
+            writer.write_table(conform(plan.collect(), record).to_arrow())
+
+
+def table_name(record: type[Record]) -> str:
+    """Folder name of a record's table: StepRisk -> step_risk."""
+    name = record.__name__
+    return "".join(f"_{c.lower()}" if c.isupper() and i else c.lower() for i, c in enumerate(name)).replace("_b_", "_b")
+
+
+class DataFolder:
+    """`--data DIR`: raw/ oracle/ work/ ledger/ review/ release/ below one root.
+
+    With `remote` the parts of tables are in object storage, and work/ holds those that this machine made or read: they
+    are named by their key, so a copy is never out of date.
+    """
+
+    def __init__(self, root: Path, remote: Remote | None = None) -> None:
+        self.root = root
+        self.remote = remote
+        self.work = root / "work"
+        self.release = root / "release"
+        self.ledger = root / "ledger"
+
+    @property
+    def layout_file(self) -> Path:
+        return self.work / "layout.json"
+
+    def layout(self) -> dict[str, Any]:
+        """Number of shards (fixed for the life of the folder) and where the inputs were last; empty when new."""
+        found = read_json(self.layout_file)
+        return found if isinstance(found, dict) else {}
+
+    def fixed_shards(self, count: int, save: bool) -> int:
+        """The number of shards of the parts in object storage; this one where none was fixed yet, and `save` fixes it
+        for whoever comes."""
+        if self.remote is None:
+            return count
+        with contextlib.suppress(FileNotFoundError):
+            return int(json.loads(self.remote.read(SHARDS_FILE))["shards"])
+        if not save or self.remote.create(SHARDS_FILE, json.dumps({"shards": count}).encode()):
+            return count
+        return self.fixed_shards(count, save)
+
+    def save_layout(self, layout: dict[str, Any]) -> None:
+        if layout != self.layout():
+            write_json(self.layout_file, layout)
+
+    def table(self, record: type[Record]) -> Path:
+        """Folder of a table's parts on this machine."""
+        return self.work / table_name(record)
+
+    def part(self, record: type[Record], shard: int | str, key: str) -> Path:
+        """Path of one part: work/<table>/<shard>-<key>.parquet; it is fetched where it is in object storage only."""
+        path = self.table(record) / part_name(shard, key)
+        self.fetch([path])
+        return path
+
+    def present(self, record: type[Record]) -> set[str]:
+        """Names of the parts of a table that are there, up to date or not."""
+        if self.remote is not None:
+            return self.remote.names(f"work/{table_name(record)}")
+        try:
+            with os.scandir(self.table(record)) as found:
+                return {one.name for one in found if not one.name.startswith(TEMPORARY)}
+        except FileNotFoundError:
+            return set()
+
+    def write_part(
+        self,
+        record: type[Record],
+        shard: int | str,
+        key: str,
+        frame: pl.DataFrame | Streamed,
+        lenders: Mapping[type[Record], str] | None = None,
+    ) -> None:
+        """Write one part durably. In object storage it is there when the whole of it has been put. `lenders`: keys of
+        the parts that it was made of, of tables whose columns it has; without, it has them itself."""
+        path = self.table(record) / part_name(shard, key)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(temporary_name(path.name))
+        try:
+            with temporary.open("wb") as file:
+                if isinstance(frame, Streamed):
+                    write_streamed(frame, record, file)
+                else:
+                    written, metadata = frame, None
+                    if lenders and record.BORROWED:
+                        written = without_borrowed(frame, record.BORROWED)
+                        metadata = naming({lender.__name__: of for lender, of in lenders.items()})
+                    options = {"row_group_size": record.ROWS_AT_ONCE, "metadata": metadata}
+                    # Nobody asks for the least and the greatest value of a part, and they take a sixth of writing it.
+                    write_parquet(written, path, file, compression_level=1, statistics=False, **options)
+                file.flush()
+                os.fsync(file.fileno())
+            if self.remote is not None:
+                self.remote.put(temporary, self.name(path))
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def name(self, path: Path) -> str:
+        """What a file is called in object storage: as below the data folder."""
+        return path.relative_to(self.root).as_posix()
+
+    def fetch(self, paths: list[Path]) -> None:
+        """Get the parts that this machine does not have; one that is nowhere is left to whoever opens it."""
+        if self.remote is None or not (wanted := [path for path in paths if not path.exists()]):
+            return
+        held = [path.with_name(temporary_name(path.name)) for path in wanted]
+        for folder in {path.parent for path in held}:
+            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self.remote.fetch([self.name(path) for path in wanted], held)
+            for temporary, path in zip(held, wanted, strict=True):
+                temporary.replace(path)
+        finally:
+            for temporary in held:
+                temporary.unlink(missing_ok=True)
+
+    def scan(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
+        """The table made of these parts (shard -> key), in the order of shards; an empty one where there is none.
+
+        `paths` names a further column, which says in which part a row is.
+        """
+        damaged.READ[self.root] = None
+        if record.BORROWED is None or not parts:
+            return self.written(record, parts, paths)
+        self.fetch([self.table(record) / part_name(shard, key) for shard, key in parts.items()])
+        lenders = self.lenders(record, parts)
+        ordered = sorted(parts.items(), key=lambda item: str(item[0]))
+        return pl.concat(self.whole(record, {shard: key}, lenders.get(shard), paths) for shard, key in ordered)
+
+    def whole(
+        self,
+        record: type[Record],
+        part: dict[int | str, str],
+        lenders: dict[type[Record], str] | None,
+        paths: str | None,
+    ) -> pl.LazyFrame:
+        """One part, and what it has from others."""
+        written, (shard,) = self.written(record, part, paths), part
+        if record.BORROWED is None or lenders is None:
+            return written
+        lent = [self.scan(lender, {shard: key}) for lender, key in lenders.items()]
+        return with_borrowed(written, lent, record.BORROWED)
+
+    def lenders(self, record: type[Record], parts: dict[int | str, str]) -> dict[int | str, dict[type[Record], str]]:
+        """The keys of what each of these parts has columns from, in the order in which they are put together; all of it
+        is fetched. Raises UnreadableInput where something of it is gone."""
+        if record.BORROWED is None:
+            return {}
+        named = {shard: named_in(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
+        found: dict[int | str, dict[type[Record], str]] = {shard: {} for shard, keys in named.items() if keys}
+        for lender in record.BORROWED.lenders:
+            lent = {shard: named[shard][lender.__name__] for shard in found}
+            self.fetch([self.table(lender) / part_name(shard, key) for shard, key in lent.items()])
+            for shard, key in lent.items():
+                found[shard][lender] = key
+                if not (file := self.table(lender) / part_name(shard, key)).exists():
+                    raise UnreadableInput(
+                        f"{file}: is gone, and the {table_name(record)} has columns from there. Run "
+                        f"`openclawbench run --data {self.root}`: what is gone is made again."
+                    )
+            self.lenders(lender, lent)
+        return found
+
+    def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
+        """What stands in these parts: null where other tables have a value (`borrowed.py`)."""
+        ordered = sorted(parts.items(), key=lambda item: str(item[0]))
+        files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
+        self.fetch(files)
+        return (
+            pl.scan_parquet(files, glob=False, include_file_paths=paths)
+            if files
+            else pl.LazyFrame(schema=schema(record))
+        )
+
+    def rows(self, record: type[Record], parts: dict[int | str, str]) -> int:
+        """How many rows these parts have."""
+        return int(self.written(record, parts).select(pl.len()).collect().item())
+
+    def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:
+        """Remove parts that no shard has any more, and temporary files that a kill left behind."""
+        alive = {part_name(shard, key) for shard, key in parts.items()}
+        folder = self.table(record)
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if path.name not in alive:
+                path.unlink(missing_ok=True)
+        if self.remote is not None and (dead := self.present(record) - alive):
+            self.remote.remove(f"work/{table_name(record)}/{name}" for name in sorted(dead))
+
+    def shared_file(self, name: str) -> Path:
+        """A file of work/ that other machines may have left in object storage, fetched where it is not here yet."""
+        path = self.work / name
+        if self.remote is not None and not path.exists():
+            with contextlib.suppress(FileNotFoundError):
+                write_atomic(path, [self.remote.read(self.name(path))])
+        return path
+
+    def share(self, path: Path) -> None:
+        """Leave a file of work/ to other machines."""
+        if self.remote is not None:
+            self.remote.put(path, self.name(path))
+
+    def keep_copy(self, name: str, content: bytes) -> Path:
+        """A file of work/ with this content, written where it differs."""
+        path = self.work / name
+        if not path.exists() or path.read_bytes() != content:
+            write_atomic(path, [content])
+        return path
+
+    def report_folder(self, name: str) -> Path:
+        return self.work / "reports" / name
+
+    def write_report(self, name: str, files: dict[str, bytes]) -> Path:
+        """Write a report's files (name -> bytes), each whole or not at all, and remove what else is in its folder."""
+        folder = self.report_folder(name)
+        for file, content in files.items():
+            write_atomic(folder / file, [content])
+        for path in sorted(folder.iterdir()) if folder.is_dir() else []:
+            if path.name not in files:
+                path.unlink()
+        return folder
+
+    def review_file(self, name: str) -> Path:
+        return self.root / "review" / name
+
+    def review_files(self, pattern: str) -> list[Path]:
+        """Files below review/ in the order of names."""
+        return sorted((self.root / "review").glob(pattern))
+
+    def append_review(self, name: str, lines: Iterable[bytes]) -> None:
+        """Add lines to a file below review/; what stands there already stays as it is, and is not written again."""
+        review_store.append(self.review_file(name), lines)
+
+    def reviewing(self) -> contextlib.AbstractContextManager[None]:
+        """One at a time adds to review/, whatever a run does meanwhile. Raises BusyDataFolder."""
+        return review_store.reviewing(self.root / "review")
+
+    def write_review(self, name: str, content: bytes) -> bool:
+        """Write a file below review/ that is not there yet; false where it is. What a person may have filled in is
+        never written over: raises WrongUse where it holds something else."""
+        path = self.review_file(name)
+        if not path.exists():
+            write_atomic(path, [content])
+            return True
+        if path.read_bytes() != content:
+            raise WrongUse(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
+        return False
+
+    def failure_file(self, stage: str, shard: int | str) -> Path:
+        return self.work / "failed" / f"{stage}-{shard}.json"
+
+    def note_failure(self, stage: str, shard: int | str, key: str, error: str) -> None:
+        """Keep why a shard of a stage failed; it holds for this key alone."""
+        write_json(self.failure_file(stage, shard), {"stage": stage, "shard": shard, "key": key, "error": error})
+
+    def forget_failure(self, stage: str, shard: int | str) -> None:
+        """The shard has been redone."""
+        self.failure_file(stage, shard).unlink(missing_ok=True)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """What was noted of failed shards: {stage, shard, key, error}, in the order of names."""
+        found = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
+        return [one for one in found if isinstance(one, dict)]
+
+    @property
+    def running(self) -> Path:
+        """Folder in which runs say what they are working on."""
+        return self.work / "running"
+
+    @property
+    def code_file(self) -> Path:
+        """What parsing the program's modules gave, so that the next command need not parse them again."""
+        return self.work / "code.json"
+
+    def manifest_file(self, stage: str) -> Path:
+        return self.work / "manifests" / f"{stage}.json"
+
+    @contextlib.contextmanager
+    def locked(self, share: bool = False) -> Iterator[None]:
+        """One run at a time writes to a data folder, or any number of runs over shares of it. Raises BusyDataFolder."""
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+            file = (self.work / ".lock").open("a+")
+        except OSError as error:
+            raise UnreadableInput(f"{self.root}: cannot write here: {error.strerror}. Name another --data.") from error
+        with file:
+            try:
+                fcntl.flock(file, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            except OSError as error:
+                raise BusyDataFolder(f"{self.root}: another run is writing here. Wait for it to end.") from error
+            if not share:
+                self.sweep_temporary()
+            yield
+
+    def sweep_temporary(self) -> None:
+        """Remove what a killed run left half-written, and parts that are torn; nobody else writes while the folder is
+        locked."""
+        for part in damaged.torn(self.work):
+            part.unlink()
+        for folder in (self.work, self.work / "manifests", self.work / "failed"):
+            for path in folder.glob(f"{TEMPORARY}*"):
+                path.unlink()
+        for path in self.root.glob(f"{TEMPORARY}*"):
+            shutil.rmtree(path)
+        shutil.rmtree(self.running, ignore_errors=True)
