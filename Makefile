@@ -77,7 +77,7 @@ bench-peers: $(READY) ## asking beside the tools that do the same, each installe
 
 clean: ## remove the environment, caches and the demo's data; your own data stays
 	rm -rf $(VENV) data/demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find pipeline tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find pipeline benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 normalize: $(READY) ## raw sessions -> trajectories and steps (RAW=dir)
 	@$(OCB) normalize $(INPUT) $(ARGS)

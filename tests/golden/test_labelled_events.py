@@ -1,6 +1,6 @@
 """Descriptors of the labelled events (events/README.md): case by case in the part for tuning, else as a number.
 
-docs/evidence.md prints the measured shares; `python -m openclawbench.bench.events --write` writes them anew.
+docs/evidence.md prints the measured shares; `python -m benchmarks.events --write` writes them anew.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import get_args
 
 import pytest
 
-from openclawbench.bench.events import (
+from benchmarks.events import (
     DOCUMENT,
     FOLDER,
     Outcome,
@@ -21,7 +21,7 @@ from openclawbench.bench.events import (
     tables,
     with_tables,
 )
-from openclawbench.bench.labelled import Case, held_out, read_cases
+from benchmarks.labelled import Case, held_out, read_cases
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.vocabulary import EventType
 
@@ -56,7 +56,7 @@ def test_labelled_events_of_the_part_for_tuning(parts: dict[str, list[Outcome]])
 
 def test_labelled_events_in_the_document(parts: dict[str, list[Outcome]]) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    hint = "docs/evidence.md prints other shares than those measured: python -m openclawbench.bench.events --write"
+    hint = "docs/evidence.md prints other shares than those measured: python -m benchmarks.events --write"
     assert with_tables(text, tables(parts)) == text, hint
 
 

@@ -8,7 +8,7 @@ import pytest
 from child import call
 from rich.console import Console
 
-from openclawbench.bench.end_to_end import growth, print_end_to_end, run_end_to_end
+from benchmarks.end_to_end import growth, print_end_to_end, run_end_to_end
 from openclawbench.flow import up_to
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from openclawbench.bench import judge, peers
+from benchmarks import judge, peers
 
 pytestmark = pytest.mark.slow
 

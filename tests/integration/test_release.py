@@ -13,7 +13,7 @@ from child import EXAMPLE, ROOT, Ran, files, lines, table
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
-from openclawbench.bench.rules_judge import measure, plan_of, put_into
+from benchmarks.rules_judge import measure, plan_of, put_into
 from openclawbench.records.release import LabelRow, Master, PositiveStructured, StageRaw
 from openclawbench.release.notice import RULES_NOTICE
 from openclawbench.rules.taxonomy import Taxonomy

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
+from benchmarks.fixed_latency import response
+from benchmarks.judge_measures import Reader, judge_of, shards
 from openclawbench.base.gc_control import YOUNG
-from openclawbench.bench.fixed_latency import response
-from openclawbench.bench.judge_measures import Reader, judge_of, shards
 from openclawbench.cli.judge_factory import how
 from openclawbench.judge.client.responses import checked
 from openclawbench.judge.client.transport import Received

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from openclawbench.bench.corpus import one_session_of, sessions_of, write_corpus
+from benchmarks.corpus import one_session_of, sessions_of, write_corpus
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.oracles.jsonl import read_oracle

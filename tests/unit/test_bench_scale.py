@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.bench.cli import made
-from openclawbench.bench.ingest import big_bytes_at
+from benchmarks.cli import made
+from benchmarks.ingest import big_bytes_at
 from openclawbench.errors import WrongUse
 
 

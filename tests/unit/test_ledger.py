@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from openclawbench.bench.fixed_latency import response
+from benchmarks.fixed_latency import response
 from openclawbench.errors import BusyLedger, LedgerFailed, UnreadableInput
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger, now
 from openclawbench.judge.ledger.merge_shards import bring_over

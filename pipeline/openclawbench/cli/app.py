@@ -9,7 +9,6 @@ import typer
 import openclawbench.runtime.run
 from openclawbench import __version__
 from openclawbench.base.terminal import errors, one_line, output, safe
-from openclawbench.bench.cli import app as bench
 from openclawbench.cli import second_pass
 from openclawbench.cli import shards as shares
 from openclawbench.cli import tables as report
@@ -20,6 +19,7 @@ from openclawbench.cli.commands import doctor as doctor_
 from openclawbench.cli.commands import dry_run as dry_run_
 from openclawbench.cli.commands import status as status_report
 from openclawbench.cli.commands.audit import app as audit_group
+from openclawbench.cli.commands.bench import bench
 from openclawbench.cli.commands.diff import diff
 from openclawbench.cli.commands.explain import explain
 from openclawbench.cli.commands.export import export
@@ -55,7 +55,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.add_typer(bench, name="bench")
 app.add_typer(report_group, name="report")
 app.add_typer(ledger_group, name="ledger")
 app.command("validate")(validate)
@@ -371,6 +370,8 @@ app.command()(export)
 app.command()(whatif)
 app.command("diff")(diff)
 app.command("push")(push)
+ARGUMENTS_OF_BENCH = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+app.command("bench", context_settings=ARGUMENTS_OF_BENCH)(bench)
 
 
 def version(wanted: bool) -> None:

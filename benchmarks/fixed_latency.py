@@ -1,6 +1,6 @@
 """An endpoint of fixed latency, in a process of its own.
 
-`python -m openclawbench.bench.fixed_latency MILLISECONDS` prints its port. It costs next to nothing itself: one answer,
+`python -m benchmarks.fixed_latency MILLISECONDS` prints its port. It costs next to nothing itself: one answer,
 made once, to every POST, so much later. GET /stats says what was paid for: an answer is, also where nobody waits for it
 any more."""
 

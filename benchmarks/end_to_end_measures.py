@@ -1,5 +1,5 @@
 """What the end-to-end benchmark measures, each in a process of its own:
-`python -m openclawbench.bench.end_to_end_measures NAME FOLDER`. Prints one JSON line, as `measures` does.
+`python -m benchmarks.end_to_end_measures NAME FOLDER`. Prints one JSON line, as `measures` does.
 
 A reference is the least that the work beside it could be: parsing the raw lines; reading what a judge reads; reading
 the lines of a release and writing them with their digest.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from openclawbench.bench.measures import PROCESSES, library_pool, measured, reference
+from benchmarks.measures import PROCESSES, library_pool, measured, reference
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import bring
 from openclawbench.cli.settings import settings

@@ -3,7 +3,6 @@ how cost grows with size; what the engine costs beside a bare pool."""
 
 import json
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from statistics import correlation, linear_regression
@@ -11,9 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks import command_of
+from benchmarks.corpus import write_corpus
+from benchmarks.ingest import machine, rounded
 from openclawbench.base.terminal import table
-from openclawbench.bench.corpus import write_corpus
-from openclawbench.bench.ingest import machine, rounded
 
 SHARES = (0.01, 0.1, 0.3, 1.0)  # of the largest size
 PARTS = {"packet": "reference", "annotate": "read_evidence", "release": "copy_lines"}  # what is measured -> beside what
@@ -50,7 +50,7 @@ def run_end_to_end(sizes: list[int], seed: int, with_ray: bool, scratch: Path | 
 
 def child(name: str, folder: Path) -> dict[str, Any]:
     """One measure in a process of its own. Raises CalledProcessError where it fails; its message is on stderr."""
-    command = [sys.executable, "-P", "-m", "openclawbench.bench.end_to_end_measures", name, str(folder)]
+    command = [*command_of("end_to_end_measures"), name, str(folder)]
     found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found
 

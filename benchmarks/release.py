@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.corpus import FULL, write_corpus
+from benchmarks.ingest import child, machine, rounded
 from openclawbench.base.terminal import table
-from openclawbench.bench.corpus import FULL, write_corpus
-from openclawbench.bench.ingest import child, machine, rounded
 
 SECONDS, PEAK_MB = 60.0, 1024  # goals, for the whole corpus on two processors
 

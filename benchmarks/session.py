@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.bench.shape import Model, Shape, Texts, Weighted, iso
+from benchmarks.shape import Model, Shape, Texts, Weighted, iso
 
 HOME = "/home/user/.openclaw/workspace"
 FEW = 12  # words that names of files come back with

@@ -6,9 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks.corpus import FULL, write_corpus
+from benchmarks.ingest import child, machine, rounded
 from openclawbench.base.terminal import table
-from openclawbench.bench.corpus import FULL, write_corpus
-from openclawbench.bench.ingest import child, machine, rounded
 
 AFTER, PEAK_MB = 0.5, 1024  # goals: CPU seconds of all stages after normalize, × normalize's; peak resident memory
 WHOLE = 60  # goal: seconds from the raw files of the whole corpus to packets, on two processors

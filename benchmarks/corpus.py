@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.bench.session import Corpus, Made, make_session
-from openclawbench.bench.shape import Size, Texts, load_shape
+from benchmarks.session import Corpus, Made, make_session
+from benchmarks.shape import Size, Texts, load_shape
 from openclawbench.records.oracle import Evaluator, OracleRecord
 
 FULL = 31_264  # sessions of the whole corpus, about 1 GB

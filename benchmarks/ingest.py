@@ -6,7 +6,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks import command_of
+from benchmarks.corpus import FULL, one_session_of, sessions_of, write_corpus, write_session
 from openclawbench.base.terminal import table
-from openclawbench.bench.corpus import FULL, one_session_of, sessions_of, write_corpus, write_session
 from openclawbench.runtime.engines.processes import threads_of_polars
 
 BIG_BYTES, SMALLEST_BIG = 200_000_000, 1_000_000  # of the one large session, at the default scale and at the least
@@ -75,7 +75,7 @@ def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
 def child(name: str, folder: Path, threads: int | None = None) -> dict[str, Any]:
     """One measure in a process of its own, with so many threads of polars; null: as many as it takes. Raises
     CalledProcessError where it fails; its message is on stderr."""
-    command = [sys.executable, "-P", "-m", "openclawbench.bench.measures", name, str(folder)]
+    command = [*command_of("measures"), name, str(folder)]
     with contextlib.nullcontext() if threads is None else threads_of_polars(threads):
         found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
     return found

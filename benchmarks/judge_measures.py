@@ -1,5 +1,5 @@
 """What the judge benchmark measures, each in a process of its own:
-`python -m openclawbench.bench.judge_measures NAME URL CALLS IN_FLIGHT FOLDER`. Prints one JSON line."""
+`python -m benchmarks.judge_measures NAME URL CALLS IN_FLIGHT FOLDER`. Prints one JSON line."""
 
 import asyncio
 import hashlib
@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from openclawbench.bench.fixed_latency import response
-from openclawbench.bench.measures import cpu_seconds, peak_mb
+from benchmarks.fixed_latency import response
+from benchmarks.measures import cpu_seconds, peak_mb
 from openclawbench.cli.judge_factory import how
 from openclawbench.judge.client.request_options import Way
 from openclawbench.judge.client.transport import Endpoint

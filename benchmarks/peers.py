@@ -20,10 +20,11 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks import command_of
+from benchmarks.judge import LATENCY_MS, endpoint
+from benchmarks.judge_measures import body
+from benchmarks.process_tree import Measured, measured
 from openclawbench.base.terminal import table
-from openclawbench.bench.judge import LATENCY_MS, endpoint
-from openclawbench.bench.judge_measures import body
-from openclawbench.bench.process_tree import Measured, measured
 from openclawbench.errors import WrongUse
 
 DRIVERS = Path(__file__).with_name("peer_drivers.py")
@@ -153,8 +154,7 @@ class Tool:
         """The command line."""
         if self.command is None:
             calls, in_flight = str(self.todo.calls), str(self.todo.in_flight)
-            engine = [sys.executable, "-P", "-m", "openclawbench.bench.judge_measures", "engine"]
-            return [*engine, url, calls, in_flight, str(self.kept)]
+            return [*command_of("judge_measures"), "engine", url, calls, in_flight, str(self.kept)]
         return [*self.command, str(self.prompts), url, str(self.todo.in_flight), str(self.kept)]
 
     def environment(self) -> dict[str, str]:
@@ -162,8 +162,7 @@ class Tool:
         theirs = ("OPENAI_", "OPENCLAWBENCH_", "PYTHONPATH")
         plain = {name: value for name, value in os.environ.items() if not name.startswith(theirs)}
         home = {"HOME": str(self.folder), "XDG_CACHE_HOME": str(self.folder / "cache")}
-        ours = {} if self.command else {"PYTHONPATH": str(DRIVERS.parents[2])}
-        return plain | home | self.todo.environment | ours
+        return plain | home | self.todo.environment
 
     def run(self) -> tuple[Measured, Result]:
         """Run it to its end: what it took, what the endpoint saw. NotMeasured where it fails."""

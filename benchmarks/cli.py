@@ -7,19 +7,21 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.corpus import write_corpus
+from benchmarks.end_to_end import print_end_to_end, run_end_to_end, sizes_of
+from benchmarks.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
+from benchmarks.privacy import print_alarms
+from benchmarks.release import print_release, run_release
+from benchmarks.rules_judge import as_markdown, measure, put_into
+from benchmarks.stages import print_stages, run_stages
 from openclawbench.base.resources import how_to_install, resource
 from openclawbench.base.terminal import output
-from openclawbench.bench.corpus import write_corpus
-from openclawbench.bench.end_to_end import print_end_to_end, run_end_to_end, sizes_of
-from openclawbench.bench.ingest import DEFAULT_SCALE, Job, big_bytes_at, print_results, run_benchmark, sessions_at
-from openclawbench.bench.privacy import print_alarms
-from openclawbench.bench.release import print_release, run_release
-from openclawbench.bench.rules_judge import as_markdown, measure, put_into
-from openclawbench.bench.stages import print_stages, run_stages
 from openclawbench.errors import WrongUse
 from openclawbench.storage.data_folder import write_json
 
-app = typer.Typer(help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True)
+app = typer.Typer(
+    help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True, add_completion=False
+)
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
 
 
@@ -152,7 +154,7 @@ def judge(
     scratch: Annotated[Path | None, typer.Option("--scratch", help="Where ledgers lie while they are needed.")] = None,
 ) -> None:
     """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
-    from openclawbench.bench import judge as judge_  # asks over the network: not before it is needed
+    from benchmarks import judge as judge_  # asks over the network: not before it is needed
 
     found = judge_.run_benchmark(judge_.Job(rounds, made(scratch), scale))
     judge_.print_results(output(), found)
@@ -171,7 +173,7 @@ def peers(
     ] = None,
 ) -> None:
     """Measure the asking engine beside tools that do the same: installs each in an environment of its own."""
-    from openclawbench.bench import peers as peers_  # asks over the network: not before it is needed
+    from benchmarks import peers as peers_  # asks over the network: not before it is needed
 
     found = peers_.run_benchmark(peers_.job(only or [], calls, in_flight, made(scratch)), output())
     peers_.print_results(output(), found)

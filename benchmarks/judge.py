@@ -4,7 +4,6 @@ import json
 import os
 import statistics
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,8 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
+from benchmarks import command_of
+from benchmarks.judge_measures import fill
 from openclawbench.base.terminal import table
-from openclawbench.bench.judge_measures import fill
 
 LATENCY_MS = 200
 IN_FLIGHT = (64, 256)
@@ -56,7 +56,7 @@ def keep_to(process: int, number: int) -> None:
 @contextmanager
 def endpoint(milliseconds: float, apart: bool = False) -> Iterator[str]:
     """The base URL of an endpoint of fixed latency in a process of its own; `apart`: on the second processor."""
-    command = [sys.executable, "-P", "-m", "openclawbench.bench.fixed_latency", str(milliseconds)]
+    command = [*command_of("fixed_latency"), str(milliseconds)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stdin is not None
         if apart:
@@ -68,17 +68,7 @@ def endpoint(milliseconds: float, apart: bool = False) -> Iterator[str]:
 
 def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Result:
     """One measure in a process of its own, on the first processor."""
-    command = [
-        sys.executable,
-        "-P",
-        "-m",
-        "openclawbench.bench.judge_measures",
-        name,
-        url,
-        str(calls),
-        str(in_flight),
-        str(folder),
-    ]
+    command = [*command_of("judge_measures"), name, url, str(calls), str(in_flight), str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         keep_to(process.pid, 0)
         said, _ = process.communicate()

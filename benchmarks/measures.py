@@ -1,6 +1,6 @@
 """What the ingest benchmark measures, each in a process of its own.
 
-`python -m openclawbench.bench.measures NAME FOLDER` measures one.
+`python -m benchmarks.measures NAME FOLDER` measures one.
 
 Prints one JSON line: wall seconds and CPU seconds of the work (the program's start is not in them), peak resident
 memory of the process, and what was done.

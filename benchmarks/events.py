@@ -1,4 +1,4 @@
-"""How often the event descriptors are what a careful reader says: `python -m openclawbench.bench.events`.
+"""How often the event descriptors are what a careful reader says: `python -m benchmarks.events`.
 
 Runs normalize, describe and align over the labelled cases of tests/golden/events and compares field by field. Prints
 the tables and the misses of the part that rules may be improved on; of the part set aside only the tables. `--write`
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
-from openclawbench.bench.labelled import ANY, Case, read_cases, session
+from benchmarks import ROOT
+from benchmarks.labelled import ANY, Case, read_cases, session
 from openclawbench.construct.align import align
 from openclawbench.construct.describe.describe import describe
 from openclawbench.construct.normalize.normalize import normalize
@@ -29,7 +30,6 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.schema import conform, from_records
 
-ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests" / "golden" / "events"
 DOCUMENT = ROOT / "docs" / "evidence.md"
 START, END = "<!-- events:start -->", "<!-- events:end -->"
@@ -240,10 +240,7 @@ def main(arguments: list[str]) -> int:
         expected = with_tables(text, fresh)
         if "--check" in arguments:
             stale = expected != text
-            print(
-                f"{DOCUMENT.name} is "
-                + ("stale: run `python -m openclawbench.bench.events --write`" if stale else "fresh")
-            )
+            print(f"{DOCUMENT.name} is " + ("stale: run `python -m benchmarks.events --write`" if stale else "fresh"))
             return int(stale)
         DOCUMENT.write_text(expected, encoding="utf-8")
         print(f"the tables are written to {DOCUMENT.name}")

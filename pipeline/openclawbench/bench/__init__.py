@@ -1,1 +1,0 @@
-"""Benchmarks: a made-up corpus of any size, and what normalize costs on it. No stage imports from here."""
