@@ -19,7 +19,7 @@ from openclawbench.rules.control import ControlRules
 from openclawbench.rules.release import ReleaseRules
 
 for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):
-    if ".bench." not in module.name and not module.name.endswith("__main__"):
+    if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 
 
