@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from child import Ran, call
 
-from openclawbench.rules.base import BUILT_IN
+from openclawbench.rules.loading.rule_file import BUILT_IN
 
 pytestmark = pytest.mark.slow
 

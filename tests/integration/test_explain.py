@@ -12,7 +12,7 @@ from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
 from openclawbench.inspect.explain.explain import explain
 from openclawbench.inspect.find import known
-from openclawbench.rules.base import rule_path
+from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.storage.data_folder import DataFolder
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,7 @@ from openclawbench.release.validate.validate import validate
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES
 from openclawbench.reports import plots
-from openclawbench.rules.base import BUILT_IN
+from openclawbench.rules.loading.rule_file import BUILT_IN
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from openclawbench.records.oracle import Fused
 from openclawbench.records.session import Step
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.describe import COMMAND_KINDS
-from openclawbench.rules.names import plain_name, spelled
+from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.rules.risk import RiskRules
 from openclawbench.tables.schema import from_records
 

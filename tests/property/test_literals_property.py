@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from openclawbench.rules.judge import FLAGS, Compiled, JudgeRules
-from openclawbench.rules.literals import needed
+from openclawbench.rules.loading.required_literals import needed
 
 RULES = JudgeRules.load()
 PATTERNS = [one for group in (*RULES.groups.values(), RULES.claim_patterns) for one in group]

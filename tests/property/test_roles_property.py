@@ -45,7 +45,7 @@ from openclawbench.records.session import TraceSummaryRow, Trajectory
 from openclawbench.records.vocabulary import OracleOutcome, RiskBucket, SliceLabel
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.control import ControlRules
-from openclawbench.rules.digest import RuleBook
+from openclawbench.rules.loading.rule_book import RuleBook
 from openclawbench.rules.repairs import RepairRules
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.schema import from_records

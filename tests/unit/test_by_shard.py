@@ -5,7 +5,7 @@ import pytest
 from openclawbench.base.multimap import Several
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.records.session import RunManifestRow
-from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.tables.schema import SMALL_BYTES, TOGETHER_BYTES, bytes_of, shared_bytes
 
 

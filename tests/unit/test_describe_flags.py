@@ -8,9 +8,9 @@ from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, apart, call, describe
 
 from openclawbench.construct.describe.describe import describe
 from openclawbench.records.vocabulary import AutoFlag
-from openclawbench.rules.base import rule_path
 from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.own import OVERRIDE
+from openclawbench.rules.loading.own_folder import OVERRIDE
+from openclawbench.rules.loading.rule_file import rule_path
 
 FIRES = [
     ("uncertainty", "I'm not sure which file they mean."),

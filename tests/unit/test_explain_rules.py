@@ -5,7 +5,7 @@ import pytest
 from openclawbench.inspect.explain.rules import catalogue, rule, settings
 from openclawbench.reports.fired import known_ids
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.base import rule_path
+from openclawbench.rules.loading.rule_file import rule_path
 
 IDS = [
     (spec.file, spec.prefix + one if not one.startswith(spec.prefix) else one)

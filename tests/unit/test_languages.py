@@ -9,11 +9,11 @@ from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
 from openclawbench.construct.describe.language import languages
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.base import rule_path
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.own import OVERRIDE
+from openclawbench.rules.loading.own_folder import OVERRIDE
+from openclawbench.rules.loading.rule_file import rule_path
 
 FOLDER = Path(__file__).parents[1] / "golden" / "languages"
 ANY = {"uncertainty", "hedge", "capability_gap"}

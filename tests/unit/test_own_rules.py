@@ -7,8 +7,8 @@ import pytest
 from openclawbench.cli.commands.doctor import in_force
 from openclawbench.cli.settings import settings
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.base import BUILT_IN, rule_path
-from openclawbench.rules.own import OVERRIDE, own_files
+from openclawbench.rules.loading.own_folder import OVERRIDE, own_files
+from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder
 

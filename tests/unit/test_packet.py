@@ -16,7 +16,7 @@ from openclawbench.errors import BrokenRules
 from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import Evidence, Packet
 from openclawbench.records.session import Step, Trajectory, UserTurn
-from openclawbench.rules.base import rule_path
+from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.packet import PacketRules
 from openclawbench.rules.risk import RiskRules

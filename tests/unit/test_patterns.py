@@ -10,10 +10,10 @@ import pytest
 
 from openclawbench.errors import BrokenRules
 from openclawbench.rules.align import AlignRules
-from openclawbench.rules.base import Rules, read_rules
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.patterns import asked_together, rust_pattern, rust_takes
+from openclawbench.rules.loading.patterns import asked_together, rust_pattern, rust_takes
+from openclawbench.rules.loading.rule_file import Rules, read_rules
 
 HOT = {"pattern", "unless", "pieces", "not_own", "exit_tail", "clear_unless", "remote_tools", "effect_when"}
 ASCII_BOUNDARY = r"(?-u:\b)"

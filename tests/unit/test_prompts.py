@@ -35,8 +35,8 @@ from openclawbench.records.vocabulary import (
     SpanLabel,
     Verdict,
 )
-from openclawbench.rules.base import BUILT_IN
 from openclawbench.rules.checks import CheckRules
+from openclawbench.rules.loading.rule_file import BUILT_IN
 from openclawbench.rules.sent import SentRules
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.runtime.stage import stage

@@ -11,7 +11,7 @@ from aligned_steps import aligned
 from openclawbench.construct.onset import onset
 from openclawbench.construct.slice import slice
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.base import Rules, rule_path
+from openclawbench.rules.loading.rule_file import Rules, rule_path
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 

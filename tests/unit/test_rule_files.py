@@ -15,9 +15,9 @@ import openclawbench.rules
 from openclawbench.errors import BrokenRules
 from openclawbench.records import vocabulary
 from openclawbench.rules.align import AlignRules
-from openclawbench.rules.base import BUILT_IN, Rules
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 from openclawbench.rules.shell import ShellRules

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from openclawbench.errors import BrokenRules
 from openclawbench.rules.align import AlignRules
-from openclawbench.rules.base import BUILT_IN, Rules
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
+from openclawbench.rules.loading.toml_lines import Place, line_of, lines_with, stands
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 from openclawbench.rules.taxonomy import Taxonomy
-from openclawbench.rules.toml_lines import Place, line_of, lines_with, stands
 
 FILES = sorted(BUILT_IN.parent.rglob("*.toml"))
 TEXT = """\

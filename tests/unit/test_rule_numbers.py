@@ -14,8 +14,8 @@ from pydantic.fields import FieldInfo
 
 import openclawbench
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.base import Rules
 from openclawbench.rules.control import ControlRules
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
 
 for module in pkgutil.walk_packages(openclawbench.__path__, "openclawbench."):

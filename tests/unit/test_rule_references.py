@@ -10,11 +10,11 @@ import pytest
 from openclawbench.errors import BrokenRules
 from openclawbench.inspect.whatif.rules import read_own
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.rules.base import BUILT_IN, Rules, read_rules
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.loading.references import texts_at
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, read_rules
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.references import texts_at
 from openclawbench.rules.repairs import RepairRules
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.rules.trace import TraceRules

@@ -10,8 +10,8 @@ from rules_judge_cases import ANOMALOUS, NORMAL
 from openclawbench.errors import BrokenRules
 from openclawbench.fulltax.rules_judge import answer_b1, answer_b2, answer_c
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageC
-from openclawbench.rules.base import BUILT_IN
 from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.loading.rule_file import BUILT_IN
 
 
 # ------------------------------------------------------------------------------------------- severity, verification

@@ -8,7 +8,7 @@ import pytest
 from openclawbench.errors import UnreadableInput, WrongUse
 from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
 from openclawbench.inspect.whatif.whatif import RULES, question
-from openclawbench.rules.base import BUILT_IN, rule_path
+from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
 
 
 def copy(name: str, to: Path, more: str = "") -> Path:

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Count
+from openclawbench.rules.loading.numbers import Count
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 

@@ -12,7 +12,7 @@ from openclawbench.errors import WrongUse
 from openclawbench.fulltax.answers import OUTCOMES
 from openclawbench.judge.ledger.ask_again import ask_again
 from openclawbench.judge.ledger.merge_shards import merge
-from openclawbench.rules.validation import none_of
+from openclawbench.rules.loading.validation import none_of
 from openclawbench.storage.data_folder import DataFolder
 
 AskAgain = Annotated[

@@ -26,7 +26,7 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
-from openclawbench.rules.base import CHOSEN
+from openclawbench.rules.loading.rule_file import CHOSEN
 from openclawbench.rules.packet import PacketRules
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import Engine

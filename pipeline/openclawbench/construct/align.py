@@ -5,8 +5,8 @@ import polars as pl
 from openclawbench.records.evidence import AlignedDescriptor, AlignedDescriptors, Descriptors
 from openclawbench.records.session import Steps
 from openclawbench.rules.align import AlignRules
-from openclawbench.rules.base import once
-from openclawbench.rules.names import plain_name, spelled
+from openclawbench.rules.loading.rule_file import once
+from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.lookup_join import looked_up
 from openclawbench.tables.record import STEP_KEY

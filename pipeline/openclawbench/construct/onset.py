@@ -4,7 +4,7 @@ import polars as pl
 
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.risk import Onsets, Risks, StepRisks
-from openclawbench.rules.base import once
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.onset import RISKIEST, OnsetRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import of_each_trajectory

@@ -5,7 +5,7 @@ import polars as pl
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.oracle import FusedTrajectories
 from openclawbench.records.risk import Risks, StepRisks
-from openclawbench.rules.base import once
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.risk import RiskRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import of_each_trajectory

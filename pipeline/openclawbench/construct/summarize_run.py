@@ -6,8 +6,8 @@ import polars as pl
 
 from openclawbench.records.evidence import Descriptors
 from openclawbench.records.session import RunSummary, Steps, TraceSummaries, TraceSummary, Trajectories, UserTurns
-from openclawbench.rules.base import once
-from openclawbench.rules.conditions import holds
+from openclawbench.rules.loading.conditions import holds
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.trace import TraceRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import of_each_trajectory

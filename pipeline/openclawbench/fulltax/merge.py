@@ -10,7 +10,7 @@ from openclawbench.records.release import LabelBases, LabelBasis, Master, Master
 from openclawbench.records.risk import Onsets, Risks
 from openclawbench.records.session import TraceSummaries, Trajectories
 from openclawbench.records.tiers import status
-from openclawbench.rules.digest import RuleBook
+from openclawbench.rules.loading.rule_book import RuleBook
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import TRAJECTORY_KEY
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.io.jsonl import escape_surrogates
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import empty, from_records

@@ -17,7 +17,7 @@ from openclawbench.intake.raw_bytes import read_content, read_long, reason_of, w
 from openclawbench.intake.raw_folder import Stamp, files_below, why_unreadable
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, listed, local_file
 from openclawbench.intake.sidecars import Companions
-from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.sources.base import IDENTITY, PARENT
 from openclawbench.sources.io.compression import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self
 
 from openclawbench.base.resources import resource
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.base import Rules
 from openclawbench.rules.fence import FenceRules
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.toml_lines import line_of
 from openclawbench.rules.sent import SentRules
-from openclawbench.rules.toml_lines import line_of
 
 OVERRIDE = "OPENCLAWBENCH_PROMPTS"
 PINS = "OPENCLAWBENCH_PROMPT_VERSIONS"

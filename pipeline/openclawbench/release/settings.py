@@ -7,8 +7,8 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import AtLeastOne
+from openclawbench.rules.loading.numbers import AtLeastOne
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 

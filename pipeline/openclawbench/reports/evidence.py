@@ -15,7 +15,7 @@ from openclawbench.reports.settings import EvidenceReportRules
 from openclawbench.reports.slices import slices
 from openclawbench.reports.statuses import statuses
 from openclawbench.reports.unknown import unknown_commands, unknown_tools
-from openclawbench.rules.base import canonical_digest, read_rules
+from openclawbench.rules.loading.rule_file import canonical_digest, read_rules
 from openclawbench.tables.record import Record
 
 NAME = "evidence"

@@ -13,7 +13,7 @@ from openclawbench.reports import plots
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Row, Section, Tables
 from openclawbench.reports.settings import EvidenceReportRules, RuleFile
-from openclawbench.rules.base import read_rules
+from openclawbench.rules.loading.rule_file import read_rules
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Count, Share
-from openclawbench.rules.references import ID, Other, texts_at
-from openclawbench.rules.validation import Unfit, one_of
+from openclawbench.rules.loading.numbers import Count, Share
+from openclawbench.rules.loading.references import ID, Other, texts_at
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import Unfit, one_of
 from openclawbench.tables.record import Record
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import AlignmentCase, EventType
-from openclawbench.rules.base import Rules
-from openclawbench.rules.names import plain_name
-from openclawbench.rules.patterns import RustPattern
-from openclawbench.rules.validation import Unfit
+from openclawbench.rules.loading.patterns import RustPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.tool_names import plain_name
+from openclawbench.rules.loading.validation import Unfit
 from openclawbench.tables.record import Record
 
 

@@ -6,10 +6,10 @@ from typing import Annotated, ClassVar, get_args
 from pydantic import BaseModel, ConfigDict, Field
 
 from openclawbench.records.vocabulary import Stage
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Amount, AtLeastOne, Count, HttpStatus, MoreThanNothing
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.validation import one_of
+from openclawbench.rules.loading.numbers import Amount, AtLeastOne, Count, HttpStatus, MoreThanNothing
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import one_of
 
 StageName = Annotated[str, one_of(*get_args(Stage))]
 

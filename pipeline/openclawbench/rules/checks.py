@@ -7,8 +7,8 @@ from pydantic import Field, model_validator
 
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import AutoFlag, EventType, EvidenceField, Subtype, ToolStatus
-from openclawbench.rules.base import Rules
-from openclawbench.rules.patterns import PythonPattern
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from openclawbench.records.vocabulary import RoutingConfidence
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Share
+from openclawbench.rules.loading.numbers import Share
+from openclawbench.rules.loading.rule_file import Rules
 
 
 class ControlRules(Rules):

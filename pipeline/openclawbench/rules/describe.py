@@ -5,12 +5,12 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import EventType, ToolStatus
-from openclawbench.rules.base import Rules
-from openclawbench.rules.names import plain_name
-from openclawbench.rules.numbers import AtLeastOne, ExitStatus, HttpStatus
-from openclawbench.rules.patterns import PythonPattern, RustPattern
-from openclawbench.rules.references import Reference
-from openclawbench.rules.validation import each_of, each_once
+from openclawbench.rules.loading.numbers import AtLeastOne, ExitStatus, HttpStatus
+from openclawbench.rules.loading.patterns import PythonPattern, RustPattern
+from openclawbench.rules.loading.references import Reference
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.tool_names import plain_name
+from openclawbench.rules.loading.validation import each_of, each_once
 from openclawbench.tables.record import Record
 
 # Which of the arguments names what is changed.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from openclawbench.rules.base import Rules
+from openclawbench.rules.loading.rule_file import Rules
 
 WHERE_JSON_GOES_ON = '"{}[]0-tfn:, '  # what may follow a bracket outside a text
 

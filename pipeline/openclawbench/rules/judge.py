@@ -17,13 +17,13 @@ from openclawbench.records.vocabulary import (
     ToolStatus,
     UserTurnKind,
 )
-from openclawbench.rules.base import Rules, shipped
 from openclawbench.rules.language import LanguageCode
-from openclawbench.rules.literals import needed
-from openclawbench.rules.numbers import AtLeastOne, Count
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.references import Other, Reference, texts_at
-from openclawbench.rules.validation import Unfit, each_of
+from openclawbench.rules.loading.numbers import AtLeastOne, Count
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.references import Other, Reference, texts_at
+from openclawbench.rules.loading.required_literals import needed
+from openclawbench.rules.loading.rule_file import Rules, shipped
+from openclawbench.rules.loading.validation import Unfit, each_of
 from openclawbench.tables.record import Record
 
 ENGLISH = "en"

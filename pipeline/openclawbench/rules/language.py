@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from openclawbench.rules.base import Rules
-from openclawbench.rules.patterns import RustPattern
-from openclawbench.rules.validation import Unfit, each_of, each_once
+from openclawbench.rules.loading.patterns import RustPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import Unfit, each_of, each_once
 from openclawbench.tables.record import Record
 
 CODE = re.compile(r"[a-z]{2,3}")

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from openclawbench.records.vocabulary import ToolStatus, UserTurnKind
-from openclawbench.rules.base import Rules
-from openclawbench.rules.names import plain_name
-from openclawbench.rules.numbers import AtLeastOne, Count
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.references import Reference
+from openclawbench.rules.loading.numbers import AtLeastOne, Count
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.references import Reference
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.tables.record import Record
 
 Finder = Callable[[str], re.Match[str] | None]

@@ -7,8 +7,8 @@ from pydantic import Field, field_validator
 
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.risk import OnsetCandidates
-from openclawbench.rules.base import Rules
-from openclawbench.rules.conditions import condition_over, holds
+from openclawbench.rules.loading.conditions import condition_over, holds
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 RISKIEST = ("top_k_risky_steps", "step_risk_scores")  # read from the steps' risk, not from a condition

@@ -7,9 +7,9 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from openclawbench.base.session_names import basename, unpacked
-from openclawbench.rules.base import Rules
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.validation import each_once
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import each_once
 from openclawbench.tables.record import Record
 
 

@@ -7,9 +7,9 @@ import polars as pl
 from pydantic import Field, field_validator, model_validator
 
 from openclawbench.records.packet import EvidenceStep, PacketUserTurn
-from openclawbench.rules.base import Rules
-from openclawbench.rules.conditions import condition_over, holds
-from openclawbench.rules.validation import Unfit
+from openclawbench.rules.loading.conditions import condition_over, holds
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import Unfit
 from openclawbench.tables.record import Record
 
 STEP_TEXTS = {name for name, field in EvidenceStep.model_fields.items() if field.annotation == (str | None)}

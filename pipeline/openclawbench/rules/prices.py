@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Amount, Share
-from openclawbench.rules.validation import each_once
+from openclawbench.rules.loading.numbers import Amount, Share
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import each_once
 
 MILLION = 1_000_000
 

@@ -5,8 +5,8 @@ from typing import ClassVar, Self
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import SliceLabel
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Count, Share
+from openclawbench.rules.loading.numbers import Count, Share
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 

@@ -14,9 +14,9 @@ from openclawbench.records.fulltax import (
     StageC,
     SubtypeTrigger,
 )
-from openclawbench.rules.base import Rules
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.validation import one_of
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import one_of
 from openclawbench.tables.record import Record
 
 ANSWERS = (StageA, StageB1, StageB2, StageC, EvidenceQuote, SubtypeTrigger, Span, Issue, RequiredFix)

@@ -7,9 +7,9 @@ from pydantic import Field, field_validator, model_validator
 
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.risk import RiskSignals
-from openclawbench.rules.base import Rules
-from openclawbench.rules.conditions import condition_over, holds
-from openclawbench.rules.validation import Unfit, each_once
+from openclawbench.rules.loading.conditions import condition_over, holds
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import Unfit, each_once
 from openclawbench.tables.record import Record
 
 CONDITION = condition_over(AlignedDescriptor)

@@ -6,8 +6,8 @@ from pydantic import Field, field_validator, model_validator
 
 from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
 from openclawbench.records.vocabulary import ActionKind, EventType, ToolStatus, UserTurnKind
-from openclawbench.rules.base import Rules
-from openclawbench.rules.validation import Unfit, each_of
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import Unfit, each_of
 from openclawbench.tables.record import Record
 
 KEY = ("trajectory_id", "steps", "user_turns")  # what a packet is sent for

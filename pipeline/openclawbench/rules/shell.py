@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar, Literal, Self, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import AtLeastOne, Count
-from openclawbench.rules.patterns import PythonPattern
-from openclawbench.rules.validation import each_of, each_once, one_of
+from openclawbench.rules.loading.numbers import AtLeastOne, Count
+from openclawbench.rules.loading.patterns import PythonPattern
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import each_of, each_once, one_of
 from openclawbench.tables.record import Record
 
 Category = Annotated[str, one_of(*get_args(EventType), "nothing")]  # nothing: by itself it is no event

@@ -5,8 +5,8 @@ from typing import ClassVar, Self, get_args
 from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import AbsorbedSubtype, Family, Subtype
-from openclawbench.rules.base import Rules
-from openclawbench.rules.validation import each_once
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.validation import each_once
 from openclawbench.tables.record import Record
 
 

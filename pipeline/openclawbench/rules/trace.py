@@ -8,12 +8,12 @@ from pydantic import Field, field_validator
 from openclawbench.records.evidence import Descriptor
 from openclawbench.records.session import Step, TraceSummary
 from openclawbench.records.vocabulary import Behaviour
-from openclawbench.rules.base import Rules
-from openclawbench.rules.conditions import condition_over, holds
-from openclawbench.rules.names import plain_name
-from openclawbench.rules.numbers import AtLeastOne
-from openclawbench.rules.patterns import RustPattern
-from openclawbench.rules.references import Reference
+from openclawbench.rules.loading.conditions import condition_over, holds
+from openclawbench.rules.loading.numbers import AtLeastOne
+from openclawbench.rules.loading.patterns import RustPattern
+from openclawbench.rules.loading.references import Reference
+from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.tables.record import Record
 
 

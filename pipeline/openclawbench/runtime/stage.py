@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from openclawbench.base.code_digest import code_digest
 from openclawbench.judge.protocol import Judge
-from openclawbench.rules.base import Rules
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 Scope = Literal["shard", "corpus"]

@@ -15,8 +15,8 @@ from openclawbench.inspect.whatif.rules import read_toml
 from openclawbench.intake.intake import take_in
 from openclawbench.judge import prompts
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
+from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.rules.own import OVERRIDE, own_files, shipped_path
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import empty
 

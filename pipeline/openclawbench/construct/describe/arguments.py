@@ -11,9 +11,9 @@ import polars as pl
 from openclawbench.base.memo_dict import Remembered
 from openclawbench.construct.describe.patches import patched_files
 from openclawbench.construct.describe.tool_words import ToolWords
-from openclawbench.rules.base import once
 from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.names import plain_name, spelled
+from openclawbench.rules.loading.rule_file import once
+from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.schema import column
 

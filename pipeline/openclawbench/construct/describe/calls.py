@@ -10,9 +10,9 @@ from openclawbench.construct.describe.arguments import CALL, NAMED, read_calls
 from openclawbench.construct.shell.classify import Shell, shell_of
 from openclawbench.construct.shell.command_table import Meaning, Part
 from openclawbench.records.evidence import CommandPart
-from openclawbench.rules.base import once
 from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
-from openclawbench.rules.patterns import union
+from openclawbench.rules.loading.patterns import union
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.lookup_join import looked_up
 from openclawbench.tables.regex_pool import as_written, collected

@@ -9,10 +9,10 @@ from openclawbench.construct.describe.own_texts import of_steps, own_texts
 from openclawbench.construct.describe.tool_status import statuses
 from openclawbench.records.evidence import Descriptor, Descriptors
 from openclawbench.records.session import Steps
-from openclawbench.rules.base import once
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.lookup_join import looked_up

@@ -3,8 +3,8 @@
 import polars as pl
 
 from openclawbench.construct.describe.text_flags import EVIDENCE, text_evidence
-from openclawbench.rules.base import once
 from openclawbench.rules.flags import FlagRules
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 from openclawbench.tables.regex_pool import as_written
 

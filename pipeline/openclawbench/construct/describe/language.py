@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from openclawbench.rules.base import once
 from openclawbench.rules.language import LanguageRules, Script
+from openclawbench.rules.loading.rule_file import once
 
 
 def languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:

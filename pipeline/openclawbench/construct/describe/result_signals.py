@@ -6,9 +6,9 @@ import msgspec
 import polars as pl
 
 from openclawbench.construct.describe.status_reports import REPORT, reports
-from openclawbench.rules.base import once
 from openclawbench.rules.describe import TEXT_KINDS, DescribeRules
-from openclawbench.rules.names import plain_column, plain_name, plain_names
+from openclawbench.rules.loading.rule_file import once
+from openclawbench.rules.loading.tool_names import plain_column, plain_name, plain_names
 from openclawbench.tables.lookup_join import looked_up
 from openclawbench.tables.regex_pool import collected
 from openclawbench.tables.schema import from_columns

@@ -3,7 +3,7 @@
 import polars as pl
 
 from openclawbench.rules.flags import FlagRules, TextRule
-from openclawbench.rules.patterns import union
+from openclawbench.rules.loading.patterns import union
 from openclawbench.tables.record import STEP_KEY
 from openclawbench.tables.regex_pool import collected
 

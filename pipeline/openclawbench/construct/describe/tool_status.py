@@ -6,10 +6,10 @@ from typing import NamedTuple
 import polars as pl
 
 from openclawbench.construct.describe.result_signals import with_signs
-from openclawbench.rules.base import once
 from openclawbench.rules.describe import DescribeRules, FailureRule, StatusRules
-from openclawbench.rules.names import plain_column, plain_names
-from openclawbench.rules.patterns import union
+from openclawbench.rules.loading.patterns import union
+from openclawbench.rules.loading.rule_file import once
+from openclawbench.rules.loading.tool_names import plain_column, plain_names
 from openclawbench.tables.lookup_join import looked_up
 from openclawbench.tables.regex_pool import collected
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from openclawbench.base.memo_dict import Remembered
 from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.names import spelled
+from openclawbench.rules.loading.tool_names import spelled
 
 Words = tuple[str, ...]
 PIECE = re.compile(r"[./:]|__|(?<=[A-Za-z])_[0-9]+_(?=[A-Za-z])")  # between the pieces of a name

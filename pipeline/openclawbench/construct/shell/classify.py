@@ -12,7 +12,7 @@ from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
 from openclawbench.construct.shell.simple_commands import read_plain
 from openclawbench.construct.shell.wrappers import FED, Around, Text, Unknown, wrapped
-from openclawbench.rules.base import once
+from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three

@@ -13,7 +13,7 @@ from openclawbench.construct.shell.parse import COMMANDS, WORDS, plain, tree
 from openclawbench.construct.shell.wrappers import FED
 from openclawbench.inspect.explain.highlights_text import Placed, arguments, from_quotes, whole
 from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.names import plain_name
+from openclawbench.rules.loading.tool_names import plain_name
 from openclawbench.rules.shell import ShellRules
 
 Span = tuple[int, int]

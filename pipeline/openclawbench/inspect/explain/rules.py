@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
-from openclawbench.rules.base import BUILT_IN, Rules, read_rules, rule_path
-from openclawbench.rules.numbers import AtLeastOne, Count
+from openclawbench.rules.loading.numbers import AtLeastOne, Count
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, read_rules, rule_path
 from openclawbench.rules.risk import RiskRules
 
 PRIOR = "subset_prior"

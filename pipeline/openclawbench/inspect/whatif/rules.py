@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import BrokenRules, UnreadableInput, WrongUse
-from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:

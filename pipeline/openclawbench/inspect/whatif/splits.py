@@ -9,7 +9,7 @@ from openclawbench.inspect.sides import sides
 from openclawbench.inspect.whatif.change import AFTER, CHANGE, change
 from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBasis
 from openclawbench.release.labels.split import CUTS, split
-from openclawbench.rules.base import Rules
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.tables.record import TRAJECTORY_KEY

@@ -17,7 +17,7 @@ from openclawbench.inspect.find import fresh
 from openclawbench.inspect.whatif.changes import changes
 from openclawbench.intake.intake import SOURCES
 from openclawbench.records.session import Trajectory
-from openclawbench.rules.base import Rules
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.parquet_check import cause

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from openclawbench.rules.base import Rules
-from openclawbench.rules.numbers import Amount, Count
+from openclawbench.rules.loading.numbers import Amount, Count
+from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
 Group = Literal["key", "suspected_key", "account", "email", "phone", "user_name", "redacted"]  # strictest first

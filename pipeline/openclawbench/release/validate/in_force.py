@@ -18,9 +18,9 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.provenance import RULES, program_digest, rule_book, rule_folders
-from openclawbench.rules.base import Rules, canonical_digest
-from openclawbench.rules.digest import RuleBook
 from openclawbench.rules.judge import JudgeRules
+from openclawbench.rules.loading.rule_book import RuleBook
+from openclawbench.rules.loading.rule_file import Rules, canonical_digest
 from openclawbench.rules.taxonomy import Taxonomy
 
 R = TypeVar("R", bound=Rules)

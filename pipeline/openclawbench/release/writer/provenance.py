@@ -34,8 +34,8 @@ from openclawbench.records.human import HumanVerdict
 from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
-from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
-from openclawbench.rules.digest import NO_LABEL, RuleBook
+from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules
 
 NAME = "datapackage.json"
 PROGRAM = Path(__file__).parents[2]  # the package

@@ -47,7 +47,7 @@ from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, S
 from openclawbench.release.writer.staging_folder import Building
 from openclawbench.release.writer.summarize import GROUPS, LISTED, TOTALS
 from openclawbench.reports.counting import share
-from openclawbench.rules.base import rule_path
+from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.runtime.run import Run, digest
 from openclawbench.runtime.shard_task import Keys
 from openclawbench.storage.data_folder import DataFolder, read_json, write_json

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.rules.base import canonical_digest
+from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources import harbor
 from openclawbench.sources.aec_bench.records import records_in

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Self
 
-from openclawbench.rules.base import BUILT_IN, Rules, canonical_digest, read_rules
+from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules
 
 NO_LABEL = ("asking.toml", "prices.toml")  # how to ask and what it costs: no label follows from them
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from openclawbench.rules.validation import Unfit, none_of
+from openclawbench.rules.loading.validation import Unfit, none_of
 
 Other = Callable[[str], dict[str, Any]]  # name of a rule file -> its content
 ID = "{}"  # behind a key: not its values are names, but its keys

@@ -18,7 +18,7 @@ from openclawbench.records.vocabulary import (
     RunEnd,
     ToolStatus,
 )
-from openclawbench.rules.validation import none_of
+from openclawbench.rules.loading.validation import none_of
 from openclawbench.tables.schema import schema
 
 # Columns that hold nothing but these words.

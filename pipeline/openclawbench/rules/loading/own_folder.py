@@ -12,7 +12,7 @@ from pathlib import Path
 from openclawbench.errors import BrokenRules
 
 OVERRIDE = "OPENCLAWBENCH_RULES"
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(__file__).parents[2]
 ENDING = ".toml"
 
 

@@ -15,15 +15,15 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_
 from pydantic_core import ErrorDetails
 
 from openclawbench.errors import BrokenRules
-from openclawbench.rules.own import own_folder
-from openclawbench.rules.patterns import asked_together, rust_takes
-from openclawbench.rules.references import Other, Reference
-from openclawbench.rules.toml_lines import line_of, lines_with
-from openclawbench.rules.validation import Unfit, ids_once, literal_fault, not_finite
+from openclawbench.rules.loading.own_folder import own_folder
+from openclawbench.rules.loading.patterns import asked_together, rust_takes
+from openclawbench.rules.loading.references import Other, Reference
+from openclawbench.rules.loading.toml_lines import line_of, lines_with
+from openclawbench.rules.loading.validation import Unfit, ids_once, literal_fault, not_finite
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
-BUILT_IN = Path(__file__).parent
+BUILT_IN = Path(__file__).parents[1]
 CHOSEN: dict[str, dict[str, Any]] = {}  # rule file -> keys that a setting decides in the file's place
 
 
