@@ -16,7 +16,7 @@ from benchmarks.rules_judge import as_markdown, measure, put_into
 from benchmarks.stages import print_stages, run_stages
 from openclawbench.base.resources import how_to_install, resource
 from openclawbench.base.terminal import output
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import write_json
 
 app = typer.Typer(
@@ -26,19 +26,19 @@ Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same 
 
 
 def made(scratch: Path | None) -> Path | None:
-    """The folder for what is needed meanwhile, made where it is not there. Raises WrongUse where it cannot be."""
+    """The folder for what is needed meanwhile, made where it is not there. Raises UsageError where it cannot be."""
     if scratch is not None:
         try:
             scratch.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise WrongUse(f"--scratch {scratch}: {error.strerror}. Name a folder that can be made.") from error
+            raise UsageError(f"--scratch {scratch}: {error.strerror}. Name a folder that can be made.") from error
     return scratch
 
 
 def need_orjson() -> None:
-    """WrongUse where the yardstick is not installed."""
+    """UsageError where the yardstick is not installed."""
     if find_spec("orjson") is None:
-        raise WrongUse(f"orjson, the yardstick, is not installed. {how_to_install('bench')}.")
+        raise UsageError(f"orjson, the yardstick, is not installed. {how_to_install('bench')}.")
 
 
 @app.command()
@@ -49,7 +49,7 @@ def corpus(
 ) -> None:
     """Write made-up sessions with a run manifest and outcomes."""
     if (out / "raw").exists():
-        raise WrongUse(f"{out}: has a raw/ already. Name another folder.")
+        raise UsageError(f"{out}: has a raw/ already. Name another folder.")
     written = write_corpus(out, sessions, seed)
     output().print(f"{out}: {written.sessions} sessions, {written.bytes / 1e6:.1f} MB")
 

@@ -25,7 +25,7 @@ from benchmarks.judge import LATENCY_MS, endpoint
 from benchmarks.judge_measures import body
 from benchmarks.process_tree import Measured, measured
 from openclawbench.base.terminal import table
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 
 DRIVERS = Path(__file__).with_name("peer_drivers.py")
 OURS = "openclawbench"
@@ -60,13 +60,13 @@ class NotMeasured(Exception):
 
 
 def job(only: list[str], calls: int, in_flight: int, scratch: Path | None) -> Job:
-    """The tools of peers.toml, or those that are named. WrongUse for one that is not there."""
+    """The tools of peers.toml, or those that are named. UsageError for one that is not there."""
     listed = tomllib.loads(Path(__file__).with_name("peers.toml").read_text(encoding="utf-8"))
     peers = {one["name"]: Peer(**one) for one in listed["peer"]}
     if unknown := set(only) - peers.keys():
-        raise WrongUse(f"--only {sorted(unknown)[0]}: there is no such neighbour. Known are {', '.join(peers)}.")
+        raise UsageError(f"--only {sorted(unknown)[0]}: there is no such neighbour. Known are {', '.join(peers)}.")
     if not Path("/proc/self/task").exists():
-        raise WrongUse("bench peers reads /proc, which this system has not. Run it on Linux.")
+        raise UsageError("bench peers reads /proc, which this system has not. Run it on Linux.")
     return Job([peers[name] for name in only or peers], calls, in_flight, scratch, listed["environment"])
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.records.release import Master
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.tables.record import Record
@@ -43,7 +43,7 @@ class Measured(Record):
 def measure(release: Path, plan: Path) -> list[Measured]:
     """The label of every session of the plan, in its order.
 
-    Raises WrongUse where a file is no such file, or a session of the plan is not in the release.
+    Raises UsageError where a file is no such file, or a session of the plan is not in the release.
     """
     taxonomy = Taxonomy.load()
     labels = {(row.source_model, row.trajectory_id.rpartition(".")[0]): row for row in masters(release)}
@@ -51,7 +51,7 @@ def measure(release: Path, plan: Path) -> list[Measured]:
     for made in plan_of(plan):
         row = labels.get((made.source_model, made.native_session_basename))
         if row is None:
-            raise WrongUse(f"{release}: has no {made.native_session_basename}. Build it from data/example.")
+            raise UsageError(f"{release}: has no {made.native_session_basename}. Build it from data/example.")
         found.append(
             Measured(
                 made=made,
@@ -82,16 +82,16 @@ def plan_of(path: Path) -> list[Made]:
         rows = json.loads(path.read_text(encoding="utf-8"))
         return [Made.model_validate({name: row.get(name) for name in Made.model_fields}) for row in rows]
     except (OSError, ValueError, AttributeError, ValidationError) as error:
-        raise WrongUse(
+        raise UsageError(
             f"{path}: cannot read the made sessions: {error}. Name data/example/misbehaving.json."
         ) from error
 
 
 def masters(release: Path) -> Iterator[Master]:
-    """Every released record. WrongUse where there is none."""
+    """Every released record. UsageError where there is none."""
     files = sorted(release.glob(MASTER))
     if not files:
-        raise WrongUse(f"{release}: holds no {MASTER}. Build a release first: openclawbench demo.")
+        raise UsageError(f"{release}: holds no {MASTER}. Build a release first: openclawbench demo.")
     for file in files:
         for line in file.read_bytes().split(b"\n"):
             if line:

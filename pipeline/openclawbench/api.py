@@ -18,7 +18,7 @@ from openclawbench.cli.progress import Progress
 from openclawbench.cli.run_summary import cautions_of, why_a_person
 from openclawbench.cli.session import bring, current
 from openclawbench.cli.settings import SETTABLE, settings
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.flow import VERBS
 from openclawbench.inspect.explain.explain import explain as explained
 from openclawbench.inspect.find import find, left_out
@@ -57,11 +57,11 @@ def run(
     data: Where, *, raw: Where | None = None, oracle: Where | None = None, to: str = "release", **chosen: Any
 ) -> Ran:
     """Everything that is stale, up to a stage. `chosen`: any setting of the README's table by its name there (judge,
-    model, engine, workers, …). Raises OpenClawBenchError, WrongUse for a setting or stage that there is not."""
+    model, engine, workers, …). Raises OpenClawBenchError, UsageError for a setting or stage that there is not."""
     if to not in VERBS:
-        raise WrongUse(f"to={to!r}: there is no such stage. Use one of: {', '.join(VERBS)}.")
+        raise UsageError(f"to={to!r}: there is no such stage. Use one of: {', '.join(VERBS)}.")
     if unknown := sorted(chosen.keys() - SETTABLE):
-        raise WrongUse(f"{', '.join(unknown)}: there is no such setting. Use one of: {', '.join(sorted(SETTABLE))}.")
+        raise UsageError(f"{', '.join(unknown)}: there is no such setting. Use one of: {', '.join(sorted(SETTABLE))}.")
     folder = DataFolder(Path(data))
     flags = {"raw": raw and str(raw), "oracle": oracle and str(oracle)} | chosen
     in_force = settings(folder, **flags)
@@ -89,13 +89,13 @@ class Data:
 
     def table(self, name: str) -> pl.DataFrame:
         """A table of `openclawbench export` (normalize, enrich, slice, merge, labels, …), of the shards that are up to
-        date. Raises WrongUse, NotFound."""
+        date. Raises UsageError, NotFound."""
         return export.table(self.state, name)
 
     def stale(self, name: str) -> str | None:
         """A sentence on what table() leaves out because it is not up to date; null where that is nothing."""
         if name not in export.TABLES:
-            raise WrongUse(f"{name}: there is no such table. Use one of: {', '.join(export.TABLES)}.")
+            raise UsageError(f"{name}: there is no such table. Use one of: {', '.join(export.TABLES)}.")
         return left_out(self.state, export.TABLES[name])
 
     def explain(self, trajectory: str, step: int | None = None) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Release:
             held_out = pl.col("source_model") == cut
             rows = whole.filter(held_out if side == "test" else ~held_out).sort("source_model", "trajectory_id")
         else:
-            raise WrongUse(f"cut={cut!r}: use one of {', '.join([*CUTS, *self.source_models])}.")
+            raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUTS, *self.source_models])}.")
         return rows if review else rows.filter(pl.col("label_status") != "needs_review")
 
     def label_file(self, folder: str, side: str) -> pl.DataFrame:

@@ -7,7 +7,7 @@ class OpenClawBenchError(Exception):
     exit_status = 2
 
 
-class Stopped(BaseException):
+class Interrupted(BaseException):
     """Ctrl-C. Not an OpenClawBenchError nor a KeyboardInterrupt, so that no library on the way takes it for its own."""
 
     exit_status = 3
@@ -21,7 +21,7 @@ class DamagedPart(UnreadableInput):
     """A part of a work table is there and cannot be read."""
 
 
-class StorageFailed(OpenClawBenchError):
+class StorageError(OpenClawBenchError):
     """Object storage cannot be reached, or refuses."""
 
 
@@ -29,11 +29,11 @@ class MissingExtra(OpenClawBenchError):
     """A package that only some need is not installed."""
 
 
-class WrongUse(OpenClawBenchError):
+class UsageError(OpenClawBenchError):
     """The command was called in a way that cannot be carried out."""
 
 
-class BrokenRules(OpenClawBenchError):
+class InvalidRules(OpenClawBenchError):
     """A rule file or a prompt is not what its loader expects."""
 
 
@@ -41,7 +41,7 @@ class NotFound(OpenClawBenchError):
     """Nothing in the data folder has this id."""
 
 
-class BusyDataFolder(OpenClawBenchError):
+class DataFolderLocked(OpenClawBenchError):
     """Another run is writing to this data folder."""
 
 
@@ -57,7 +57,7 @@ class WorkersFailed(OpenClawBenchError):
     exit_status = 1
 
 
-class ContradictoryFigures(OpenClawBenchError):
+class InconsistentFigures(OpenClawBenchError):
     """Figures of a release do not fit each other: a defect of this program, not of the input."""
 
     exit_status = 1
@@ -77,7 +77,7 @@ class EndpointFailing(OpenClawBenchError):
     exit_status = 3
 
 
-class AnswersUnreadable(OpenClawBenchError):
+class UnreadableAnswers(OpenClawBenchError):
     """The endpoint answers, and none of its answers can be read. Every answer is kept."""
 
     exit_status = 3
@@ -89,13 +89,13 @@ class BudgetReached(OpenClawBenchError):
     exit_status = 3
 
 
-class AskingStopped(OpenClawBenchError):
+class JudgingInterrupted(OpenClawBenchError):
     """Ctrl-C while calls were in flight; they were waited for."""
 
     exit_status = 3
 
 
-class BusyLedger(OpenClawBenchError):
+class LedgerLocked(OpenClawBenchError):
     """Another process is writing to the ledger."""
 
 
@@ -109,11 +109,11 @@ class LeaseLost(OpenClawBenchError):
     exit_status = 3
 
 
-class LedgerFailed(OpenClawBenchError):
+class LedgerError(OpenClawBenchError):
     """The ledger cannot be written or read: the disk is full, or the file is damaged."""
 
 
-class NotAnswered(OpenClawBenchError):
+class MissingAnswer(OpenClawBenchError):
     """A stage reads an answer that the ledger does not hold."""
 
     exit_status = 1

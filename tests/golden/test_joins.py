@@ -12,7 +12,7 @@ from openclawbench.cli.commands.report import coverage_of
 from openclawbench.cli.commands.status import as_data, print_status
 from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.records.oracle import Fused, UnmatchedRow
 from openclawbench.records.release import LabelAssignment, Master, SummaryCount
 from openclawbench.records.session import FileOutcome
@@ -345,7 +345,7 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
 
 
 def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="Use one of: exclude, review"):
+    with pytest.raises(UsageError, match="Use one of: exclude, review"):
         Corpus(tmp_path, {"none"}).bring(unmatched="guess")
 
 

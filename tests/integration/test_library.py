@@ -13,7 +13,7 @@ from child import EXAMPLE, ROOT, Ran, call, environment, few_shards, files
 
 from openclawbench import api
 from openclawbench.api import open_data, open_release, run, validate
-from openclawbench.errors import OpenClawBenchError, UnreadableInput, WrongUse
+from openclawbench.errors import OpenClawBenchError, UnreadableInput, UsageError
 
 pytestmark = pytest.mark.slow
 
@@ -71,13 +71,17 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
 
 def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -> None:
     for wrong, kind, said in [
-        (lambda: run(tmp_path / "d", to="everything"), WrongUse, "there is no such stage"),
-        (lambda: run(tmp_path / "d", jugde="rules"), WrongUse, "jugde: there is no such setting"),
-        (lambda: run(tmp_path / "d", engine="cuda"), WrongUse, "engine cuda: there is no such engine"),
+        (lambda: run(tmp_path / "d", to="everything"), UsageError, "there is no such stage"),
+        (lambda: run(tmp_path / "d", jugde="rules"), UsageError, "jugde: there is no such setting"),
+        (lambda: run(tmp_path / "d", engine="cuda"), UsageError, "engine cuda: there is no such engine"),
         (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "there is no data folder here"),
         (lambda: open_release(tmp_path), UnreadableInput, "is not a release"),
-        (lambda: open_release(small.data / "release").labels("train", "nobody"), WrongUse, "use one of default, paper"),
-        (lambda: open_data(small.data).table("nothing"), WrongUse, "there is no such table"),
+        (
+            lambda: open_release(small.data / "release").labels("train", "nobody"),
+            UsageError,
+            "use one of default, paper",
+        ),
+        (lambda: open_data(small.data).table("nothing"), UsageError, "there is no such table"),
         (lambda: open_data(small.data).explain("nobody"), OpenClawBenchError, "no trajectory has this id"),
     ]:
         with pytest.raises(kind, match=said):

@@ -145,7 +145,7 @@ def test_an_endpoint_that_is_down_is_said(release: Path, tmp_path: Path) -> None
 
 def test_without_the_library_the_extra_is_named(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_module, "find_spec", lambda _name: None)
-    with pytest.raises(hub_module.WrongUse, match=r"'CHECKOUT\[hub\]'"):
+    with pytest.raises(hub_module.UsageError, match=r"'CHECKOUT\[hub\]'"):
         push(release, "ada/set", False)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from openclawbench.cli.judge_factory import price_of
-from openclawbench.errors import BudgetReached, EndpointFailing, WrongUse
+from openclawbench.errors import BudgetReached, EndpointFailing, UsageError
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.messages import chat_request, corrective, messages_of
 from openclawbench.judge.client.rate_limit import Pace, RateLimits, duration
@@ -311,7 +311,7 @@ def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
     assert price_of("x", AskingSettings(), near) == Price(0.0, 0.0, 0.0)
     assert price_of("x", AskingSettings(price_in=1.0, price_out=2.0), far) == Price(1.0, 1.0, 2.0)
     for settings in (AskingSettings(), AskingSettings(price_in=1.0), AskingSettings(price_out=1.0)):
-        with pytest.raises(WrongUse, match="nobody says what it costs"):
+        with pytest.raises(UsageError, match="nobody says what it costs"):
             price_of("x", settings, far)
 
 
@@ -392,7 +392,7 @@ def test_who_asks_comes_from_the_environment_and_is_never_printed() -> None:
     "url", ["judge.invalid/v1", "ftp://judge.invalid", "https://user:secret@judge.invalid/v1", "http://"]
 )
 def test_an_address_that_is_none_or_holds_a_password_is_refused_without_showing_it(url: str) -> None:
-    with pytest.raises(WrongUse) as raised:
+    with pytest.raises(UsageError) as raised:
         Endpoint.from_environment(url, RULES, {"OPENAI_API_KEY": "k"})
     assert "secret" not in str(raised.value)
     assert shown("https://user:secret@judge.invalid:8/v1?key=secret") == "https://judge.invalid:8/v1"

@@ -24,7 +24,7 @@ from openclawbench.audit.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.audit.reviews import Checked, Signed, check
 from openclawbench.audit.sampling import allocate
 from openclawbench.audit.settings import AuditRules
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.review import EventReview, EventSample, EventSampleRow
 from openclawbench.storage.data_folder import DataFolder
 
@@ -116,7 +116,7 @@ def say_yes(row: dict[str, str], _number: int = 0) -> None:
 def test_an_allocation_fits_and_leaves_no_stratum_out(available: dict[str, int], wanted: int, least: int) -> None:
     occurring = {name for name, number in available.items() if number}
     if wanted < len(occurring):
-        with pytest.raises(WrongUse, match="each must be there"):
+        with pytest.raises(UsageError, match="each must be there"):
             allocate(available, wanted, least)
         return
     found = allocate(available, wanted, least)
@@ -434,7 +434,7 @@ def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tm
     assert data.review_file("event_reviews.jsonl").read_bytes().startswith(before)
     assert reviews(data, EVENTS) == [*first[:3], first[3].model_copy(update={"sheet_sha256": "other"})]
     sheet.write_bytes(filled(sheet.read_bytes(), say_yes))
-    with pytest.raises(WrongUse, match="may be filled in"):
+    with pytest.raises(UsageError, match="may be filled in"):
         save_sample(data, EVENTS, rows[0].sample, sample_of(rows, {"read": 3, "communication": 1}), rows)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.cli import made
 from benchmarks.ingest import big_bytes_at
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 
 
 def test_the_folder_is_made(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_the_folder_is_made(tmp_path: Path) -> None:
     assert made(tmp_path / "a" / "b") == tmp_path / "a" / "b"
     assert (tmp_path / "a" / "b").is_dir()
     (tmp_path / "file").write_text("x", encoding="utf-8")
-    with pytest.raises(WrongUse, match=r"--scratch .*file"):
+    with pytest.raises(UsageError, match=r"--scratch .*file"):
         made(tmp_path / "file")
 
 

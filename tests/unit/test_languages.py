@@ -8,7 +8,7 @@ import pytest
 from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
 from openclawbench.construct.describe.language import languages
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.language import LanguageRules
@@ -104,7 +104,7 @@ def test_no_language_is_covered_without_words(
     said = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["it", "en"')
     (tmp_path / LanguageRules.FILE).write_text(said, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
-    with pytest.raises(BrokenRules, match=r"language\.toml says that it is covered"):
+    with pytest.raises(InvalidRules, match=r"language\.toml says that it is covered"):
         kind.load()
 
 
@@ -112,7 +112,7 @@ def test_a_covered_language_can_be_told(tmp_path: Path, monkeypatch: pytest.Monk
     said = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["qq", "en"')
     (tmp_path / LanguageRules.FILE).write_text(said, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
-    with pytest.raises(BrokenRules, match='"qq" is none of'):
+    with pytest.raises(InvalidRules, match='"qq" is none of'):
         LanguageRules.load()
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.fixed_latency import response
-from openclawbench.errors import BusyLedger, LedgerFailed, UnreadableInput
+from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger, now
 from openclawbench.judge.ledger.merge_shards import bring_over
 from openclawbench.judge.ledger.report import compact, exported, faults, stats
@@ -125,9 +125,9 @@ def test_a_question_is_settled_by_the_end_and_known_by_the_next_run(tmp_path: Pa
 
 def test_the_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     async def work(_: Ledger) -> None:
-        with pytest.raises(BusyLedger, match="Wait for it to end"), Ledger(tmp_path, RULES):
+        with pytest.raises(LedgerLocked, match="Wait for it to end"), Ledger(tmp_path, RULES):
             pass
-        with pytest.raises(BusyLedger):
+        with pytest.raises(LedgerLocked):
             compact(tmp_path)
         with reading(tmp_path) as connection, pytest.raises(sqlite3.OperationalError, match="readonly"):
             connection.execute("delete from answers")
@@ -141,12 +141,12 @@ def test_a_write_that_fails_is_told_to_everyone_and_nothing_is_written_after_it(
         pages = ledger.connection.execute("pragma page_count").fetchone()[0]
         ledger.connection.execute(f"pragma max_page_count={pages}")  # as a full disk
         (tmp_path / ".ballast").unlink()  # which has been given up already
-        with pytest.raises(LedgerFailed, match="the disk is full"):
+        with pytest.raises(LedgerError, match="the disk is full"):
             await add(ledger, 500)
-        with pytest.raises(LedgerFailed):
+        with pytest.raises(LedgerError):
             await ledger.put((ADD_ANSWER, row(1000)))
 
-    with pytest.raises(LedgerFailed):  # once more at the end: what nobody waited for may be lost too
+    with pytest.raises(LedgerError):  # once more at the end: what nobody waited for may be lost too
         within(tmp_path, work)
     with reading(tmp_path) as connection:
         assert stats(connection)["answers"][0]["answers"] == 2
@@ -197,12 +197,12 @@ def test_no_ledger_a_foreign_file_and_another_version(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInput, match="no ledger"), reading(tmp_path):
         pass
     (tmp_path / NAME).write_bytes(b"not a database, but long enough to be looked at" * 100)
-    with pytest.raises(LedgerFailed), reading(tmp_path):
+    with pytest.raises(LedgerError), reading(tmp_path):
         pass
     (tmp_path / NAME).unlink()
     with sqlite3.connect(tmp_path / NAME) as connection:
         connection.execute("pragma user_version=9")
-    with pytest.raises(LedgerFailed, match="another version"):
+    with pytest.raises(LedgerError, match="another version"):
         within(tmp_path, lambda ledger: add(ledger, 1))
 
 

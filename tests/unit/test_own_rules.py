@@ -6,7 +6,7 @@ import pytest
 
 from openclawbench.cli.commands.doctor import in_force
 from openclawbench.cli.settings import settings
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files
 from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
 from openclawbench.rules.release import ReleaseRules
@@ -34,14 +34,14 @@ def test_a_folder_that_is_not_there_is_named_with_the_one_that_was_meant(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(OVERRIDE, str(own.with_name("my-rule")))
-    with pytest.raises(BrokenRules, match=r"OPENCLAWBENCH_RULES: .*my-rule: No such.*Did you mean \".*/my-rules\""):
+    with pytest.raises(InvalidRules, match=r"OPENCLAWBENCH_RULES: .*my-rule: No such.*Did you mean \".*/my-rules\""):
         rule_path("risk.toml")
 
 
 @pytest.mark.parametrize("name", ["relaese.toml", "release.tml", "Risk.toml", "release.TOML", "prompt_a.toml"])
 def test_a_misspelt_file_is_named(name: str, own: Path) -> None:
     (own / name).write_text('version = "1"\n')
-    with pytest.raises(BrokenRules, match=rf"{name}: there is no rule file .*; (did you mean|rule files are)"):
+    with pytest.raises(InvalidRules, match=rf"{name}: there is no rule file .*; (did you mean|rule files are)"):
         ReleaseRules.load()
 
 
@@ -54,7 +54,7 @@ def test_what_is_no_rule_file_may_lie_beside(name: str, own: Path) -> None:
 def test_a_folder_without_any_rule_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "notes.md").write_text("not here\n")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
-    with pytest.raises(BrokenRules, match=r"holds no rule file; rule files are .*risk\.toml"):
+    with pytest.raises(InvalidRules, match=r"holds no rule file; rule files are .*risk\.toml"):
         rule_path("risk.toml")
 
 

@@ -12,7 +12,7 @@ from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.construct.onset import onset
 from openclawbench.construct.packet import fit, packet, replaced
 from openclawbench.construct.slice import slice
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.records.oracle import Fused
 from openclawbench.records.packet import Evidence, Packet
 from openclawbench.records.session import Step, Trajectory, UserTurn
@@ -164,5 +164,5 @@ def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
 def test_a_broken_rule_file_is_refused(before: str, after: str, says: str) -> None:
     text = rule_path("packet.toml").read_text(encoding="utf-8")
     assert before in text
-    with pytest.raises(BrokenRules, match=rf"^packet\.toml: {says}.*Correct the file"):
+    with pytest.raises(InvalidRules, match=rf"^packet\.toml: {says}.*Correct the file"):
         PacketRules.checked(tomllib.loads(text.replace(before, after, 1)), Path("packet.toml"))

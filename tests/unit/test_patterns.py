@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
@@ -65,7 +65,7 @@ def test_a_fault_is_found_among_patterns_that_are_asked_about_together(wrong: st
     text = FlagRules.FILE
     content = read_rules(text)
     content["text"][3]["unless"] = ["x", wrong, "y"]
-    with pytest.raises(BrokenRules, match=re.escape(f'text.3.unless: in "{content["text"][3]["id"]}": not a regular')):
+    with pytest.raises(InvalidRules, match=re.escape(f'text.3.unless: in "{content["text"][3]["id"]}": not a regular')):
         FlagRules.checked(content, Path("own", text))
 
 

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.judge import prompts
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC, StagePrompt, read_prompt
 from openclawbench.records.fulltax import (
@@ -255,7 +255,7 @@ def test_a_changed_shared_prompt_or_way_of_writing_changes_the_digest(
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(own))
     assert PromptA.load().digest != after.digest
     (folder / "shared" / "v3.md").unlink()
-    with pytest.raises(BrokenRules, match=r"shared.v3\.md: cannot read the prompt"):
+    with pytest.raises(InvalidRules, match=r"shared.v3\.md: cannot read the prompt"):
         PromptA.load()
 
 
@@ -271,7 +271,7 @@ def test_the_newest_counts_unless_one_is_pinned(folder: Path, monkeypatch: pytes
 @pytest.mark.parametrize("pins", ["a", "a=2", "d=v1", "a=v0"])
 def test_a_malformed_pin_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch, pins: str) -> None:
     monkeypatch.setenv(prompts.PINS, pins)
-    with pytest.raises(BrokenRules, match="is not of the form a=v1"):
+    with pytest.raises(InvalidRules, match="is not of the form a=v1"):
         PromptA.load()
 
 
@@ -282,7 +282,7 @@ def test_a_malformed_pin_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatc
         ("+++\nstage = 'a'\n", "must stand between two lines"),
         ("+++\nstage = \n+++\nText.\n", "is not TOML"),
         ("+++\nstage = 'a'\n+++\nText.\n", "must hold the texts schema, stage, version; it lacks schema, version"),
-        ("+++\nstage = 'a'\nversion = 11\nschema = 's'\n+++\nText.\n", "line 3: version: its front matter must hold"),
+        ("+++\nstage = 'a'\nversion = 11\nschema = 's'\n+++\nText.\n", "line 3: version: the front matter must hold"),
         ("+++\n\nstage = \n+++\nText.\n", r"is not TOML: .*line 3"),
         ("+++\nstage = 'b1'\nversion = 'v11'\nschema = 's'\n+++\nText.\n", "says stage b1, version v11"),
         (HEAD.format(version="v11") + "\n \n", "no text below"),
@@ -291,15 +291,15 @@ def test_a_malformed_pin_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_a_faulty_file_is_named(folder: Path, content: str, says: str) -> None:
     (folder / "a" / "v11.md").write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(BrokenRules, match=rf"v11\.md: .*{says}"):
+    with pytest.raises(InvalidRules, match=rf"v11\.md: .*{says}"):
         PromptA.load()
 
 
 def test_missing_folder_and_missing_version_are_named(folder: Path) -> None:
-    with pytest.raises(BrokenRules, match="cannot list the prompts"):
+    with pytest.raises(InvalidRules, match="cannot list the prompts"):
         PromptC.load()
-    with pytest.raises(BrokenRules, match=r"v7\.md: cannot read the prompt"):
+    with pytest.raises(InvalidRules, match=r"v7\.md: cannot read the prompt"):
         PromptA.load("v7")
     (folder / "c").mkdir()
-    with pytest.raises(BrokenRules, match="there is no prompt"):
+    with pytest.raises(InvalidRules, match="there is no prompt"):
         PromptC.load()

@@ -10,7 +10,7 @@ import pytest
 
 from openclawbench.base.terminal import output
 from openclawbench.cli.commands.diff import print_diff
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.release.diff.causes import MEANINGS, answered_anew
 from openclawbench.release.diff.diff import diff
 from openclawbench.release.diff.fields import changed_fields
@@ -233,7 +233,7 @@ def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: py
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="so it is no release"):
+    with pytest.raises(UsageError, match="so it is no release"):
         diff(release(tmp_path / "A", []), tmp_path, 1)
 
 

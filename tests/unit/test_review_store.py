@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.errors import BusyDataFolder
+from openclawbench.errors import DataFolderLocked
 from openclawbench.storage import review_store
 from openclawbench.storage.data_folder import DataFolder
 
@@ -87,7 +87,7 @@ def test_one_who_does_not_end_is_not_waited_for_without_end(tmp_path: Path, monk
     begun = time.monotonic()
     with (
         review_store.reviewing(tmp_path),
-        pytest.raises(BusyDataFolder, match="recording reviews"),
+        pytest.raises(DataFolderLocked, match="recording reviews"),
         review_store.reviewing(tmp_path),
     ):
         pass

@@ -10,7 +10,7 @@ from aligned_steps import aligned
 
 from openclawbench.construct.onset import onset
 from openclawbench.construct.slice import slice
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.rule_file import Rules, rule_path
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
@@ -176,5 +176,5 @@ def test_a_broken_rule_file_is_refused_with_file_key_and_reason(
     rules: type[Rules], before: str, after: str, says: str
 ) -> None:
     path = Path("mine") / rules.FILE
-    with pytest.raises(BrokenRules, match=f"^{path}: .*{says}.*Correct the file"):
+    with pytest.raises(InvalidRules, match=f"^{path}: .*{says}.*Correct the file"):
         rules.checked(changed(rules, before, after), path)

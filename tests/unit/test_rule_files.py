@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 import openclawbench.rules
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.records import vocabulary
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.describe import DescribeRules
@@ -102,7 +102,7 @@ def refused(kind: type[Rules], content: dict[str, Any]) -> str:
     """What is said of a broken rule file; empty where it is taken."""
     try:
         kind.checked(content, Path("own", kind.FILE))
-    except BrokenRules as error:
+    except InvalidRules as error:
         return str(error)
     return ""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
 from openclawbench.rules.loading.toml_lines import Place, line_of, lines_with, stands
@@ -111,7 +111,7 @@ def said(kind: type[Rules], folder: Path, *changes: tuple[str, str]) -> str:
         text = text.replace(old, new, 1)
     path = folder / kind.FILE
     path.write_text(text, encoding="utf-8")
-    with pytest.raises(BrokenRules) as error:
+    with pytest.raises(InvalidRules) as error:
         kind.checked(tomllib.loads(text), path)
     return str(error.value)
 
@@ -156,7 +156,7 @@ def test_every_number_of_every_rule_file_must_be_finite(path: Path, written: str
     own = tmp_path / path.name
     for hit in re.finditer(r"(?m)\b[a-z_]+ = ([0-9]+\.[0-9]+)\b", text):
         own.write_text(text[: hit.start(1)] + written + text[hit.end(1) :], encoding="utf-8")
-        with pytest.raises(BrokenRules, match="must be a finite number") as error:
+        with pytest.raises(InvalidRules, match="must be a finite number") as error:
             Rules.checked(tomllib.loads(own.read_text(encoding="utf-8")), own)
         assert f": line {number_of(text, hit.start())}: " in str(error.value)
 
@@ -184,5 +184,5 @@ def test_a_file_with_a_byte_order_mark_and_line_ends_of_windows_is_read(
     assert RiskRules.load() == as_shipped
     (tmp_path / "risk.toml").write_bytes(b"\xef\xbb\xbf" + text.replace("scale = ", "scale = -").encode())
     line = number("risk.toml", "scale = ")
-    with pytest.raises(BrokenRules, match=f"line {line}: scale"):
+    with pytest.raises(InvalidRules, match=f"line {line}: scale"):
         RiskRules.load()

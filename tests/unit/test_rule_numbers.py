@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 import openclawbench
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.control import ControlRules
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
@@ -81,5 +81,5 @@ def test_a_number_out_of_its_range_is_refused(
     (tmp_path / kind.FILE).write_text(text[:place] + text[place:].replace(said, instead, 1))
     tomllib.loads((tmp_path / kind.FILE).read_text())
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
-    with pytest.raises(BrokenRules, match=message):
+    with pytest.raises(InvalidRules, match=message):
         kind.load()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.inspect.whatif.rules import read_own
 from openclawbench.reports.settings import EvidenceReportRules
 from openclawbench.rules.describe import DescribeRules
@@ -81,7 +81,7 @@ def test_a_name_that_another_file_does_not_have_is_refused(
     kind: Kind, old: str, new: str, says: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own(tmp_path, monkeypatch, kind.FILE, (old, new))
-    with pytest.raises(BrokenRules) as error:
+    with pytest.raises(InvalidRules) as error:
         kind.load()
     said = str(error.value)
     assert re.match(rf"{tmp_path}/{kind.FILE}: lines? [0-9, and]+: ", said), said
@@ -94,10 +94,10 @@ def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch:
     content["rule_file"][5]["names"] = ["signal.nam"]
     path = EvidenceReportRules.FOLDER / "evidence.toml"
     rules = EvidenceReportRules.checked(content, path)
-    with pytest.raises(BrokenRules, match=r"evidence\.toml: risk\.toml: it has no signal\.nam"):
+    with pytest.raises(InvalidRules, match=r"evidence\.toml: risk\.toml: it has no signal\.nam"):
         rules.must_fit(content, path, read_rules)
     content["rule_file"][5]["stage"] = "slize"
-    with pytest.raises(BrokenRules, match='did you mean "slice"'):
+    with pytest.raises(InvalidRules, match='did you mean "slice"'):
         EvidenceReportRules.checked(content, path)
     EvidenceReportRules.load()
 
@@ -106,7 +106,7 @@ def test_the_other_file_is_the_one_in_force(tmp_path: Path, monkeypatch: pytest.
     line = own(tmp_path, monkeypatch, "repairs.toml", ("unsupported_onset = [", "onset_off = ["))
     assert line
     RepairRules.load()
-    with pytest.raises(BrokenRules, match=r"judge\.toml: lines? .*onset_off"):
+    with pytest.raises(InvalidRules, match=r"judge\.toml: lines? .*onset_off"):
         JudgeRules.load()
     changes = [(f'{name} = "unsupported_onset"', f'{name} = "onset_off"') for name in ("onset_order", "onset_outside")]
     changes += [
@@ -120,10 +120,10 @@ def test_a_mechanism_or_a_group_that_detectors_need_may_not_be_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own(tmp_path, monkeypatch, "judge.toml", ('id = "state_write_weak"', 'id = "state_write_feeble"'))
-    with pytest.raises(BrokenRules, match="there is no mechanism state_write_weak, which detectors fire"):
+    with pytest.raises(InvalidRules, match="there is no mechanism state_write_weak, which detectors fire"):
         JudgeRules.load()
     own(tmp_path, monkeypatch, "judge.toml", ('group = "tool_gap"', 'group = "capability_gap"'))
-    with pytest.raises(BrokenRules, match="no pattern has the group tool_gap"):
+    with pytest.raises(InvalidRules, match="no pattern has the group tool_gap"):
         JudgeRules.load()
 
 
@@ -145,7 +145,7 @@ def test_what_if_asks_the_files_that_are_given_together(tmp_path: Path) -> None:
     trace = (BUILT_IN / "trace.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
     kinds: dict[str, Kind] = {"describe.toml": DescribeRules, "trace.toml": TraceRules}
     (tmp_path / "trace.toml").write_text(trace, encoding="utf-8")
-    with pytest.raises(BrokenRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is none of"):
+    with pytest.raises(InvalidRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is none of"):
         read_own([tmp_path / "trace.toml"], kinds)
     (tmp_path / "describe.toml").write_text(describe, encoding="utf-8")
     assert set(read_own([tmp_path], kinds)) == set(kinds)
@@ -159,7 +159,7 @@ def test_a_taxonomy_has_every_subtype_and_candidate(tmp_path: Path, monkeypatch:
         "taxonomy.toml",
         (text[text.index('[[candidate]]\nname = "parallel_coordination_breakdown"') :], ""),
     )
-    with pytest.raises(BrokenRules, match="lacks parallel_coordination_breakdown"):
+    with pytest.raises(InvalidRules, match="lacks parallel_coordination_breakdown"):
         Taxonomy.load()
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from rules_judge_builders import JUDGE, MODELS, RULES, TAXONOMY, ask_all, call, evidence, failed, find, reply
 from rules_judge_cases import ANOMALOUS, NORMAL
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.fulltax.quote_grounding import is_grounded
 from openclawbench.fulltax.rules_judge import RulesJudge, answer_b1
 from openclawbench.fulltax.rules_judge.subtype import primary
@@ -164,7 +164,7 @@ def test_material_with_outcome_or_risk_is_refused(smuggled: str) -> None:
 
 
 def test_unknown_stage_is_wrong_use() -> None:
-    with pytest.raises(WrongUse, match="no stage 'd'"):
+    with pytest.raises(UsageError, match="no stage 'd'"):
         JUDGE.ask(Question("d", NORMAL["chat"].model_dump_json(), None, "x", "v1", ""))
 
 

@@ -7,7 +7,7 @@ import pytest
 from rules_judge_builders import RULES, TAXONOMY, ask_all
 from rules_judge_cases import ANOMALOUS, NORMAL
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.fulltax.rules_judge import answer_b1, answer_b2, answer_c
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageC
 from openclawbench.rules.judge import JudgeRules
@@ -112,5 +112,5 @@ def test_a_broken_pattern_is_named(tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     text = (BUILT_IN / "judge.toml").read_text(encoding="utf-8").replace(r"""'''\btool "?""", r"""'''(\btool "?""")
     (tmp_path / "judge.toml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("OPENCLAWBENCH_RULES", str(tmp_path))
-    with pytest.raises(BrokenRules, match=r"judge\.toml: line \d+: pattern\.\d+\.regex: .*not a regular expression"):
+    with pytest.raises(InvalidRules, match=r"judge\.toml: line \d+: pattern\.\d+\.regex: .*not a regular expression"):
         JudgeRules.load()

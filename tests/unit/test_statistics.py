@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_tables import T14, T31
 
-from openclawbench.errors import ContradictoryFigures
+from openclawbench.errors import InconsistentFigures
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile
 from openclawbench.release.notice import RULES_NOTICE, RULES_STAMP
@@ -206,7 +206,7 @@ def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:
     refuse_contradictions(tmp_path, report)
     said["outcome_process_gap"]["passing_measured_anomalous"] = 2
     (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
-    with pytest.raises(ContradictoryFigures, match=r"gap, passing, anomalous: gap and dataset_summary\.json"):
+    with pytest.raises(InconsistentFigures, match=r"gap, passing, anomalous: gap and dataset_summary\.json"):
         refuse_contradictions(tmp_path, report)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
 from openclawbench.inspect.whatif.whatif import RULES, question
 from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
@@ -47,17 +47,17 @@ def test_a_copy_of_all_rules_may_be_given_where_those_of_other_stages_are_as_in_
     assert sorted(read_own([tmp_path], RULES)) == sorted(RULES)
     others = {path.name for path in passed_over([tmp_path], RULES)}
     assert others == {path.name for path in BUILT_IN.glob("*.toml")} - set(RULES)
-    with pytest.raises(WrongUse, match=r"asking\.toml: stands for none of"):
+    with pytest.raises(UsageError, match=r"asking\.toml: stands for none of"):
         read_own([tmp_path / "asking.toml"], RULES)
     text = (tmp_path / "judge.toml").read_text(encoding="utf-8")
     (tmp_path / "judge.toml").write_text(text.replace('version = "', 'version = "x', 1), encoding="utf-8")
-    with pytest.raises(WrongUse, match=r"judge\.toml: stands for none of"):
+    with pytest.raises(UsageError, match=r"judge\.toml: stands for none of"):
         read_own([tmp_path], RULES)
 
 
 def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> None:
     one, other = copy("risk.toml", tmp_path / "a.toml"), copy("risk.toml", tmp_path / "b.toml")
-    with pytest.raises(WrongUse, match=r"b\.toml: .*a\.toml stands for risk\.toml already"):
+    with pytest.raises(UsageError, match=r"b\.toml: .*a\.toml stands for risk\.toml already"):
         read_own([one, other], RULES)
     (tmp_path / "empty").mkdir()
     with pytest.raises(UnreadableInput, match=r"empty: holds no \*\.toml file"):

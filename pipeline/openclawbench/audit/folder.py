@@ -39,7 +39,7 @@ def line(record: Record) -> bytes:
 def save_sample(
     data: DataFolder, form: Form[Row, Review], name: str, sample: Record, rows: list[Row], guide: bytes | None = None
 ) -> list[Path]:
-    """The sample as drawn, and its sheets (and their guide); returns them. `name`: the sample's id. Raises WrongUse
+    """The sample as drawn, and its sheets (and their guide); returns them. `name`: the sample's id. Raises UsageError
     rather than write over a filled sheet."""
     rules = AuditRules.load()
     shown, files = [form.shown(row) for row in rows], {}

@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 
 
 def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[str, int]:
     """Stratum -> steps to draw, strata in their given order; the sum is `wanted`, or all where there are not as many.
 
-    Raises WrongUse where the sample is too small for one of each stratum.
+    Raises UsageError where the sample is too small for one of each stratum.
     """
     strata = {name: number for name, number in available.items() if number > 0}
     if wanted < len(strata):
-        raise WrongUse(
+        raise UsageError(
             f"--n {wanted}: {len(strata)} categories occur, and each must be there. Ask for {len(strata)} or more."
         )
     total = sum(strata.values())

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 
 WRITTEN = re.compile(r"(\d{1,6})/(\d{1,6})")
 
@@ -22,11 +22,11 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """`i/n` as it is written. WrongUse where it is not that, or i is not below n."""
+        """`i/n` as it is written. UsageError where it is not that, or i is not below n."""
         found = WRITTEN.fullmatch(text)
         index, of = map(int, found.groups()) if found else (0, 0)
         if index >= of:
-            raise WrongUse(f"--shard {text}: write i/n with i from 0 to n-1, such as 0/4, 1/4, 2/4 and 3/4.")
+            raise UsageError(f"--shard {text}: write i/n with i from 0 to n-1, such as 0/4, 1/4, 2/4 and 3/4.")
         return cls(index, of)
 
     def has(self, shard: int | str) -> bool:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 
 # C0 (but tab and newline), DEL, C1, line and paragraph separators, bidirectional controls, zero-width, lone surrogates
 UNSAFE = re.compile(
@@ -33,7 +33,7 @@ def flat(text: str) -> str:
 
 def sentence(error: Exception) -> str:
     """What an error says, on one line; what is wrong with a pattern may be drawn on several."""
-    return (safe if isinstance(error, BrokenRules) else one_line)(str(error))
+    return (safe if isinstance(error, InvalidRules) else one_line)(str(error))
 
 
 def output() -> Console:

@@ -39,7 +39,7 @@ from openclawbench.cli.run_summary import cautions_of, exit_of, last_line, why_a
 from openclawbench.cli.session import Done, bring, current
 from openclawbench.cli.settings import settings
 from openclawbench.cli.where import HERE, Where, with_where
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.flow import VERBS
 from openclawbench.inspect.find import find
 from openclawbench.inspect.sides import print_sides, sides, table_of_sides
@@ -172,7 +172,7 @@ def run(
 ) -> None:
     """Everything that is stale, from raw sessions to the release."""
     if to not in VERBS:
-        raise WrongUse(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
+        raise UsageError(f"--to {to}: there is no such stage. Use one of: {', '.join(VERBS)}.")
     how = {"judge": judge, "model": model, "unmatched": unmatched}
     carry_out(to, data, json_out, debug, raw, oracle, **how, **where, **asking, **releasing)
 
@@ -261,14 +261,14 @@ def annotate(
     """FullTax: stages A, B1, B2, C, checks and repairs; --pass 2 for an independent second judge."""
     verb = "annotate" if stage is None else f"stage-{stage}"
     if verb not in VERBS:
-        raise WrongUse(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
+        raise UsageError(f"--stage {stage}: FullTax has no such stage. Use a, b1, b2 or c.")
     if not plan and second_pass.ended(DataFolder(data), pass_, judge):
         output().print("the second pass is ended and its tables are gone; the ledger keeps its answers")
         return
     how = {"unmatched": unmatched}
     who = second_pass.judge_flags(pass_, judge, model)
     if plan and again is not None:
-        raise WrongUse("--ask-again: `openclawbench ledger stats` says how many they are. Leave --dry-run out.")
+        raise UsageError("--ask-again: `openclawbench ledger stats` says how many they are. Leave --dry-run out.")
     if plan:
         openclawbench.runtime.run.DEBUG = debug
         dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **where, **asking)

@@ -8,7 +8,7 @@ from openclawbench.base.terminal import errors, number_of
 from openclawbench.cli.session import judge_of, second_judge_of
 from openclawbench.cli.settings import Settings
 from openclawbench.cli.shard_budget import Purse
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.fulltax.answers import OUTCOMES
 from openclawbench.judge.ledger.ask_again import ask_again
 from openclawbench.judge.ledger.merge_shards import merge
@@ -22,14 +22,14 @@ AskAgain = Annotated[
 
 
 def begin_rounds(data: DataFolder, chosen: Settings, annotation_pass: int, text: str) -> None:
-    """Note in the ledger what is to be asked again; the run that follows asks it. WrongUse for an unknown outcome, a
+    """Note in the ledger what is to be asked again; the run that follows asks it. UsageError for an unknown outcome, a
     judge that is no language model, and a share."""
     outcomes = list(dict.fromkeys(one.strip() for one in text.split(",") if one.strip()))
     unknown = next((one for one in outcomes if one not in OUTCOMES), None)
     if unknown is not None or not outcomes:
-        raise WrongUse(f"--ask-again: {none_of(unknown or text, OUTCOMES)}. Name outcomes, divided by commas.")
+        raise UsageError(f"--ask-again: {none_of(unknown or text, OUTCOMES)}. Name outcomes, divided by commas.")
     if chosen.shard is not None:
-        raise WrongUse("--ask-again: the ledgers of all shares have to be merged. Leave --shard out.")
+        raise UsageError("--ask-again: the ledgers of all shares have to be merged. Leave --shard out.")
     from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
 
     with data.locked():
@@ -37,6 +37,8 @@ def begin_rounds(data: DataFolder, chosen: Settings, annotation_pass: int, text:
         own = Purse(data.ledger, None, chosen.asking)
         judge = judge_of(own, chosen) if annotation_pass == 1 else second_judge_of(own, chosen)
         if not isinstance(judge, LanguageModelJudge):
-            raise WrongUse("--ask-again: this judge says the same each time. Use it with --judge openai --model NAME.")
+            raise UsageError(
+                "--ask-again: this judge always answers the same. Use it with --judge openai --model NAME."
+            )
         count = ask_again(data.ledger, judge.model, judge.reads_as, outcomes)
     errors().print(f"{number_of(count, 'question')} that ended as {', '.join(outcomes)} to be asked again")

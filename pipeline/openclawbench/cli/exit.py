@@ -10,7 +10,7 @@ import polars as pl
 
 import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, sentence
-from openclawbench.errors import OpenClawBenchError, Stopped
+from openclawbench.errors import Interrupted, OpenClawBenchError
 from openclawbench.storage.parquet_check import cause_in_what_was_read
 
 WRONG_USE = 2
@@ -19,7 +19,7 @@ LOUD = "red"  # on a terminal, and where NO_COLOR is not set
 
 def stop(_signal: int, _frame: FrameType | None) -> None:
     """What Ctrl-C does."""
-    raise Stopped("stopped; everything done so far is kept, run again to go on")
+    raise Interrupted("stopped; everything done so far is kept, run again to go on")
 
 
 def carried_out(command: Callable[[], None]) -> None:
@@ -29,7 +29,7 @@ def carried_out(command: Callable[[], None]) -> None:
         command()
     except OpenClawBenchError as error:
         refused(error)
-    except Stopped as stopped:
+    except Interrupted as stopped:
         errors().print(str(stopped))
         sys.exit(stopped.exit_status)
     except BrokenPipeError:

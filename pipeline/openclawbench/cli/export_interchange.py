@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from openclawbench.base.terminal import UNSAFE
-from openclawbench.errors import NotFound, StageFailed, WrongUse
+from openclawbench.errors import NotFound, StageFailed, UsageError
 from openclawbench.inspect.find import Parts, advice, fresh
 from openclawbench.records.release import Master
 from openclawbench.records.session import Step, Trajectory, UserTurn
@@ -33,15 +33,15 @@ ROW_GROUP = 50  # transcripts
 def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
     """Write every trajectory that is up to date; (written, left out because there is nothing in it).
 
-    atif, pi: DIR/<source_model>/<trajectory_id>.json or .jsonl. scout: DIR/transcripts-<shard>.parquet. WrongUse where
-    the form is none, or the folder is not empty: what an earlier export left there would pass for a part of this one.
+    atif, pi: DIR/<source_model>/<trajectory_id>.json or .jsonl. scout: DIR/transcripts-<shard>.parquet. Raises
+    UsageError if the form is unknown or the folder is not empty: files of an earlier export would look like part of it.
     """
     if form not in FORMS:
-        raise WrongUse(f"export --to {form}: there is no such form. Use one of: {', '.join(FORMS)}.")
+        raise UsageError(f"export --to {form}: there is no such form. Use one of: {', '.join(FORMS)}.")
     if to is None:
-        raise WrongUse(f"export --to {form}: name a folder with -o.")
+        raise UsageError(f"export --to {form}: name a folder with -o.")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise WrongUse(f"{to}: is no empty folder. Name a new one.")
+        raise UsageError(f"{to}: is no empty folder. Name a new one.")
     synthetic = NormalizeRules.load().synthetic_prefixes[0]
     write = {"atif": write_atif, "scout": write_scout, "pi": write_pi}[form]
     written = left_out = 0

@@ -11,7 +11,7 @@ import polars as pl
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.terminal import safe
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.inspect.find import fresh_rows
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fulltax import Annotation, DecisionA, DecisionB1, DecisionB2, DecisionC
@@ -54,7 +54,7 @@ def table(run: Run, name: str) -> pl.DataFrame:
     Shards that are stale are left out (openclawbench.inspect.find.left_out says so); NotFound where all are.
     """
     if name not in TABLES:
-        raise WrongUse(f"export {name}: there is no such table. Use one of: {', '.join(TABLES)}.")
+        raise UsageError(f"export {name}: there is no such table. Use one of: {', '.join(TABLES)}.")
     frame = fresh_rows(run, TABLES[name])
     if name == "normalize":
         for record, column in ((Step, "steps"), (UserTurn, "user_turns")):
@@ -86,7 +86,7 @@ def encoded(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
         columns = {name: pl.String() if name in nested else one for name, one in frame.schema.items()}
         pl.DataFrame(flat, schema=columns, orient="row").write_csv(buffer)
     else:
-        raise WrongUse(f"format {kind}: use one of: {', '.join(FORMATS)}.")
+        raise UsageError(f"format {kind}: use one of: {', '.join(FORMATS)}.")
     return [buffer.getvalue()]
 
 
@@ -113,17 +113,17 @@ def as_text(value: Any) -> str | None:
 
 
 def refuse_binary(kind: str, to: Path | None) -> None:
-    """WrongUse where Parquet would go to a terminal."""
+    """UsageError where Parquet would go to a terminal."""
     if kind == "parquet" and to is None and sys.stdout.isatty():
-        raise WrongUse("export --format parquet: not to a terminal. Name a file with -o.")
+        raise UsageError("export --format parquet: not to a terminal. Name a file with -o.")
 
 
 def write(chunks: Iterable[bytes], to: Path | None) -> None:
     """To a file, whole or not at all; else to stdout: byte for byte, but on a terminal control characters are
-    written out. Raises WrongUse where the folder of the file is not there."""
+    written out. Raises UsageError where the folder of the file is not there."""
     if to is not None:
         if not to.absolute().parent.is_dir():
-            raise WrongUse(f"{to}: its folder is not there. Make it, or name another file.")
+            raise UsageError(f"{to}: its folder is not there. Make it, or name another file.")
         write_atomic(to, chunks)
         return
     if sys.stdout.isatty():

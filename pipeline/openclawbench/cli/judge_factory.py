@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.fulltax.answer_reader import AnswerReader
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.judge.client.progress import Tally
@@ -35,7 +35,7 @@ def make_judge(
     former: Path | None = None,
     runs: int = 1,
 ) -> Judge:
-    """The judge of this name. WrongUse for an unknown one, or a language model without its name.
+    """The judge of this name. UsageError for an unknown one, or a language model without its name.
 
     `ledger` is the folder in which its answers are. With `report` it may be asked, and is told of it; without, it only
     looks up. `former`: folder of the ledger of everything, where `ledger` is a share's; `runs` share the endpoint's
@@ -44,9 +44,9 @@ def make_judge(
     if name == "rules":
         return RulesJudge()
     if name not in JUDGES:
-        raise WrongUse(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
+        raise UsageError(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
     if not model or ledger is None:
-        raise WrongUse(f"judge {name}: which model? Name it with --model.")
+        raise UsageError(f"judge {name}: which model? Name it with --model.")
     from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
 
     rules = AskingRules.load()
@@ -94,11 +94,11 @@ def how(
 
 
 def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
-    """What tokens cost: as stated, as listed, nothing on this machine. WrongUse where nobody says."""
+    """What tokens cost: as stated, as listed, nothing on this machine. UsageError where nobody says."""
     listed = PriceRules.load().of(model) or (FREE if endpoint.is_local else None)
     stated = (settings.price_in, settings.price_out)
     if None in stated and listed is None:
-        raise WrongUse(
+        raise UsageError(
             f"model {model}: nobody says what it costs, and without a price no budget holds. Give --price-in and "
             "--price-out, USD for a million tokens."
         )

@@ -6,7 +6,7 @@ import typer
 
 from openclawbench.cli.judge_factory import JUDGES
 from openclawbench.cli.settings import NO_JUDGE, Settings, settings
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.flow import BOTH_PASSES
 from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.runtime.run import Run
@@ -41,14 +41,14 @@ def same_judge(settings: Settings) -> bool:
 
 
 def refuse_stale(run: Run, stages: list[Stage]) -> None:
-    """WrongUse where a release needs answers of the second pass that only its judge could give: a run of the first
+    """UsageError where a release needs answers of the second pass that only its judge could give: a run of the first
     pass never asks it, so that nobody pays unasked."""
     second = run.judges[2]
     if second is None or second.embedded or stages[-1] not in BOTH_PASSES:
         return
     stale = [report.stale for report in run.plan(stages) if report.stage in OF_SECOND]
     if any(stale):
-        raise WrongUse(
+        raise UsageError(
             f"the second pass ({second.name}, {second.model}) is not up to date: {max(stale)} shards are stale. Run "
             f"`openclawbench annotate --pass 2 --data {run.data.root}` first; with `--judge none` it ends the pass."
         )

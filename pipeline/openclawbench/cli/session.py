@@ -17,7 +17,7 @@ from openclawbench.cli.release_options import commands, in_place_of_rules
 from openclawbench.cli.second_pass import refuse_stale
 from openclawbench.cli.settings import Settings
 from openclawbench.cli.shard_budget import Purse, purse
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.flow import second_up_to, up_to, whole
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.raw_object_store import Raw
@@ -176,10 +176,10 @@ def judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | N
 
 
 def second_judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge | None:
-    """The judge of the second pass; null where there is none. WrongUse where one is to be asked and none is named."""
+    """The judge of the second pass; null where there is none. UsageError where one is to be asked and none is named."""
     if settings.second_judge is None:
         if report is not None:
-            raise WrongUse("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
+            raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
         return None
     name, model = settings.second_judge, settings.second_model
     return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)

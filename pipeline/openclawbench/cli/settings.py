@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclawbench.base.shard_selection import Share
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.runtime.engines.choice import ENGINES
@@ -102,7 +102,7 @@ class Settings:
 
 
 def read_file(data: DataFolder) -> FileSettings:
-    """The settings file. Raises WrongUse with the name of a setting that does not exist or has the wrong type."""
+    """The settings file. Raises UsageError with the name of a setting that does not exist or has the wrong type."""
     path = data.root / FILE
     if not path.exists():
         return FileSettings()
@@ -110,15 +110,15 @@ def read_file(data: DataFolder) -> FileSettings:
         return FileSettings.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except ValidationError as error:
         first = error.errors()[0]
-        raise WrongUse(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. Correct the file.") from error
+        raise UsageError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}. Correct the file.") from error
     except (OSError, ValueError) as error:
-        raise WrongUse(f"{path}: cannot read the settings: {error}. Correct the file.") from error
+        raise UsageError(f"{path}: cannot read the settings: {error}. Correct the file.") from error
 
 
 def settings(data: DataFolder, **flags: Any) -> Settings:
     """Resolve every setting. Paths of the last run are kept in the data folder, so that later calls find the inputs."""
     if SCHEME.match(str(data.root)):
-        raise WrongUse(f"--data {data.root}: is a folder. Name object storage with --parts, and with --raw.")
+        raise UsageError(f"--data {data.root}: is a folder. Name object storage with --parts, and with --raw.")
     layout = data.layout()
     default_oracle = data.root / "oracle"
     defaults = {
@@ -160,10 +160,10 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
                 break
     for name, offered in CLOSED.items():
         if found[name] is not None and found[name] not in offered:
-            raise WrongUse(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
+            raise UsageError(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
     endpoint_url = found["endpoint_url"]
     if found["parts"] is not None and not is_url(found["parts"]):
-        raise WrongUse(f"--parts {found['parts']}: is no address. Write s3://bucket/prefix, or leave it out.")
+        raise UsageError(f"--parts {found['parts']}: is no address. Write s3://bucket/prefix, or leave it out.")
     return Settings(
         raw=Remote(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
@@ -189,11 +189,11 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A setting that counts something. WrongUse where it is no number, or less than it may be."""
+    """A setting that counts something. UsageError where it is no number, or less than it may be."""
     try:
         number = int(value)
     except ValueError as error:
-        raise WrongUse(f"{name} {value!r} is no number. Give a whole number.") from error
+        raise UsageError(f"{name} {value!r} is no number. Give a whole number.") from error
     if number < least:
-        raise WrongUse(f"{name} {value} is too small. Give {least} or more.")
+        raise UsageError(f"{name} {value} is too small. Give {least} or more.")
     return number

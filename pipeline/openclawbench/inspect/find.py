@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from openclawbench.errors import NotFound, WrongUse
+from openclawbench.errors import NotFound, UsageError
 from openclawbench.intake.lineage import entry_name
 from openclawbench.records.second_pass import PASS2
 from openclawbench.records.session import Trajectory
@@ -27,7 +27,7 @@ class Key(NamedTuple):
 
 
 def find(run: Run, wanted: str) -> Key:
-    """The one trajectory that is meant. NotFound where none is, or its shard is stale; WrongUse where several are."""
+    """The one trajectory that is meant. NotFound where none is, or its shard is stale; UsageError where several are."""
     keys = known(run)
     model, _, name = wanted.rpartition("/")
     of_model = [key for key in keys if model in ("", key.source_model)]
@@ -40,7 +40,7 @@ def find(run: Run, wanted: str) -> Key:
         some = ", ".join(
             f"{key.source_model}/{key.trajectory_id}" for key in sorted(found, key=lambda key: key[:2])[:5]
         )
-        raise WrongUse(f"{wanted}: names {len(found)} trajectories: {some}. Give one of them whole.")
+        raise UsageError(f"{wanted}: names {len(found)} trajectories: {some}. Give one of them whole.")
     return found[0]
 
 

@@ -101,5 +101,5 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
 
 
 def is_there(raw: Raw) -> bool:
-    """True for a folder, or a prefix with something below it. StorageFailed where the store does not say."""
+    """True for a folder, or a prefix with something below it. StorageError where the store does not say."""
     return raw.exists() if isinstance(raw, Remote) else raw.is_dir()

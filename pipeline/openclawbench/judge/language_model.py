@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.gc_control import little_collecting
-from openclawbench.errors import AskingStopped, EndpointFailing, NotAnswered, OpenClawBenchError
+from openclawbench.errors import EndpointFailing, JudgingInterrupted, MissingAnswer, OpenClawBenchError
 from openclawbench.judge.client.batch import BatchRun, open_requests
 from openclawbench.judge.client.batch_client import BatchClient
 from openclawbench.judge.client.budget import Budget
@@ -96,12 +96,12 @@ class LanguageModelJudge:
     # ------------------------------------------------------------------------------------------------------ looking up
     def ask(self, question: Question) -> Reply:
         """The answer that stands for a question: the ledger's, or that the packet is too long, which was not sent then.
-        NotAnswered where the ledger has none."""
+        MissingAnswer where the ledger has none."""
         if not question.fits:
             return Reply("", NO_TOKENS, 0.0, None, "too_long")
         found = self.standing(question)
         if found is None:
-            raise NotAnswered(
+            raise MissingAnswer(
                 f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
             )
         first, last = found
@@ -153,7 +153,7 @@ class LanguageModelJudge:
         """An answer that a settled question names."""
         found = stored(self.looked_up(), key)
         if found is None:
-            raise NotAnswered(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
+            raise MissingAnswer(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
         return found
 
     def question_id(self, request_sha256: str) -> bytes:
@@ -173,7 +173,7 @@ class LanguageModelJudge:
     def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
         """Ask what the ledger has no answer to. Raises what ended the run early."""
         if self.asking is None:
-            raise NotAnswered(f"{self.model} cannot be asked from here.")
+            raise MissingAnswer(f"{self.model} cannot be asked from here.")
         kept = list(parts)
         with little_collecting():
             if self.former is not None:
@@ -381,7 +381,7 @@ class interruptible:
     def stop(self) -> None:
         """The first Ctrl-C."""
         self.halt(
-            AskingStopped("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
+            JudgingInterrupted("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
         )
         self.restore()
 

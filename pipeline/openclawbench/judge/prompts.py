@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from openclawbench.base.resources import resource
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.fence import FenceRules
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.toml_lines import line_of
@@ -49,12 +49,12 @@ def prompts_folder() -> Path:
 
 
 def pinned_version(stage: str) -> str | None:
-    """The version that OPENCLAWBENCH_PROMPT_VERSIONS (`a=v1,b1=v2`) pins for a stage. BrokenRules if malformed."""
+    """The version that OPENCLAWBENCH_PROMPT_VERSIONS (`a=v1,b1=v2`) pins for a stage. InvalidRules if malformed."""
     pins: dict[str, str] = {}
     for part in filter(None, (one.strip() for one in os.environ.get(PINS, "").split(","))):
         name, equals, version = part.partition("=")
         if not equals or name not in STAGES + OWN or not FILE_NAME.fullmatch(f"{version}.md"):
-            raise BrokenRules(
+            raise InvalidRules(
                 f"{PINS}: {part!r} is not of the form a=v1 (stages: {', '.join(STAGES + OWN)}). Correct it."
             )
         pins[name] = version
@@ -62,13 +62,13 @@ def pinned_version(stage: str) -> str | None:
 
 
 def newest_version(folder: Path) -> str:
-    """The highest v<N> in a stage's folder. BrokenRules where there is none."""
+    """The highest v<N> in a stage's folder. InvalidRules where there is none."""
     try:
         numbers = [int(match[1]) for path in folder.iterdir() if (match := FILE_NAME.fullmatch(path.name))]
     except OSError as error:
-        raise BrokenRules(f"{folder}: cannot list the prompts: {error}. Set {OVERRIDE} to their folder.") from error
+        raise InvalidRules(f"{folder}: cannot list the prompts: {error}. Set {OVERRIDE} to their folder.") from error
     if not numbers:
-        raise BrokenRules(f"{folder}: there is no prompt v<N>.md. Add one.")
+        raise InvalidRules(f"{folder}: there is no prompt v<N>.md. Add one.")
     return f"v{max(numbers)}"
 
 
@@ -76,7 +76,7 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
     """A stage's prompt: the version asked for, else the pinned one, else the newest. `prompts`: the folder of all
     prompts, where it is another one than that in force.
 
-    Raises BrokenRules with the file and what is wrong with it: unreadable, no front matter, a front matter that is not
+    Raises InvalidRules with the file and what is wrong with it: unreadable, no front matter, a front matter that is not
     TOML or names another stage or version than the file's place, or no text.
     """
     folder = (prompts or prompts_folder()) / stage
@@ -86,10 +86,10 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
         raw = path.read_bytes()
         whole = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BrokenRules(f"{path}: cannot read the prompt: {error}. Correct the file.") from error
+        raise InvalidRules(f"{path}: cannot read the prompt: {error}. Correct the file.") from error
     head, text = parted(path, whole)
     if (head["stage"], head["version"]) != (stage, wanted):
-        raise BrokenRules(
+        raise InvalidRules(
             f"{path}: its front matter says stage {head['stage']}, version {head['version']}. Correct it."
         )
     return Prompt(stage, wanted, head["schema"], text, hashlib.sha256(raw).hexdigest(), head.get(SHARED))
@@ -108,31 +108,31 @@ def file_of(prompt: Prompt) -> Path:
 
 
 def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
-    """Front matter and text of a prompt file. BrokenRules where either is not as expected."""
+    """Front matter and text of a prompt file. InvalidRules where either is not as expected."""
     lines = whole.replace("\r\n", "\n").split("\n")
     try:
         end = lines.index(FENCE, 1)
     except ValueError:
         end = -1
     if lines[0] != FENCE or end < 0:
-        raise BrokenRules(f"{path}: its front matter must stand between two lines {FENCE}. Correct the file.")
+        raise InvalidRules(f"{path}: its front matter must stand between two lines {FENCE}. Correct the file.")
     try:
         front = "\n".join(["", *lines[1:end], ""])  # line by line as in the file
         head: dict[str, Any] = tomllib.loads(front)
     except tomllib.TOMLDecodeError as error:
-        raise BrokenRules(f"{path}: its front matter is not TOML: {error}. Correct the file.") from error
+        raise InvalidRules(f"{path}: its front matter is not TOML: {error}. Correct the file.") from error
     needed = ", ".join(sorted(FRONT_MATTER))
     allowed = FRONT_MATTER | MAY_NAME
     if wrong := [key for key, value in head.items() if key not in allowed or not isinstance(value, str)]:
         line = line_of(front, wrong[:1])
-        raise BrokenRules(f"{path}: line {line}: {wrong[0]}: its front matter must hold the texts {needed}, no others.")
+        raise InvalidRules(f"{path}: line {line}: {wrong[0]}: the front matter must hold the texts {needed} alone.")
     if missing := ", ".join(sorted(FRONT_MATTER - set(head))):
-        raise BrokenRules(
+        raise InvalidRules(
             f"{path}: its front matter must hold the texts {needed}; it lacks {missing}. Correct the file."
         )
     text = "\n".join(lines[end + 1 :]).strip() + "\n"
     if not text.strip():
-        raise BrokenRules(f"{path}: there is no text below the front matter. Correct the file.")
+        raise InvalidRules(f"{path}: there is no text below the front matter. Correct the file.")
     return head, text
 
 
@@ -149,7 +149,7 @@ class StagePrompt(Rules):
 
     @classmethod
     def load(cls, version: str | None = None, prompts: Path | None = None) -> Self:
-        """Read the prompt: `version`, else the pinned one, else the newest. Raises BrokenRules as read_prompt does."""
+        """Read the prompt: `version`, else the pinned one, else the newest. Raises InvalidRules as read_prompt does."""
         prompt = read_prompt(cls.STAGE, version, prompts)
         shared = read_prompt(SHARED, prompt.shared, prompts) if prompt.shared else None
         loaded = cls(

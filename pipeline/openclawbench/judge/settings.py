@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, PositiveFloat, PositiveInt, ValidationError
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 
 Transport = Literal["aiohttp", "openai"]
 
@@ -28,10 +28,10 @@ class AskingSettings(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "AskingSettings":
-        """Checked settings. WrongUse with the name of one that cannot be."""
+        """Checked settings. UsageError with the name of one that cannot be."""
         try:
             return cls.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:
             first = error.errors()[0]
             name = ".".join(map(str, first["loc"]))
-            raise WrongUse(f"{name} {first['input']!r}: {first['msg']}. Correct the setting.") from error
+            raise UsageError(f"{name} {first['input']!r}: {first['msg']}. Correct the setting.") from error

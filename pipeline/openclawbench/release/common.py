@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.release.writer.render import ROOT
 
 
 def refuse_other_folder(root: Path) -> None:
-    """WrongUse where `root` is no release folder."""
+    """UsageError where `root` is no release folder."""
     if (root / ROOT).is_dir():
         return
     if not root.exists():
-        raise WrongUse(f"{root}: there is no such folder.")
+        raise UsageError(f"{root}: there is no such folder.")
     if not root.is_dir():
-        raise WrongUse(f"{root}: is a file. Name the folder of the release.")
+        raise UsageError(f"{root}: is a file. Name the folder of the release.")
     inside = root / "release"
     meant = f"Did you mean {inside}?" if (inside / ROOT).is_dir() else "Name the folder that has it."
-    raise WrongUse(f"{root}: holds no {ROOT}/, so it is no release. {meant}")
+    raise UsageError(f"{root}: holds no {ROOT}/, so it is no release. {meant}")

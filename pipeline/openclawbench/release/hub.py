@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from openclawbench.base.resources import how_to_install
-from openclawbench.errors import HubRefused, WrongUse
+from openclawbench.errors import HubRefused, UsageError
 
 KIND = "dataset"
 KEPT = ".gitattributes"  # the Hub's own file: which files are large
@@ -30,21 +30,21 @@ def push(release: Path, repo: str, public: bool) -> Pushed:
     """Make the repository's files those of the release, in one commit. Large files that are there already, as after a
     call that broke off, are not sent again.
 
-    Raises WrongUse where the library is not installed, there is no token or the repository is public and `public` is
+    Raises UsageError where the library is not installed, there is no token or the repository is public and `public` is
     not asked for, HubRefused where the Hub says no or cannot be reached.
     """
     if find_spec("huggingface_hub") is None:
-        raise WrongUse(NO_LIBRARY)
+        raise UsageError(NO_LIBRARY)
     from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi, get_token
 
     if get_token() is None:
-        raise WrongUse("push: there is no token. Set HF_TOKEN, or log in with `hf auth login`.")
+        raise UsageError("push: there is no token. Set HF_TOKEN, or log in with `hf auth login`.")
     api = HfApi()
     with refusals(repo):
         api.create_repo(repo, repo_type=KIND, private=not public, exist_ok=True)
         private = bool(api.repo_info(repo, repo_type=KIND).private)
         if not private and not public:
-            raise WrongUse(f"push: {repo} is public. Say --public, or name another repository.")
+            raise UsageError(f"push: {repo} is public. Say --public, or name another repository.")
         names = sorted(path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file())
         gone = sorted(set(api.list_repo_files(repo, repo_type=KIND)) - {*names, KEPT})
         operations: list[Any] = [CommitOperationDelete(path_in_repo=name) for name in gone]
@@ -63,7 +63,7 @@ def refusals(repo: str) -> Iterator[None]:
     try:
         yield
     except HFValidationError as error:
-        raise WrongUse(f"push: {repo} cannot be a repository: {first_line(error)}. Name it as owner/name.") from error
+        raise UsageError(f"push: {repo} cannot be a repository: {first_line(error)}. Name it as owner/name.") from error
     except HfHubHTTPError as error:
         status = error.response.status_code
         said = error.server_message or first_line(error)

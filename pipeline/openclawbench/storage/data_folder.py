@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import polars as pl
 
-from openclawbench.errors import BusyDataFolder, UnreadableInput, WrongUse
+from openclawbench.errors import DataFolderLocked, UnreadableInput, UsageError
 from openclawbench.storage import parquet_check as damaged
 from openclawbench.storage import review_store
 from openclawbench.storage.object_store import Remote
@@ -316,18 +316,18 @@ class DataFolder:
         review_store.append(self.review_file(name), lines)
 
     def reviewing(self) -> contextlib.AbstractContextManager[None]:
-        """One at a time adds to review/, whatever a run does meanwhile. Raises BusyDataFolder."""
+        """One at a time adds to review/, whatever a run does meanwhile. Raises DataFolderLocked."""
         return review_store.reviewing(self.root / "review")
 
     def write_review(self, name: str, content: bytes) -> bool:
         """Write a file below review/ that is not there yet; false where it is. What a person may have filled in is
-        never written over: raises WrongUse where it holds something else."""
+        never written over: raises UsageError where it holds something else."""
         path = self.review_file(name)
         if not path.exists():
             write_atomic(path, [content])
             return True
         if path.read_bytes() != content:
-            raise WrongUse(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
+            raise UsageError(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
         return False
 
     def failure_file(self, stage: str, shard: int | str) -> Path:
@@ -361,7 +361,7 @@ class DataFolder:
 
     @contextlib.contextmanager
     def locked(self, share: bool = False) -> Iterator[None]:
-        """One run at a time writes to a data folder, or any number of runs over shares of it. Raises BusyDataFolder."""
+        """One run at a time writes to a data folder, or any number of runs over shares of it. DataFolderLocked."""
         try:
             self.work.mkdir(parents=True, exist_ok=True)
             file = (self.work / ".lock").open("a+")
@@ -371,7 +371,7 @@ class DataFolder:
             try:
                 fcntl.flock(file, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
             except OSError as error:
-                raise BusyDataFolder(f"{self.root}: another run is writing here. Wait for it to end.") from error
+                raise DataFolderLocked(f"{self.root}: another run is writing here. Wait for it to end.") from error
             if not share:
                 self.sweep_temporary()
             yield

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from openclawbench.base.resources import how_to_install
-from openclawbench.errors import MissingExtra, StorageFailed, WrongUse
+from openclawbench.errors import MissingExtra, StorageError, UsageError
 
 Stamp = list[int]
 S3 = ("s3", "s3a")
@@ -30,7 +30,9 @@ class Remote:
     def __post_init__(self) -> None:
         for address in (self.url, self.endpoint_url or ""):
             if "@" in urlsplit(address).netloc:
-                raise WrongUse("an address with a user or a key in it is refused: credentials go into the environment.")
+                raise UsageError(
+                    "an address with a user or a key in it is refused: credentials go into the environment."
+                )
 
     def __str__(self) -> str:
         return self.url
@@ -137,7 +139,7 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
         how = how_to_install(extra) if extra else f"Install what it names: {error}"
         raise MissingExtra(f"{scheme}:// cannot be read without a package that is not installed. {how}.") from error
     except ValueError as error:
-        raise WrongUse(f"{scheme}://: no object storage of this kind is known. Use s3://bucket/prefix.") from error
+        raise UsageError(f"{scheme}://: no object storage of this kind is known. Use s3://bucket/prefix.") from error
 
 
 @contextlib.contextmanager
@@ -149,7 +151,7 @@ def said(url: str, *expected: type[OSError]) -> Iterator[None]:
         if isinstance(error, expected):
             raise
         why = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise StorageFailed(
+        raise StorageError(
             f"{url}: {why}. Check the address, --endpoint-url and the credentials in the environment; every part that "
             "was put is whole, and the same command goes on."
         ) from error

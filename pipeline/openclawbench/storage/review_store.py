@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from openclawbench.errors import BusyDataFolder, UnreadableInput
+from openclawbench.errors import DataFolderLocked, UnreadableInput
 from openclawbench.storage.parquet_io import sync_folder
 
 LOCK = ".lock"
@@ -23,7 +23,7 @@ LOOK_S = 0.05
 
 @contextlib.contextmanager
 def reviewing(folder: Path) -> Iterator[None]:
-    """One at a time adds to review/; the next one waits. Raises BusyDataFolder where that takes too long."""
+    """One at a time adds to review/; the next one waits. Raises DataFolderLocked where that takes too long."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("a+")
@@ -33,7 +33,7 @@ def reviewing(folder: Path) -> Iterator[None]:
         end = time.monotonic() + PATIENCE_S
         while not taken(file.fileno()):
             if time.monotonic() > end:
-                raise BusyDataFolder(f"{folder}: another process is recording reviews. Wait for it to end.")
+                raise DataFolderLocked(f"{folder}: another process is recording reviews. Wait for it to end.")
             time.sleep(LOOK_S)
         yield
 

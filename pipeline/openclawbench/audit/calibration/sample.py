@@ -46,7 +46,7 @@ def draw(
 ) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
     """The sample and its rows, by slice and key. `wanted`: null for the whole pool; `data`: the data folder that
     `show` names where the release lies in none. The same release, number and seed give the same rows, but for the
-    folder in `show`. Raises WrongUse, UnreadableInput, NotFound."""
+    folder in `show`. Raises UsageError, UnreadableInput, NotFound."""
     corpus = read_corpus(root)
     pool = by_slice(corpus.pool)
     if corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():

@@ -18,7 +18,7 @@ from openclawbench.cli.commands.audit_calibration import calibration_headline, s
 from openclawbench.cli.commands.report import inputs, publish
 from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
-from openclawbench.errors import NotFound, WrongUse
+from openclawbench.errors import NotFound, UsageError
 from openclawbench.inspect.find import rows_of
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.review import EventSample
@@ -110,7 +110,7 @@ def import_(
     openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     if reviewed_at is not None and not is_time(reviewed_at):
-        raise WrongUse(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
+        raise UsageError(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
     content, rows = read_sheet(file, [ROW])
     form = form_of(file, rows)
     signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
@@ -171,7 +171,7 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: 
             "`sample-calibration`, fill in its sheet, and take it over with `openclawbench audit import`."
         )
     if json_out and len(found) > 1:
-        raise WrongUse(
+        raise UsageError(
             "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
         )
     for one, made in found.items():

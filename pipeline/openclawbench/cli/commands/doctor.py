@@ -29,7 +29,7 @@ FROM_ENVIRONMENT = {  # what no flag and no settings file says
 
 def in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
     """Every setting, its value and where it came from; own rule files, and which of their keys say something else than
-    those that come with the program. Raises BrokenRules where the folder of rules is not one."""
+    those that come with the program. Raises InvalidRules where the folder of rules is not one."""
     values = settings.asking.model_dump() | vars(settings)
     rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
     for name, variable in FROM_ENVIRONMENT.items():

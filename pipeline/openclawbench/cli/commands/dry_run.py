@@ -11,7 +11,7 @@ from openclawbench.base.terminal import output, safe, table
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import bring
 from openclawbench.cli.settings import Settings, settings
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.fulltax.forecast import Forecast
 from openclawbench.judge.client.cost_estimate import ENOUGH, Averages, Planned, Planner, StagePlan, plan
 from openclawbench.judge.client.transport import shown
@@ -45,12 +45,12 @@ def dry_run(
 
     def planner(judge: Judge | None) -> Judge:
         if not isinstance(judge, LanguageModelJudge) or judge.asking is None:
-            raise WrongUse("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
+            raise UsageError("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
         priced.append((judge, judge.asking.price()))
         return Planner(judge, Forecast())
 
     if chosen.shard is not None:
-        raise WrongUse("--dry-run: counts what everything would cost. Leave --shard out.")
+        raise UsageError("--dry-run: counts what everything would cost. Leave --shard out.")
     layout = data.layout()
     try:
         bring(data, chosen, verb, progress, annotation_pass, planner)

@@ -11,7 +11,7 @@ from openclawbench.cli import export_tables as tables
 from openclawbench.cli.export_interchange import FORMS, export_sessions
 from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.inspect.find import left_out
 from openclawbench.storage.data_folder import DataFolder
 
@@ -30,7 +30,7 @@ def export(
     """A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to)."""
     openclawbench.runtime.run.DEBUG = debug
     if (stage is None) == (form is None):
-        raise WrongUse("export: name a stage, or a form with --to.")
+        raise UsageError("export: name a stage, or a form with --to.")
     if stage is not None:
         tables.refuse_binary(kind, to)
     folder = DataFolder(data)

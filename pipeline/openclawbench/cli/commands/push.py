@@ -10,7 +10,7 @@ import typer
 import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.commands.validate import NEEDS_A_PERSON, print_findings
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 
 Repo = Annotated[str, typer.Argument(metavar="REPO", help="Dataset repository, owner/name; made if missing.")]
@@ -35,7 +35,7 @@ def push(
     openclawbench.runtime.run.DEBUG = debug
     folder = release or DataFolder(data).release
     if not folder.is_dir():
-        raise WrongUse(f"{folder}: there is no release. Build one with `openclawbench release`, or name --release.")
+        raise UsageError(f"{folder}: there is no release. Build one with `openclawbench release`, or name --release.")
     findings = validate(folder)
     keys = sum(row["finds"] for row in findings.reported if row["group"] == "key")
     if not findings.ok:
@@ -43,7 +43,7 @@ def push(
         output().print("nothing was uploaded")
         raise typer.Exit(NEEDS_A_PERSON)
     if keys:
-        raise WrongUse(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
+        raise UsageError(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
     refuse_unsaid(folder, public)
     if public and not yes:
         look_at_finds(folder)
@@ -56,7 +56,7 @@ def push(
 
 def look_at_finds(folder: Path) -> None:
     """Show what everyone would see: the finds that the release reports, masked, the strictest first, and ask. Raises
-    WrongUse where there are any and nobody can be asked."""
+    UsageError where there are any and nobody can be asked."""
     from openclawbench.release.card.configs import models_of
     from openclawbench.release.privacy.detect import Detector
     from openclawbench.release.privacy.policy import look_first, sentence
@@ -73,7 +73,7 @@ def look_at_finds(folder: Path) -> None:
     for find in shown:
         errors().print(safe(f"  {sentence(find.masked(detector))}"))
     if not sys.stdin.isatty():
-        raise WrongUse(
+        raise UsageError(
             "push: nothing was uploaded. Look at the finds above, then say --yes; or release with redaction."
         )
     if not typer.confirm("Upload it for everyone to see?"):
@@ -82,7 +82,7 @@ def look_at_finds(folder: Path) -> None:
 
 
 def refuse_unsaid(folder: Path, public: bool) -> None:
-    """WrongUse where a release that everyone is to see does not say who made it or under which licence; a private one
+    """UsageError where a release that everyone is to see does not say who made it or under which licence; a private one
     is warned of."""
     from openclawbench.release.validate.card import settings
 
@@ -91,5 +91,5 @@ def refuse_unsaid(folder: Path, public: bool) -> None:
     keys = " and ".join(f"[dataset] {name}" for name in lacking)
     said = f"{folder}: publish.toml gives no {keys}. Give it in your own (OPENCLAWBENCH_RULES) and run `release` again."
     if public:
-        raise WrongUse(f"push: {said}")
+        raise UsageError(f"push: {said}")
     errors().print(f"warning: {safe(said)} Before the repository is made public it must be there.")

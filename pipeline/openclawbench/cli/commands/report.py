@@ -120,7 +120,7 @@ def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
 
 
 def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
-    """Write a report's files; print it whole as JSON, or its headline. Raises BusyDataFolder while a run is writing."""
+    """Write a report's files; print the report as JSON, or its headline. Raises DataFolderLocked during a run."""
     from openclawbench.reports.write import as_json
 
     where = leave(folder, report)
@@ -133,7 +133,7 @@ def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> No
 
 
 def leave(folder: DataFolder, report: Report) -> str:
-    """Write a report's files; returns a line that says where. Raises BusyDataFolder while a run is writing."""
+    """Write a report's files; returns a line that says where. Raises DataFolderLocked while a run is writing."""
     from openclawbench.reports.write import PICTURES, as_files
 
     files = as_files(report)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output, safe, table
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.release.common import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer.render import ROOT
@@ -59,9 +59,9 @@ def settings_of(release: Path) -> PublishRules:
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """The files below a folder that is no release. Raises WrongUse, UnreadableInput."""
+    """The files below a folder that is no release. Raises UsageError, UnreadableInput."""
     if (folder / ROOT).exists():
-        raise WrongUse(f"{folder}: is a release, and a release is not written to. Name another folder with -o.")
+        raise UsageError(f"{folder}: is a release, and a release is not written to. Name another folder with -o.")
     try:
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, Literal
 
 from openclawbench.base.code_digest import code_digest
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.fulltax.rules_judge.detect import triggers
 from openclawbench.fulltax.rules_judge.structure import answer_b2
 from openclawbench.fulltax.rules_judge.subtype import answer_b1
@@ -69,8 +69,8 @@ class RulesJudge:
     def answer(
         self, stage: str, evidence: Evidence, previous: dict[str, object], found: list[Trigger] | None = None
     ) -> StageA | StageB1 | StageB2 | StageC:
-        """The typed answer of a stage; `found` are the firings in the evidence, where they are known already. WrongUse
-        for a stage that FullTax does not have."""
+        """The typed answer of a stage; `found` are the firings in the evidence, where they are known already. Raises
+        UsageError for a stage that FullTax does not have."""
         if stage == "a":
             return answer_a(evidence, self.rules, self.taxonomy, found)
         own = previous.get("b1")
@@ -85,4 +85,4 @@ class RulesJudge:
         if stage == "c":
             b2 = StageB2.model_validate(previous["b2"]) if previous.get("b2") else None
             return answer_c(evidence, self.rules, self.taxonomy, b1, b2, found)
-        raise WrongUse(f"FullTax has no stage {stage!r}: a, b1, b2 or c.")
+        raise UsageError(f"FullTax has no stage {stage!r}: a, b1, b2 or c.")

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from openclawbench.errors import BrokenRules, UnreadableInput, WrongUse
+from openclawbench.errors import InvalidRules, UnreadableInput, UsageError
 from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules, rule_path
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
     """File that is replaced -> (own file, rules). A folder stands for the rule files in it, passed_over() apart.
 
-    Raises UnreadableInput, BrokenRules (file, key, what to do), or WrongUse where a file stands for none of `kinds`, or
-    two for the same.
+    Raises UnreadableInput, InvalidRules (file, key, what to do), or UsageError where a file stands for none of `kinds`,
+    or two for the same.
     """
     found: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
@@ -24,12 +24,12 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
         file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
         if file not in kinds:
             known = ", ".join(kinds)
-            raise WrongUse(
+            raise UsageError(
                 f"{path}: stands for none of {known}, whose effect can be computed from steps. "
                 f'Name the file like one of them, or write file = "…" into it.'
             )
         if file in found:
-            raise WrongUse(f"{path}: {found[file][0]} stands for {file} already. Give one of them.")
+            raise UsageError(f"{path}: {found[file][0]} stands for {file} already. Give one of them.")
         found[file] = (path, kinds[file].checked(content, path))
         contents[file] = content
     for file, (path, rules) in found.items():
@@ -57,13 +57,13 @@ def toml_files(paths: list[Path]) -> Iterator[Path]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A rule file's content. UnreadableInput or BrokenRules where it can't be had."""
+    """A rule file's content. UnreadableInput or InvalidRules where it can't be had."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise UnreadableInput(f"{path}: {error.strerror}. Name a rule file, or a folder of them.") from error
     except ValueError as error:
-        raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
+        raise InvalidRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
 
 
 def by_keys(content: dict[str, Any], kinds: dict[str, type[Rules]]) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from openclawbench.errors import AnswersUnreadable, BudgetReached, EndpointFailing, EndpointRefused
+from openclawbench.errors import BudgetReached, EndpointFailing, EndpointRefused, UnreadableAnswers
 from openclawbench.judge.client.batch_client import BatchClient
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.engine import REFUSED, Task, is_client_fault, other_way
@@ -152,11 +152,11 @@ class BatchRun:
         return None
 
     def refuse_to_correct_all(self, first: Stored, heard: Heard) -> None:
-        """AnswersUnreadable where many first answers came in this run and not one of them can be read: they are not
+        """UnreadableAnswers where many first answers came in this run and not one of them can be read: they are not
         asked for once more, all of them, before somebody has looked."""
         self.first_unread += first.key in self.collected
         if not self.first_read and self.first_unread >= self.unreadable.most:
-            raise AnswersUnreadable(
+            raise UnreadableAnswers(
                 f"the first {self.first_unread} answers are all unreadable (the last one: {heard.outcome}). Nothing "
                 "more is asked. `openclawbench ledger export` shows what the model writes; try another model or "
                 "endpoint, or run again to ask for each of these answers once more. Every answer is kept."

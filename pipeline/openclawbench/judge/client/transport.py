@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.judge.client.secrets import Secrets
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.asking import AskingRules
@@ -108,20 +108,20 @@ class Endpoint:
 
     @classmethod
     def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
-        """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. WrongUse where the
-        address is none, or where there is no key and the address is not this machine's."""
+        """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. Raises
+        UsageError where the address is none, or where there is no key and the address is not this machine's."""
         url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise WrongUse("the base URL is no http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
+            raise UsageError("the base URL is no http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
         if "@" in parts.netloc:
-            raise WrongUse(
+            raise UsageError(
                 f"{shown(url)}: the base URL holds a user name or password. Leave them out; keys come "
                 "from OPENAI_API_KEY."
             )
         key = header_value("OPENAI_API_KEY", environment)
         if key is None and parts.hostname not in LOCAL_HOSTS:
-            raise WrongUse("there is no key for the judge. Set OPENAI_API_KEY.")
+            raise UsageError("there is no key for the judge. Set OPENAI_API_KEY.")
         organization = header_value("OPENAI_ORG_ID", environment)
         project = header_value("OPENAI_PROJECT_ID", environment)
         return cls(url, key, organization, project, custom_headers(environment.get("OPENAI_CUSTOM_HEADERS") or ""))
@@ -167,10 +167,10 @@ def shown(url: str) -> str:
 
 def header_value(name: str, environment: Mapping[str, str]) -> str | None:
     """A setting of the environment that is sent in a header, without blanks and line ends around it, which a file may
-    have brought; null where there is none. WrongUse for what no header can hold."""
+    have brought; null where there is none. UsageError for what no header can hold."""
     value = (environment.get(name) or "").strip()
     if not (value.isprintable() and value.isascii()):
-        raise WrongUse(
+        raise UsageError(
             f"{name} holds a line break or another character that cannot be sent in a header. Set it to the key alone, "
             "on one line."
         )
@@ -182,5 +182,5 @@ def custom_headers(text: str) -> dict[str, str]:
     pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
     found = {name.strip(): value.strip() for name, value in pairs}
     if "" in found or any(not (one.isprintable() and one.isascii()) for one in (*found, *found.values())):
-        raise WrongUse("OPENAI_CUSTOM_HEADERS: a name or value cannot be sent in a header. Write `Name: value` lines.")
+        raise UsageError("OPENAI_CUSTOM_HEADERS: a name or value is not a valid header. Write `Name: value` lines.")
     return found

@@ -1,6 +1,6 @@
 """The breaker on answers: an endpoint whose answers cannot be read, one after the other, is not asked on."""
 
-from openclawbench.errors import AnswersUnreadable
+from openclawbench.errors import UnreadableAnswers
 from openclawbench.judge.ledger.stored import Stored
 from openclawbench.judge.protocol import Heard
 
@@ -15,7 +15,7 @@ class Unreadable:
         self.most, self.count, self.read = most, 0, 0
 
     def heard(self, heard: Heard, last: Stored) -> None:
-        """Count a question that was asked in this run. Raises AnswersUnreadable where there were too many."""
+        """Count a question that was asked in this run. Raises UnreadableAnswers where there were too many."""
         if heard.outcome in UNPAID:
             return
         if heard.complaint is None:
@@ -25,7 +25,7 @@ class Unreadable:
         if self.count >= self.most:
             which = f"the last {self.count}" if self.read else f"the first {self.count}"
             detail = " ".join(heard.complaint.detail.split())[:SHOWN]
-            raise AnswersUnreadable(
+            raise UnreadableAnswers(
                 f"{which} answers are all unreadable (the last one: {heard.outcome}: {detail}). Nothing more is asked. "
                 "`openclawbench ledger export` shows what the model writes; try another model or endpoint. Every "
                 "answer is kept: run again to go on with the other questions, and with --ask-again "

@@ -9,22 +9,22 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.judge.ledger.sqlite_file import NAME, failed, locked, open_for_writing
 
 
 def ask_again(ledger: Path, model: str, judge: bytes, outcomes: Sequence[str]) -> int:
     """Begin another round of every question that this judge has settled with one of these outcomes; how many they are.
-    WrongUse where the ledger has answers of the model that this judge has not read yet, and BusyLedger."""
+    UsageError where the ledger has answers of the model that this judge has not read yet, and LedgerLocked."""
     if not (ledger / NAME).exists():
-        raise WrongUse(f"--ask-again: {ledger} holds no answers yet. Leave it out.")
+        raise UsageError(f"--ask-again: {ledger} holds no answers yet. Leave it out.")
     places = ", ".join("?" * len(outcomes))
     which = f"judge = ? and base is not null and outcome in ({places})"
     with locked(ledger), closing(open_for_writing(ledger)) as connection:
         try:
             connection.execute("begin immediate")
             if not connection.execute("select 1 from settled where judge = ? limit 1", (judge,)).fetchone():
-                raise WrongUse(
+                raise UsageError(
                     f"--ask-again: the answers of {model} in {ledger} were not read yet with the prompts, rules and "
                     "settings of now. Run the same command without --ask-again first: what has an answer is not asked."
                 )

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from openclawbench.errors import LedgerFailed
+from openclawbench.errors import LedgerError
 from openclawbench.judge.client.messages import ChatRequest
 from openclawbench.judge.ledger.sqlite_file import (
     ANSWER,
@@ -83,8 +83,8 @@ class Ledger:
         self.folder, self.rules = folder, rules
         self.path = folder / NAME
         self.waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
-        self.alarm: LedgerFailed | None = None  # no new calls any more
-        self.broken: LedgerFailed | None = None  # nothing can be written any more
+        self.alarm: LedgerError | None = None  # no new calls any more
+        self.broken: LedgerError | None = None  # nothing can be written any more
         self.unhurried: list[Row] = []  # that go with the next commit
         self.held = ExitStack()
 
@@ -240,7 +240,7 @@ class Ledger:
     def end_for_all(self, group: list[Waiting]) -> None:
         """The writer ends for a reason that it does not know: tell all who wait and will wait."""
         why = sys.exception()
-        self.broken = LedgerFailed(
+        self.broken = LedgerError(
             f"{self.path}: the writer of the ledger ended ({type(why).__name__}: {why}). Every answer that was "
             "acknowledged is kept; run again, and report this with --debug."
         )
@@ -274,7 +274,7 @@ class Ledger:
         for loop, futures in by_loop(group).items():
             loop.call_soon_threadsafe(tell, futures, error)
 
-    def attempt(self, group: list[Waiting]) -> LedgerFailed | None:
+    def attempt(self, group: list[Waiting]) -> LedgerError | None:
         """Try the transaction; the error where it failed, and then nothing of it is there."""
         try:
             self.connection.execute("begin immediate")
@@ -282,18 +282,18 @@ class Ledger:
                 for some in pieces(rows):
                     self.connection.execute(kind.over(len(some)), list(chain.from_iterable(some)))
             self.connection.execute("commit")
-        except (sqlite3.Error, ValueError, OverflowError, LedgerFailed) as error:
+        except (sqlite3.Error, ValueError, OverflowError, LedgerError) as error:
             if self.connection.in_transaction:
                 self.connection.execute("rollback")
-            if isinstance(error, LedgerFailed):
+            if isinstance(error, LedgerError):
                 return error
             if isinstance(error, sqlite3.Error):
                 return failed(self.path, error)
-            return LedgerFailed(f"{self.path}: a value cannot be kept: {error}. Nothing was asked after this.")
+            return LedgerError(f"{self.path}: a value cannot be kept: {error}. Nothing was asked after this.")
         return None
 
     def hold_ballast(self) -> None:
-        """Take up room that can be given back when the disk is full. LedgerFailed where it is full already."""
+        """Take up room that can be given back when the disk is full. LedgerError where it is full already."""
         path = self.folder / BALLAST
         if path.exists() and path.stat().st_size == self.rules.ballast_bytes:
             return
@@ -304,7 +304,7 @@ class Ledger:
                 os.fsync(file.fileno())
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise LedgerFailed(f"{self.folder}: there is no room for answers: {error.strerror}. Make room.") from error
+            raise LedgerError(f"{self.folder}: there is no room for answers: {error.strerror}. Make room.") from error
 
     def drop_ballast(self) -> bool:
         """Give the room back; false where it is gone already."""
@@ -343,7 +343,7 @@ def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["async
     return found
 
 
-def tell(futures: list["asyncio.Future[None]"], error: LedgerFailed | None) -> None:
+def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> None:
     """In the loop: the commit is done, or has failed."""
     for one in futures:
         if one.done():

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from openclawbench.base.shard_selection import Share
-from openclawbench.errors import WrongUse
+from openclawbench.errors import UsageError
 from openclawbench.judge.ledger.ledger import SETTLED, UNREAD
 from openclawbench.judge.ledger.sqlite_file import ANSWER, NAME, failed, is_current, locked, open_for_writing, reading
 
@@ -40,10 +40,10 @@ def share_ledgers(ledger: Path) -> list[Path]:
 
 
 def refuse_other_shares(ledger: Path, share: Share) -> None:
-    """WrongUse where ledgers of shares of another number are here: their answers would be asked for again."""
+    """UsageError where ledgers of shares of another number are here: their answers would be asked for again."""
     others = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
     if others:
-        raise WrongUse(
+        raise UsageError(
             f"{ledger / SHARES}: answers of other shares ({', '.join(sorted(others))}) are not merged yet. Go on with "
             "these shares, or run `openclawbench ledger merge` first."
         )
@@ -51,7 +51,7 @@ def refuse_other_shares(ledger: Path, share: Share) -> None:
 
 def merge(ledger: Path) -> int:
     """Merge the ledgers of shares into the one of everything and remove them; how many they were. What was in flight
-    when their runs ended may have been paid for, and is listed as lost. BusyLedger where one is in use."""
+    when their runs ended may have been paid for, and is listed as lost. LedgerLocked where one is in use."""
     found = share_ledgers(ledger)
     if not found:
         return 0
@@ -128,7 +128,7 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
 
 
 def bring_former_up_to_date(folder: Path) -> None:
-    """Open a ledger of an earlier version for writing once, so that its columns are this version's. BusyLedger."""
+    """Open a ledger of an earlier version for writing once, so that its columns are this version's. LedgerLocked."""
     with reading(folder) as connection:
         current = is_current(connection)
     if not current:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from openclawbench.errors import LedgerFailed
+from openclawbench.errors import LedgerError
 from openclawbench.judge.client.completion import Failed, parsed
 from openclawbench.judge.ledger.sqlite_file import (
     NAME,
@@ -100,7 +100,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
                 yield f"answer {key}: the response is not what was received: its digest is another"
             elif finish not in REFUSED and (why := differs(finish, response, prompt, completion)):
                 yield f"answer {key}: {why}"
-    except (sqlite3.DatabaseError, LedgerFailed) as error:
+    except (sqlite3.DatabaseError, LedgerError) as error:
         yield f"SQLite: {error}"
 
 
@@ -138,7 +138,7 @@ def hexadecimal(digest: bytes | None) -> str | None:
 
 
 def compact(folder: Path) -> tuple[int, int]:
-    """Give unused room back; no answer is removed. (Bytes before, bytes after.) BusyLedger, LedgerFailed."""
+    """Give unused room back; no answer is removed. (Bytes before, bytes after.) LedgerLocked, LedgerError."""
     path = folder / NAME
     with locked(folder):
         before = size(folder)
@@ -158,4 +158,4 @@ def size(folder: Path) -> int:
     try:
         return sum(path.stat().st_size for path in folder.glob(f"{NAME}*"))
     except OSError as error:
-        raise LedgerFailed(f"{folder}: cannot be read: {error.strerror}.") from error
+        raise LedgerError(f"{folder}: cannot be read: {error.strerror}.") from error

@@ -19,7 +19,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from openclawbench.errors import BusyLedger, LedgerFailed, UnreadableInput
+from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
 
 NAME = "ledger.sqlite"
 LOCK = ".lock"
@@ -111,7 +111,7 @@ class Rows(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a ledger. LedgerFailed where its file turns out to be damaged."""
+    """A connection to a ledger. LedgerError where its file turns out to be damaged."""
 
     def __init__(self, path: Path, **values: Any) -> None:
         super().__init__(path, **values)
@@ -131,7 +131,7 @@ class Connection(sqlite3.Connection):
 
 
 def open_for_writing(folder: Path) -> sqlite3.Connection:
-    """The ledger of a folder, made where there is none. The caller holds the lock. LedgerFailed where it can't be."""
+    """The ledger of a folder, made where there is none. The caller holds the lock. LedgerError where it can't be."""
     path = folder / NAME
     try:
         connection = sqlite3.connect(
@@ -142,7 +142,7 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
         connection.execute("pragma wal_autocheckpoint=4000")
         (version,) = connection.execute("pragma user_version").fetchone()
         if not 0 <= version <= VERSION:
-            raise LedgerFailed(f"{path}: is of another version of this program ({version}). Use that version.")
+            raise LedgerError(f"{path}: is of another version of this program ({version}). Use that version.")
         if 0 < version < VERSION:
             bring_up_to_date(connection, version)
         connection.executescript(TABLES)
@@ -184,7 +184,7 @@ def has_digests(connection: sqlite3.Connection) -> bool:
 def reading(folder: Path) -> Iterator[sqlite3.Connection]:
     """The ledger of a folder to read, while another process may be writing.
 
-    UnreadableInput where there is none; LedgerFailed for what SQLite finds wrong while it is read."""
+    UnreadableInput where there is none; LedgerError for what SQLite finds wrong while it is read."""
     with closing(connect_to_read(folder)) as connection:
         try:
             yield connection
@@ -208,34 +208,34 @@ def connect_to_read(folder: Path) -> sqlite3.Connection:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[BinaryIO]:
-    """One process at a time writes to a ledger. Raises BusyLedger."""
+    """One process at a time writes to a ledger. Raises LedgerLocked."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / LOCK).open("wb")
     except OSError as error:
-        raise LedgerFailed(f"{folder}: cannot write here: {error.strerror}. Make room or give access.") from error
+        raise LedgerError(f"{folder}: cannot write here: {error.strerror}. Make room or give access.") from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise BusyLedger(f"{folder}: another run is asking with this ledger. Wait for it to end.") from error
+            raise LedgerLocked(f"{folder}: another run is asking with this ledger. Wait for it to end.") from error
         yield file
 
 
-def failed(path: Path, error: sqlite3.Error) -> LedgerFailed:
+def failed(path: Path, error: sqlite3.Error) -> LedgerError:
     """The sentence for what SQLite says."""
     code = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL":
-        return LedgerFailed(
+        return LedgerError(
             f"{path}: the disk is full. Every answer that was acknowledged is kept; make room and run again."
         )
     if code.startswith(UNREADABLE_FILE):
-        return LedgerFailed(
+        return LedgerError(
             f"{path}: the file is damaged: {error} ({code}). Nothing was asked after this. `openclawbench ledger "
             "verify` says where; put a copy of the ledger in its place, or save what can be read with `sqlite3 FILE "
             ".recover`."
         )
-    return LedgerFailed(f"{path}: {error} ({code}). Nothing was asked after this; run `openclawbench ledger verify`.")
+    return LedgerError(f"{path}: {error} ({code}). Nothing was asked after this; run `openclawbench ledger verify`.")
 
 
 def rows(connection: sqlite3.Connection, query: str, *values: Any) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ import hashlib
 import sqlite3
 from dataclasses import dataclass
 
-from openclawbench.errors import LedgerFailed
+from openclawbench.errors import LedgerError
 from openclawbench.judge.client.messages import ChatRequest
 from openclawbench.judge.client.transport import Parsed
 
@@ -33,7 +33,7 @@ def storable(text: str) -> str:
 
 
 def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
-    """The answer to a request by its key; null where there is none. LedgerFailed where the response is not the one that
+    """The answer to a request by its key; null where there is none. LedgerError where the response is not the one that
     was received: its digest stands beside it."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
     row = cursor.fetchone()
@@ -42,7 +42,7 @@ def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
     values = {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
     digest = values.get("response_sha256")
     if digest is not None and hashlib.sha256(values["response"]).digest() != digest:
-        raise LedgerFailed(
+        raise LedgerError(
             f"the ledger's answer {key.hex()} ({values['trajectory_id']}) was altered: it is not what was received, "
             "and is not used. `openclawbench ledger verify` lists every such answer; put a copy of the ledger in its "
             "place."

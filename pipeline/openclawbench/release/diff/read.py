@@ -81,7 +81,7 @@ STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_ve
 
 
 def models(root: Path) -> list[str]:
-    """Source models of a release, sorted. WrongUse where the folder is no release."""
+    """Source models of a release, sorted. UsageError where the folder is no release."""
     refuse_other_folder(root)
     return models_of(root)
 

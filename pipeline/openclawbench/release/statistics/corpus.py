@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from openclawbench.errors import UnreadableInput, WrongUse
+from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.oracle import failures_only
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
@@ -97,9 +97,9 @@ class Corpus:
 
 
 def read_corpus(root: Path) -> Corpus:
-    """The release in `root`. WrongUse where it is none, UnreadableInput with the file where one cannot be read."""
+    """The release in `root`. UsageError where it is none, UnreadableInput with the file where one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
-        raise WrongUse(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
+        raise UsageError(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
     columns = {name: pl.col(name) for name in COLUMNS} | MADE
     kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
     try:

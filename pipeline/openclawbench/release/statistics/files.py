@@ -17,7 +17,7 @@ DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
 
 
 def statistics_of(root: Path, rules: PublishRules) -> Report:
-    """The statistics of the release in `root`. WrongUse, UnreadableInput."""
+    """The statistics of the release in `root`. UsageError, UnreadableInput."""
     return statistics(read_corpus(root), rules.statistics)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from openclawbench.errors import ContradictoryFigures
+from openclawbench.errors import InconsistentFigures
 from openclawbench.records.tiers import ACCEPTED, BASELINE, main_status
 from openclawbench.release.card.facts import SUMMARY
 from openclawbench.release.statistics.consistency import Book, Same, Share, Sum, check
@@ -44,10 +44,10 @@ TOTALLED = {  # table whose last row is the sum of the others -> what names a ro
 
 
 def refuse_contradictions(root: Path, report: Report) -> None:
-    """Raises ContradictoryFigures where the statistics and the summary of the release in `root` do not fit."""
+    """Raises InconsistentFigures where the statistics and the summary of the release in `root` do not fit."""
     summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
     if found := check(own_book(report.data()["sections"], summary)):
-        raise ContradictoryFigures(f"the release is not published: its figures contradict each other. {found[0]}.")
+        raise InconsistentFigures(f"the release is not published: its figures contradict each other. {found[0]}.")
 
 
 def own_book(sections: Mapping[str, Any], summary: Mapping[str, Any]) -> Book:

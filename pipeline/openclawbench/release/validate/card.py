@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.release.card.croissant import NAME
 from openclawbench.release.card.described import README, described
 from openclawbench.release.settings import PublishRules
@@ -17,7 +17,7 @@ from openclawbench.release.validate.compare import compare_file, shown
 from openclawbench.release.validate.findings import Findings
 
 BROKEN = (
-    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, BrokenRules),
+    *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RecursionError, InvalidRules),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
 

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.records.datapackage import DataPackage, Disposition, MadeFrom
 from openclawbench.records.json_schema import SCHEMA_VERSION, json_schema
 from openclawbench.records.tiers import BASELINE_JUDGES
@@ -108,7 +108,7 @@ def check_dataset(root: Path, package: DataPackage, in_force: InForce, findings:
     """Name, version, description and licences are those of the settings."""
     try:
         want = data_package(root, {}, package.provenance, in_force.rules(PublishRules))
-    except BrokenRules as error:
+    except InvalidRules as error:
         findings.add("rules", PublishRules.FILE, f"cannot be used: {error}")
         return
     apart = {"resources", "provenance"}
@@ -127,7 +127,7 @@ def check_judges(in_force: InForce, passes: list[int], findings: Findings) -> No
         if one.judge in BASELINE_JUDGES and in_force.same_program:
             try:
                 judge = in_force.judge()
-            except (BrokenRules, TypeError) as error:
+            except (InvalidRules, TypeError) as error:
                 findings.add("rules", NAME, f"the embedded judge's rules cannot be used: {error}")
                 continue
             if (judge.digest, judge.model) != (one.digest, one.judge_model):

@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.judge.prompts import StagePrompt
 from openclawbench.records.datapackage import MadeFrom
@@ -38,7 +38,7 @@ class InForce:
     made: MadeFrom
 
     def rules(self, kind: type[R]) -> R:
-        """The rules or the prompt of this kind. Raises BrokenRules where the release does not hold them."""
+        """The rules or the prompt of this kind. Raises InvalidRules where the release does not hold them."""
         key = kind.__name__
         if key not in self.loaded:
             self.loaded[key] = self.load(kind)
@@ -55,12 +55,12 @@ class InForce:
         if issubclass(kind, StagePrompt):
             versions = {one.stage: one.version for one in self.made.prompts}
             if kind.STAGE not in versions:
-                raise BrokenRules(f"no prompt of stage {kind.STAGE} is named as in force")
+                raise InvalidRules(f"no prompt of stage {kind.STAGE} is named as in force")
             return kind.load(versions[kind.STAGE], self.root / "prompts")
         if issubclass(kind, RuleBook):
             return rule_book(self.contents)
         if kind.FILE not in self.contents:
-            raise BrokenRules(f"{RULES} holds no {kind.FILE}")
+            raise InvalidRules(f"{RULES} holds no {kind.FILE}")
         return checked(kind, json.dumps(self.contents[kind.FILE]))
 
     @cached_property
@@ -69,7 +69,7 @@ class InForce:
         return rule_book(self.contents).version
 
     def judge(self) -> RulesJudge:
-        """The embedded judge, with the released rules. Raises BrokenRules."""
+        """The embedded judge, with the released rules. Raises InvalidRules."""
         return embedded(*(json.dumps(self.contents.get(kind.FILE)) for kind in (JudgeRules, Taxonomy)))
 
     @cached_property
@@ -148,6 +148,6 @@ def check_copies(found: InForce, findings: Findings) -> None:
     try:
         searched = found.rules(PrivacyRules).model_dump(mode="json")
         said = json.loads((found.root / PRIVACY).read_text(encoding="utf-8"))
-    except (OSError, ValueError, BrokenRules):
+    except (OSError, ValueError, InvalidRules):
         return  # named by the check of released text, and below where rules are used
     compare(said, searched, PRIVACY, "rules", findings)

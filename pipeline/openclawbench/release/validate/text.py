@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.records.datapackage import DataPackage, InputFile
 from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.policy import RULES_FILE
@@ -72,6 +72,6 @@ def rules_of(root: Path, findings: Findings) -> PrivacyRules:
     path = root / RULES_FILE
     try:
         return PrivacyRules.checked(json.loads(path.read_text(encoding="utf-8")), path)
-    except (OSError, ValueError, TypeError, RecursionError, BrokenRules) as error:
+    except (OSError, ValueError, TypeError, RecursionError, InvalidRules) as error:
         findings.add("text_rules", RULES_FILE, f"does not say what text was searched for: {error}")
         return PrivacyRules.load()

@@ -30,7 +30,7 @@ from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFER
 
 
 def validate(root: Path) -> Findings:
-    """Everything that is wrong with the release in `root`. WrongUse where it is no release folder at all."""
+    """Everything that is wrong with the release in `root`. UsageError where it is no release folder at all."""
     refuse_other_folder(root)
     findings = Findings()
     check_links(root, findings)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 
 OVERRIDE = "OPENCLAWBENCH_RULES"
 PACKAGE = Path(__file__).parents[2]
@@ -17,7 +17,7 @@ ENDING = ".toml"
 
 
 def own_folder() -> Path | None:
-    """The folder, null where none is named. Raises BrokenRules where there is none, and where it holds no rule file or
+    """The folder, null where none is named. Raises InvalidRules where there is none, and where it holds no rule file or
     one whose name is none of a rule file's."""
     named = os.environ.get(OVERRIDE)
     if not named:
@@ -26,18 +26,18 @@ def own_folder() -> Path | None:
     try:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
-        raise BrokenRules(
+        raise InvalidRules(
             f"{OVERRIDE}: {named}: {error.strerror}.{meant_folder(folder)} Name a folder of rule files, or unset it."
         ) from error
     for name in names:
         if is_misspelt(name):
             close = get_close_matches(name.lower(), known(), n=1)
             meant = f'did you mean "{close[0]}"?' if close else f"{listed()}."
-            raise BrokenRules(
+            raise InvalidRules(
                 f"{folder / name}: there is no rule file of this name; {meant} Rename it, or move it elsewhere."
             )
     if not known() & set(names):
-        raise BrokenRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
+        raise InvalidRules(f"{OVERRIDE}: {named}: holds no rule file; {listed()}. Name their folder, or unset it.")
     return folder
 
 

@@ -14,7 +14,7 @@ class RuleBook(Rules):
 
     @classmethod
     def load(cls) -> Self:
-        """Digest every rule file as it is in force. Raises BrokenRules."""
+        """Digest every rule file as it is in force. Raises InvalidRules."""
         return cls.of(
             {path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
         )

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from openclawbench.errors import BrokenRules
+from openclawbench.errors import InvalidRules
 from openclawbench.rules.loading.own_folder import own_folder
 from openclawbench.rules.loading.patterns import asked_together, rust_takes
 from openclawbench.rules.loading.references import Other, Reference
@@ -35,7 +35,7 @@ def canonical_digest(content: Any) -> str:
 
 def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
     """The rule file in the folder named by OPENCLAWBENCH_RULES if it is there, else the built-in one. Raises
-    BrokenRules where that folder is not one of rule files."""
+    InvalidRules where that folder is not one of rule files."""
     own = own_folder()
     return own / name if own is not None and (own / name).is_file() else folder / name
 
@@ -43,13 +43,13 @@ def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
 def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
     """A rule file's content, wherever it is in force, with what settings decide in its place.
 
-    Raises BrokenRules with the file and what is wrong.
+    Raises InvalidRules with the file and what is wrong.
     """
     path = rule_path(name, folder)
     try:
         content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8-sig")))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BrokenRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
+        raise InvalidRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
     return content | CHOSEN.get(name, {})
 
 
@@ -90,7 +90,7 @@ class Rules(BaseModel):
 
     @classmethod
     def load(cls) -> Self:
-        """Read the rule file. Raises BrokenRules with the file and the place of the fault, also where it names what no
+        """Read the rule file. Raises InvalidRules with the file and the place of the fault, also where it names what no
         other rule file in force has."""
         path = rule_path(cls.FILE, cls.FOLDER)
         rules = cls.checked(content := read_rules(cls.FILE, cls.FOLDER), path)
@@ -99,28 +99,28 @@ class Rules(BaseModel):
 
     @classmethod
     def checked(cls, content: dict[str, Any], path: Path) -> Self:
-        """The rules that a file holds. Raises BrokenRules with file, line, key and what is wrong with it."""
+        """The rules that a file holds. Raises InvalidRules with file, line, key and what is wrong with it."""
         if (place := not_finite(content)) is not None:
             said = f"{entry_named(place, content)}must be a finite number"
-            raise BrokenRules(
+            raise InvalidRules(
                 f"{path}: {told(lines_at(path, place))}{'.'.join(map(str, place))}: {said}. Correct the file."
             )
         try:
             rules = cls.validated(content)
         except ValidationError as error:
-            raise BrokenRules(f"{path}: {fault(error, content, path)}. Correct the file.") from error
+            raise InvalidRules(f"{path}: {fault(error, content, path)}. Correct the file.") from error
         rules._digest = canonical_digest(content)
         return rules
 
     def must_fit(self, content: dict[str, Any], path: Path, other: Other) -> None:
-        """Raises BrokenRules where these rules, of this content, name what no other rule file has."""
+        """Raises InvalidRules where these rules, of this content, name what no other rule file has."""
         try:
             for one in self.REFERENCES:
                 one.check(content, other)
             self.against(other)
         except Unfit as error:
             said = str(error).rstrip(".")
-            raise BrokenRules(
+            raise InvalidRules(
                 f"{path}: {told(lines_of_words(error, path))}{said}. Correct one of the files."
             ) from error
 

@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from openclawbench.base.resources import how_to_install
-from openclawbench.errors import MissingExtra, WrongUse
+from openclawbench.errors import MissingExtra, UsageError
 from openclawbench.runtime.engines.processes import THREADS
 from openclawbench.runtime.engines.protocol import Lost, Result, Task, unheard
 
@@ -87,7 +87,7 @@ def result_of(ray: Any, reference: Any) -> Any:
 
 @contextlib.contextmanager
 def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """A cluster: that of the address, or one of this machine's that ends here. WrongUse where nobody answers there."""
+    """A cluster: that of the address, or a local one that ends here. UsageError where nobody answers there."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE_BYTES}
     try:
@@ -98,7 +98,7 @@ def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
         ray.init(address=address or "local", job_config=job, **quiet, **({} if address else own))
     except (OSError, ValueError, RuntimeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise WrongUse(
+        raise UsageError(
             f"--engine ray: {address or 'this machine'}: {why}. Check --ray-address, or start a cluster."
         ) from error
     with contextlib.redirect_stdout(sys.stderr):  # where Ray says that a worker died; stdout is for results
