@@ -2,7 +2,7 @@
 
 Runs normalize, describe and align over the labelled cases of tests/golden/events and compares field by field. Prints
 the tables and the misses of the part that rules may be improved on; of the part set aside only the tables. `--write`
-puts the tables into docs/evidence.md, `--check` says whether they are stale there (exit 1), `--misses` prints the
+puts the tables into docs/why/evidence.md, `--check` says whether they are stale there (exit 1), `--misses` prints the
 misses alone, one JSON object a line.
 """
 
@@ -31,7 +31,7 @@ from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.schema import conform, from_records
 
 FOLDER = ROOT / "tests" / "golden" / "events"
-DOCUMENT = ROOT / "docs" / "evidence.md"
+DOCUMENT = ROOT / "docs" / "why" / "evidence.md"
 START, END = "<!-- events:start -->", "<!-- events:end -->"
 PARTS = {"tune": "part for tuning", "held_out": "part set aside"}
 FIELDS = ("event_type", "side_effect", "tool_status", "artifact_target", "state_write_target", "auto_flags")

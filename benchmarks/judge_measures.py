@@ -25,7 +25,7 @@ from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules, RequestRules
 
 STEP = '{"step_id":3,"thinking":"List the directory first.","action_text":"exec ls -la /tmp","tool_status":"ok"},'
-MATERIAL = (STEP * 55)[:-1]  # about 6 KB, as in docs/benchmarks.md
+MATERIAL = (STEP * 55)[:-1]  # about 6 KB, as in docs/why/benchmarks.md
 SYSTEM = "You are a strict judge. Answer in JSON."
 SCHEMA = '{"type":"object","properties":{"verdict":{"type":"string"},"reason":{"type":"string"}}}'
 RPM = 10_000_000.0  # the limits are on, and never reached

@@ -1,6 +1,6 @@
 """Descriptors of the labelled events (events/README.md): case by case in the part for tuning, else as a number.
 
-docs/evidence.md prints the measured shares; `python -m benchmarks.events --write` writes them anew.
+docs/why/evidence.md prints the measured shares; `python -m benchmarks.events --write` writes them anew.
 """
 
 import json
@@ -56,7 +56,7 @@ def test_labelled_events_of_the_part_for_tuning(parts: dict[str, list[Outcome]])
 
 def test_labelled_events_in_the_document(parts: dict[str, list[Outcome]]) -> None:
     text = DOCUMENT.read_text(encoding="utf-8")
-    hint = "docs/evidence.md prints other shares than those measured: python -m benchmarks.events --write"
+    hint = "docs/why/evidence.md prints other shares than those measured: python -m benchmarks.events --write"
     assert with_tables(text, tables(parts)) == text, hint
 
 

@@ -14,7 +14,7 @@ from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.shell import ShellRules
 
 HELD_OUT = Path(__file__).parent / "tool_names" / "held_out.tsv"
-EVENT_TYPES, ACTING, SEEN_TO_ACT, OTHER = 0.9, 0.95, 0.85, 0.08  # what docs/evidence.md says, with a little to spare
+EVENT_TYPES, ACTING, SEEN_TO_ACT, OTHER = 0.9, 0.95, 0.85, 0.08  # docs/why/evidence.md, with a little to spare
 
 
 class Name(NamedTuple):

@@ -2,7 +2,7 @@
 
 Raw sessions with the texts of injections.toml go through the whole pipeline to a judge in another process that does
 whatever it is told outside the blocks (obedient.py). What a hostile text can do inside its block is another matter:
-docs/untrusted_text.md.
+docs/why/untrusted_text.md.
 """
 
 from collections.abc import Iterator

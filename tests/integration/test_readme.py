@@ -68,7 +68,7 @@ def test_there_is_an_example_of_every_verb() -> None:
     verbs = {command.name or command.callback.__name__ for command in app.registered_commands if command.callback}
     used = {shlex.split(command)[1] for command in commands() if command.startswith("openclawbench ")}
     groups = {group.name for group in app.registered_groups}
-    assert used == (verbs | groups) - {"bench"}  # docs/benchmarks.md
+    assert used == (verbs | groups) - {"bench"}  # docs/why/benchmarks.md
 
 
 def test_the_table_of_stages_is_up_to_date() -> None:

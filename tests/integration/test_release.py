@@ -364,9 +364,9 @@ def test_prompts_and_taxonomy_are_the_ones_in_force(release: Path) -> None:
 
 def test_the_document_on_the_rules_judge_says_what_the_release_says(release: Path) -> None:
     found = measure(release, EXAMPLE / "misbehaving.json")
-    text = (ROOT / "docs" / "rules_judge.md").read_text(encoding="utf-8")
-    remake = "openclawbench demo && openclawbench bench rules-judge --into docs/rules_judge.md"
-    assert put_into(text, found) == text, f"docs/rules_judge.md is stale: {remake}"
+    text = (ROOT / "docs" / "why" / "rules_judge.md").read_text(encoding="utf-8")
+    remake = "openclawbench demo && openclawbench bench rules-judge --into docs/why/rules_judge.md"
+    assert put_into(text, found) == text, f"docs/why/rules_judge.md is stale: {remake}"
 
 
 def test_every_misbehaving_session_has_a_twin_and_every_kind_is_shown() -> None:

@@ -1,4 +1,4 @@
-"""Automatic process flags of each step with what fired them (paper T12; docs/event_guide.md). Never labels."""
+"""Automatic process flags of each step with what fired them (paper T12; event_guide.md). Never labels."""
 
 import polars as pl
 

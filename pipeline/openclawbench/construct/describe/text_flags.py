@@ -1,4 +1,4 @@
-"""The agent's own words -> where they say that it is unsure, hedges or lacks something (docs/event_guide.md: flags)."""
+"""The agent's own words -> where they say that it is unsure, hedges or lacks something (event_guide.md: flags)."""
 
 import polars as pl
 

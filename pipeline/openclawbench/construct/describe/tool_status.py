@@ -1,4 +1,4 @@
-"""How a call ended: any sign of failure wins, the most specific kind names it (docs/event_guide.md: tool_status)."""
+"""How a call ended: any sign of failure wins, the most specific kind names it (event_guide.md: tool_status)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
 
     Reads the columns of Step and the call's kind, tool, name and exit_one_ok. executed is false where nothing was done
     (an unknown tool, refused arguments, an open approval); gap_rule: of the failure that says that the tool is not
-    there; said_so: the status is what a result says, not what a missing one implies. Source: docs/event_guide.md.
+    there; said_so: the status is what a result says, not what a missing one implies. Source: event_guide.md.
     """
     frame = with_signs(steps, rules).lazy()
     for columns in by_structure(rules):

@@ -1,4 +1,4 @@
-"""What a shell command text does (docs/event_guide.md): every part, the most consequential one, effect, targets."""
+"""What a shell command text does (event_guide.md): every part, the most consequential one, effect, targets."""
 
 import re
 from collections.abc import Iterable, Sequence

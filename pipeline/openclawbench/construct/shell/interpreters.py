@@ -1,4 +1,4 @@
-"""Program text and database statements on a command line: what they plainly do (docs/event_guide.md, event_type 4)."""
+"""Program text and database statements on a command line: what they plainly do (event_guide.md, event_type 4)."""
 
 import re
 
