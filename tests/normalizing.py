@@ -13,7 +13,7 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.utf8_check import sound
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
-from openclawbench.tables.schema import from_records, shared_bytes
+from openclawbench.tables.schema import bytes_column, from_records
 
 SAMPLES = Path(__file__).parent / "samples"
 RULES = NormalizeRules.load()
@@ -55,7 +55,7 @@ def raw_row(content: bytes, path: str = "m/s.jsonl", **more: Any) -> Row:
 
 def read(content: bytes, path: str = "m/s.jsonl") -> ReadFile:
     """One file read by its adapter; the accounting has to hold."""
-    is_sound = next(sound(shared_bytes("content", [content, b""])))
+    is_sound = next(sound(bytes_column("content", [content, b""])))
     one = read_file(raw_row(content, path, sound=is_sound), RULES)
     assert (one.session is None) == (one.disposition != "trajectory")
     if one.session is not None:

@@ -11,7 +11,7 @@ import pytest
 from asking import Endpoint, arguments, ledger, rules
 from child import call, few_shards, files, start
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.cli.shard_budget import cut
 from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.settings import AskingSettings
@@ -145,7 +145,7 @@ def test_what_the_endpoint_allows_is_cut_evenly_too() -> None:
 
 def test_limits_are_cut_evenly() -> None:
     asking = AskingSettings(concurrency=8, rpm=90.0, tpm=9000.0, budget_usd=10.0, budget_tokens=1000)
-    found = cut(asking, Share(1, 3), (4.0, 100))
+    found = cut(asking, ShardSelection(1, 3), (4.0, 100))
     assert (found.concurrency, found.rpm, found.tpm, found.budget_usd, found.budget_tokens) == (
         2,
         30.0,
@@ -153,6 +153,6 @@ def test_limits_are_cut_evenly() -> None:
         2.0,
         300,
     )
-    assert cut(AskingSettings(budget_usd=1.0), Share(0, 2), (4.0, 100)).budget_usd == 0.0
-    nothing = cut(AskingSettings(), Share(0, 2), (0.0, 0))
+    assert cut(AskingSettings(budget_usd=1.0), ShardSelection(0, 2), (4.0, 100)).budget_usd == 0.0
+    nothing = cut(AskingSettings(), ShardSelection(0, 2), (0.0, 0))
     assert (nothing.rpm, nothing.tpm, nothing.budget_usd, nothing.budget_tokens) == (None, None, None, None)

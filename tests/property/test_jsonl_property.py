@@ -22,7 +22,7 @@ from openclawbench.sources.io.jsonl import (
 from openclawbench.sources.io.utf8_check import sound
 from openclawbench.sources.openclaw.records import LINE, decode_line
 from openclawbench.sources.registry import decode, decode_anything, first_line, read_first
-from openclawbench.tables.schema import shared_bytes
+from openclawbench.tables.schema import bytes_column
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
 VALUES = st.recursive(
@@ -74,7 +74,7 @@ def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(con
     for each, quick in ((json.loads, None), (decode_line, LINE)):
         by_line = read_lines(memoryview(content), each)
         assert read_lines(content, each, quick) == by_line
-        if next(sound(shared_bytes("content", [content, None]))):
+        if next(sound(bytes_column("content", [content, None]))):
             assert read_lines(content, each, quick, sound=True) == by_line
 
 
@@ -166,5 +166,5 @@ def test_invalid_bytes_are_written_out_and_can_be_put_back(data: bytes) -> None:
 @given(st.lists(BYTES | OBJECTS.map(text_of) | st.text(ANY_CHARACTER, max_size=5).map(text_of) | st.none(), min_size=2))
 def test_a_file_is_sound_where_every_line_is(contents: list[bytes | None]) -> None:
     all_utf8 = all(content is None or is_utf8(content) for content in contents)
-    for content, is_sound in zip(contents, sound(shared_bytes("content", contents)), strict=True):
+    for content, is_sound in zip(contents, sound(bytes_column("content", contents)), strict=True):
         assert is_sound == (all_utf8 and content is not None and SURROGATE_ESCAPE.search(content) is None)

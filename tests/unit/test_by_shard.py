@@ -2,11 +2,11 @@
 
 import pytest
 
-from openclawbench.base.multimap import Several
+from openclawbench.base.multimap import Multimap
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.tables.schema import SMALL_BYTES, TOGETHER_BYTES, bytes_of, shared_bytes
+from openclawbench.tables.schema import SMALL_BYTES, TOGETHER_BYTES, bytes_column, iter_bytes
 
 
 def test_rows_come_back_shard_by_shard_as_they_were() -> None:
@@ -51,7 +51,7 @@ def test_half_a_character_is_written_out_and_the_rows_beside_it_are_kept() -> No
 
 
 def test_a_key_has_each_value_once_in_order() -> None:
-    found: Several[str, int] = Several()
+    found: Multimap[str, int] = Multimap()
     for value in (2, 1, 2):
         found.add("name", value)
     assert found == {"name": (2, 1)}
@@ -60,7 +60,7 @@ def test_a_key_has_each_value_once_in_order() -> None:
 def test_bytes_of_files_come_back_in_order_however_they_are_held_together() -> None:
     sizes = [10, SMALL_BYTES + 1, None, 0, *[SMALL_BYTES] * (TOGETHER_BYTES // SMALL_BYTES + 2), SMALL_BYTES + 1, 3]
     values = [None if size is None else bytes([at]) * size for at, size in enumerate(sizes)]
-    column = shared_bytes("content", iter(values))
-    assert list(bytes_of(column)) == values
+    column = bytes_column("content", iter(values))
+    assert list(iter_bytes(column)) == values
     assert [value and value[0] for value in column.to_list()] == values
     assert 4 < column.n_chunks() < len(values)

@@ -22,7 +22,7 @@ from openclawbench.records.session import RunManifestRow, SourceFile, Step
 from openclawbench.sources.io import mmap_files as mapped
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.tables.schema import Streamed, conform, empty, from_records, shared_bytes
+from openclawbench.tables.schema import StreamedTable, bytes_column, conform, empty, from_records
 
 FILES = [path for path in sorted(SAMPLES.rglob("*.jsonl*")) if path.is_file()]
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}\n'
@@ -31,7 +31,7 @@ HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:
 def tables(contents: list[bytes]) -> list[pl.DataFrame]:
     """What normalize makes of files, given to it as the intake does."""
     rows = [raw_row(b"", f"m/{number}.jsonl") for number, _ in enumerate(contents)]
-    files = from_records(rows, SourceFile).with_columns(shared_bytes("content", [*contents])).lazy()
+    files = from_records(rows, SourceFile).with_columns(bytes_column("content", [*contents])).lazy()
     return [one.collect() for one in normalize(files, empty(RunManifestRow).lazy(), RULES)]
 
 
@@ -130,7 +130,7 @@ def test_a_table_that_is_written_part_by_part_is_the_same_table(tmp_path: Path) 
     steps = conform(tables([FILES[0].read_bytes()])[1], Step)
     data = DataFolder(tmp_path)
     data.write_part(Step, 0, "whole", steps)
-    data.write_part(Step, 0, "parts", Streamed([steps[at : at + 2].lazy() for at in range(0, len(steps), 2)]))
+    data.write_part(Step, 0, "parts", StreamedTable([steps[at : at + 2].lazy() for at in range(0, len(steps), 2)]))
     whole, parts = (data.scan(Step, {0: key}).collect() for key in ("whole", "parts"))
     assert parts.equals(whole)
     assert parts.schema == whole.schema

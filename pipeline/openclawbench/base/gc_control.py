@@ -8,7 +8,7 @@ YOUNG = 20_000  # objects more than were freed before a collection; by default 7
 
 
 @contextlib.contextmanager
-def collector_off() -> Iterator[None]:
+def gc_disabled() -> Iterator[None]:
     """No cyclic garbage collection while a shard is computed, or the inputs are scanned: rows are trees, freed without
     it, and walking over them again and again costs a fifth of normalize."""
     was_on = gc.isenabled()
@@ -21,7 +21,7 @@ def collector_off() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def little_collecting() -> Iterator[None]:
+def gc_reduced() -> Iterator[None]:
     """Collect seldom, and only what is made meanwhile. By default it takes a tenth of the processor time of asking:
     nearly all that it looks at is the loaded program, and nearly nothing of a call is a cycle."""
     former = gc.get_threshold()

@@ -8,7 +8,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Remembered(dict[Key, Value]):
+class MemoDict(dict[Key, Value]):
     """A dict of what a function gives for its keys, made when a key is asked for; of too many all are forgotten."""
 
     def __init__(self, make: Callable[[Key], Value]) -> None:

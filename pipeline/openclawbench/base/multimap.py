@@ -1,4 +1,4 @@
-"""Several values a key, nearly always one: as tuples, which take a third of the memory of sets."""
+"""Multimap values a key, nearly always one: as tuples, which take a third of the memory of sets."""
 
 from collections.abc import Hashable
 from typing import TypeVar
@@ -7,7 +7,7 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Several(dict[Key, tuple[Value, ...]]):
+class Multimap(dict[Key, tuple[Value, ...]]):
     """Key -> its values, each once, in the order in which they came."""
 
     def add(self, key: Key, value: Value) -> None:

@@ -25,7 +25,7 @@ def unpacked(path: str) -> str:
     return path.removesuffix(".gz").removesuffix(".zst")
 
 
-def packed_or_not(name: str) -> list[str]:
+def packed_variants(name: str) -> list[str]:
     """A file's name as it is plain and packed."""
     return [name, *(name + ending for ending in PACKED)]
 

@@ -14,8 +14,8 @@ WRITTEN = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 
 @dataclass(frozen=True)
-class Share:
-    """Share `index` (from 0) of `of`. Shares of one `of` are disjoint and together everything."""
+class ShardSelection:
+    """ShardSelection `index` (from 0) of `of`. Shares of one `of` are disjoint and together everything."""
 
     index: int
     of: int

@@ -66,6 +66,6 @@ def cell(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else one_line(str(value))
 
 
-def number_of(count: int, what: str) -> str:
+def pluralize(count: int, what: str) -> str:
     """A number of things, as one says it."""
     return f"{count} {what}{'' if count == 1 else 's'}"

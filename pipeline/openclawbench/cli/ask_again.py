@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, number_of
+from openclawbench.base.terminal import errors, pluralize
 from openclawbench.cli.session import judge_of, second_judge_of
 from openclawbench.cli.settings import Settings
 from openclawbench.cli.shard_budget import Purse
@@ -41,4 +41,4 @@ def begin_rounds(data: DataFolder, chosen: Settings, annotation_pass: int, text:
                 "--ask-again: this judge always answers the same. Use it with --judge openai --model NAME."
             )
         count = ask_again(data.ledger, judge.model, judge.reads_as, outcomes)
-    errors().print(f"{number_of(count, 'question')} that ended as {', '.join(outcomes)} to be asked again")
+    errors().print(f"{pluralize(count, 'question')} that ended as {', '.join(outcomes)} to be asked again")

@@ -9,7 +9,7 @@ from typing import Self
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from openclawbench.base.terminal import errors, number_of, safe
+from openclawbench.base.terminal import errors, pluralize, safe
 from openclawbench.judge.client.progress import Tally
 from openclawbench.runtime.run import StageReport
 
@@ -26,7 +26,7 @@ def said(tally: Tally) -> str:
     parts += [f"{tally.usd:.4f} USD", f"{tally.tokens} tokens ({tally.cached_tokens} cached)"] if tally.calls else []
     last = f" (last: {tally.last_failure})" if tally.last_failure else ""
     parts += [f"{tally.asked_again} asked again"] if tally.asked_again else []
-    parts += [f"{number_of(tally.failures, 'failure')}{last}"] if tally.failures else []
+    parts += [f"{pluralize(tally.failures, 'failure')}{last}"] if tally.failures else []
     counts = {
         "given up": tally.unanswered,
         "too long, not sent": tally.too_long,

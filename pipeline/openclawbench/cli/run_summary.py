@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from openclawbench.base.terminal import number_of
+from openclawbench.base.terminal import pluralize
 from openclawbench.cli.session import Done
 from openclawbench.cli.settings import Settings
 from openclawbench.inspect.sides import cautions, table_of_sides
@@ -26,9 +26,9 @@ def why_a_person(done: Done, chosen: Settings) -> list[str]:
     found = []
     if done.quarantined > chosen.quarantine_limit:
         limit = f" ({chosen.quarantine_limit} are allowed: quarantine_limit)" if chosen.quarantine_limit else ""
-        found.append(f"{number_of(done.quarantined, 'file')} quarantined{limit}")
+        found.append(f"{pluralize(done.quarantined, 'file')} quarantined{limit}")
     if done.faults:
-        found.append(f"{number_of(len(done.faults), 'fault')} in outcomes or the run manifest")
+        found.append(f"{pluralize(len(done.faults), 'fault')} in outcomes or the run manifest")
     if not done.sessions and chosen.shard is None:
         found.append("no session came in")
     return found

@@ -10,7 +10,7 @@ import polars as pl
 
 from openclawbench.audit.released import human_verdicts
 from openclawbench.base.code_digest import PARSED, Parsed
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.cli.judge_factory import make_judge
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.release_options import commands, in_place_of_rules
@@ -48,7 +48,7 @@ class Done:
     faults: list[dict[str, Any]]
     released: bool | None = None  # null: not asked for; false: it stood already
     tables: "Tables | None" = None
-    share: Share | None = None
+    share: ShardSelection | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)  # what the oracle must be said to hold, and is no fault
     sessions: int = field(init=False, default=0)
     quarantined: int = field(init=False, default=0)

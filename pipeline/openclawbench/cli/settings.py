@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.settings import AskingSettings
@@ -89,7 +89,7 @@ class Settings:
     engine: str  # auto | serial | processes | ray
     ray_address: str | None  # null: a Ray cluster of this machine alone
     workers: int | None  # null: one for each processor
-    shard: Share | None  # null: everything
+    shard: ShardSelection | None  # null: everything
     parts: Remote | None  # where parts of tables are, if not in the data folder
     endpoint_url: str | None  # of object storage that is not AWS's
     asking: AskingSettings
@@ -175,7 +175,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         engine=found["engine"],
         ray_address=found["ray_address"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
-        shard=None if found["shard"] is None else Share.parse(found["shard"]),
+        shard=None if found["shard"] is None else ShardSelection.parse(found["shard"]),
         parts=None if found["parts"] is None else Remote(found["parts"], endpoint_url),
         endpoint_url=endpoint_url,
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.cli.judge_factory import JUDGES
 from openclawbench.cli.settings import Settings
 from openclawbench.judge.ledger.merge_shards import merge, refuse_other_shares, share_ledger, spent_in
@@ -48,7 +48,7 @@ def purse(data: DataFolder, settings: Settings, asked: str | None) -> Iterator[P
         yield Purse(own, data.ledger, cut(settings.asking, share, spent_in(data.ledger)), share.of)
 
 
-def cut(asking: AskingSettings, share: Share, spent: tuple[float, int]) -> AskingSettings:
+def cut(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:
     """A share's part of limits and budget; `spent`: USD and tokens that count against the budget already."""
     usd, tokens = spent
     whole = AskingRules.load().connection.concurrency if asking.concurrency is None else asking.concurrency

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.base.terminal import number_of
+from openclawbench.base.terminal import pluralize
 from openclawbench.inspect.find import has, rows_of
 from openclawbench.records.session import TraceSummaryRow
 from openclawbench.runtime.run import Run
@@ -57,13 +57,13 @@ def written(row: dict[str, Any]) -> dict[str, Any]:
 def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
     """A TraceSummary in words, by title. Texts of the trajectory are in it: not yet safe for a terminal."""
     counts = [
-        number_of(num_steps, "step"),
-        number_of(summary["user_turns"], "turn"),
-        number_of(summary["tool_calls"], "tool call"),
-        number_of(summary["tool_errors"], "tool error"),
-        f"{number_of(summary['calls_without_result'], 'call')} without result",
-        number_of(summary["provider_errors"], "provider error"),
-        number_of(summary["run_errors"], "run error"),
+        pluralize(num_steps, "step"),
+        pluralize(summary["user_turns"], "turn"),
+        pluralize(summary["tool_calls"], "tool call"),
+        pluralize(summary["tool_errors"], "tool error"),
+        f"{pluralize(summary['calls_without_result'], 'call')} without result",
+        pluralize(summary["provider_errors"], "provider error"),
+        pluralize(summary["run_errors"], "run error"),
     ]
     behaviour = f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})"
     return {
@@ -100,7 +100,7 @@ def money(summary: dict[str, Any]) -> str:
 def left_out(summary: dict[str, Any]) -> str:
     """How many figures cannot be and were not added up."""
     number = summary["impossible_usage"]
-    return f"; {number_of(number, 'impossible figure')} left out" if number else ""
+    return f"; {pluralize(number, 'impossible figure')} left out" if number else ""
 
 
 def seconds(summary: dict[str, Any]) -> str:

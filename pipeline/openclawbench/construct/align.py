@@ -8,9 +8,9 @@ from openclawbench.rules.align import AlignRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
-from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.regex_pool import collect_unoptimized
 
 
 @stage(scope="shard")
@@ -22,9 +22,9 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     previous_event_type. Fuzzy rules that disagree are `ambiguous`, left unresolved for review, and all named in
     alignment_rule.
     """
-    raw = as_written(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
-    given = looked_up(descriptors.collect(), raw, STEP_KEY)
-    frame = looked_up(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
+    raw = collect_unoptimized(steps.select(*STEP_KEY, "tool_name_raw", "action_kind"))
+    given = lookup_join(descriptors.collect(), raw, STEP_KEY)
+    frame = lookup_join(given, by_name(given.select("tool_name").unique(), rules), ["tool_name"]).lazy()
     frame = frame.with_columns(as_shell(rules))
     for columns in decided(rules):
         frame = frame.with_columns(columns)
@@ -50,7 +50,7 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     raw = names["tool_name"].to_list()
     spellings = {"name": [one and spelled(one) for one in raw], "key": [one and plain_name(one) for one in raw]}
     known = names.with_columns(pl.Series(column, found, pl.String) for column, found in spellings.items())
-    return as_written(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
+    return collect_unoptimized(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
 
 
 @once

@@ -18,7 +18,7 @@ from openclawbench.records.oracle import (
 from openclawbench.records.session import Trajectories
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.regex_pool import collect_unoptimized
 from openclawbench.tables.schema import schema
 
 FIELDS = list(OracleRecord.model_fields)
@@ -40,7 +40,7 @@ def fuse(
     the record is the first, and one whose category tells passes too before a failure of which that is not known: the
     flag FAILURES_ONLY says that all of them are such failures.
     """
-    fused = as_written(join(trajectories, oracle, outcomes)).lazy()
+    fused = collect_unoptimized(join(trajectories, oracle, outcomes)).lazy()
     context = fused.select(
         *TRAJECTORY_KEY,
         "subset",
@@ -58,7 +58,7 @@ def fuse(
 def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Columns of Fused, one row a trajectory, in the order of trajectories."""
     pairs = pl.concat([named(trajectories, oracle), carried(outcomes)]).sort([*TRAJECTORY_KEY, "row_id"])
-    pairs = as_written(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
+    pairs = collect_unoptimized(pairs.with_columns(counts=SPEAKS | ~SPEAKS.any().over(TRAJECTORY_KEY))).lazy()
     aside = pairs.filter(~pl.col("counts")).group_by(TRAJECTORY_KEY).agg(oracle_rows_set_aside="row_id")
     found = pairs.filter("counts").group_by(TRAJECTORY_KEY, maintain_order=True).agg(of_rows())
     joined = trajectories.select(*TRAJECTORY_KEY, "subset", "task_id", "attempt")

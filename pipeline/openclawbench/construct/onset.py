@@ -7,7 +7,7 @@ from openclawbench.records.risk import Onsets, Risks, StepRisks
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.onset import RISKIEST, OnsetRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 
@@ -18,7 +18,7 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """
     names = [rule.name for rule in rules.earliest]
-    first = of_each_trajectory(aligned, *earliest(rules))
+    first = group_by_trajectory(aligned, *earliest(rules))
     found = beside(risks.select(TRAJECTORY_KEY), first)
     found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
     held = found.collect().lazy()
@@ -46,7 +46,7 @@ def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
     ranked = risky.sort("step_risk", "step_id", descending=[True, False], maintain_order=True)
     top = ranked.group_by(TRAJECTORY_KEY, maintain_order=True)
     return beside(
-        of_each_trajectory(risky, step_risk_scores=pl.struct("step_id", "step_risk")),
+        group_by_trajectory(risky, step_risk_scores=pl.struct("step_id", "step_risk")),
         top.agg(top_k_risky_steps=pl.col("step_id").head(top_k)),
     )
 

@@ -35,8 +35,8 @@ from openclawbench.records.vocabulary import EventType
 from openclawbench.rules.packet import PacketRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.canonical_rows import canonical_rows
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.nested_steps import nested
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import column, conform, from_records, schema
@@ -90,7 +90,7 @@ def described(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> 
     """The steps with those of these fields that only their descriptors have."""
     known = steps.select(name for name in steps.collect_schema().names() if name in {*STEP_KEY, *fields}).collect()
     others = [name for name in fields if name not in known.columns]
-    return looked_up(known, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
+    return lookup_join(known, aligned.select(*STEP_KEY, *others).collect(), STEP_KEY).lazy()
 
 
 @dataclass
@@ -203,7 +203,7 @@ def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:
     """One column a category of T9."""
     names = get_args(EventType)
     counts = ((pl.col("event_type") == name).sum().cast(pl.Int64).alias(name) for name in names)
-    return of_each_trajectory(aligned, *counts)
+    return group_by_trajectory(aligned, *counts)
 
 
 def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
@@ -214,8 +214,8 @@ def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         kind = pl.when(coverage.list.contains(name)).then(pl.lit(name)).otherwise(kind)
     counts = ((pl.col("kind") == name).sum().cast(pl.Int64).alias(name) for name in LanguageCounts.model_fields)
     each = aligned.select(*STEP_KEY, "languages").explode("languages").drop_nulls("languages").unnest("languages")
-    told = of_each_trajectory(each, languages=pl.struct(list(StepLanguage.model_fields)))
-    return told, of_each_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
+    told = group_by_trajectory(each, languages=pl.struct(list(StepLanguage.model_fields)))
+    return told, group_by_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
 
 
 def counted(record: type[Record]) -> pl.Expr:

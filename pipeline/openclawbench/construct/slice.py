@@ -8,9 +8,9 @@ from openclawbench.records.risk import Risks, StepRisks
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.risk import RiskRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.regex_pool import collect_unoptimized
 from openclawbench.tables.schema import list_column
 
 
@@ -23,7 +23,7 @@ def slice(fused: FusedTrajectories, aligned: AlignedDescriptors, rules: RiskRule
     null without an oracle outcome.
     """
     signals = aligned.select(signals_of_steps(rules)).collect().lazy()
-    counted = of_each_trajectory(signals, *counts(rules))
+    counted = group_by_trajectory(signals, *counts(rules))
     base = (
         fused.select(*TRAJECTORY_KEY, "subset", "oracle_outcome")
         .join(counted, on=TRAJECTORY_KEY, how="left", maintain_order="left")
@@ -117,7 +117,7 @@ def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
     raw, normal, bucket, columns = scored(rules)
     given = base.lazy().with_columns(breakdown(base, rules), raw)
-    return as_written(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
+    return collect_unoptimized(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
 
 
 @once

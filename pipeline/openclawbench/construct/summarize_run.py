@@ -10,10 +10,10 @@ from openclawbench.rules.loading.conditions import holds
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.trace import TraceRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.regex_pool import collect_unoptimized
 
 PERSON = "user"  # kind of a turn that a person wrote; the others are the runner's, in a user's place
 COUNTED = ("tool_calls", "replies", "tool_errors", "calls_without_result", "user_turns", "longest_repeat")
@@ -25,7 +25,7 @@ def summary(
 ) -> TraceSummaries:
     """One TraceSummary a trajectory. The class describes how the run went; it is no label and no label reads it."""
     written = user_turns.filter(pl.col("kinds").list.contains(PERSON))
-    turns = of_each_trajectory(written, user_turns=pl.len())
+    turns = group_by_trajectory(written, user_turns=pl.len())
     base = (
         trajectories.select(of_run())
         .join(counts(steps, user_turns, descriptors, rules), on=TRAJECTORY_KEY, how="left", maintain_order="left")
@@ -34,7 +34,7 @@ def summary(
     )
     for columns in classified(rules):
         base = base.with_columns(columns)
-    summed = as_written(base).lazy().sort(TRAJECTORY_KEY)
+    summed = collect_unoptimized(base).lazy().sort(TRAJECTORY_KEY)
     return summed.select(*TRAJECTORY_KEY, "behaviour", trace_summary=pl.struct(list(TraceSummary.model_fields)))
 
 
@@ -73,11 +73,11 @@ def classified(rules: TraceRules) -> list[list[pl.Expr]]:
 def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFrame, rules: TraceRules) -> pl.LazyFrame:
     """Per trajectory: what its steps say, and the columns that the behaviour rules see."""
     given = steps.drop("raw").collect()
-    described = looked_up(given, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
-    seen = looked_up(described, notices(given, user_turns), STEP_KEY).lazy()
+    described = lookup_join(given, descriptors.select(*STEP_KEY, "tool_name", "tool_status").collect(), STEP_KEY)
+    seen = lookup_join(described, notices(given, user_turns), STEP_KEY).lazy()
     for columns in of_steps(rules):
         seen = seen.with_columns(columns)
-    counted = of_each_trajectory(as_written(seen).lazy(), *of_trajectory())
+    counted = group_by_trajectory(collect_unoptimized(seen).lazy(), *of_trajectory())
     return counted.with_columns(gave_up_words=pl.col("last_reply").str.contains(rules.gave_up_pattern))
 
 
@@ -86,7 +86,7 @@ def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
     told = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
     texts = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
     left_open = steps.lazy().select(*STEP_KEY, "resolved_by_user_turn").drop_nulls("resolved_by_user_turn")
-    return as_written(left_open.join(texts, on=told, how="left").select(*STEP_KEY, "notice"))
+    return collect_unoptimized(left_open.join(texts, on=told, how="left").select(*STEP_KEY, "notice"))
 
 
 @once

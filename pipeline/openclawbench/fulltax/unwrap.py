@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclawbench.base.canonical_json import whole_characters
+from openclawbench.base.canonical_json import escape_lone_surrogates
 from openclawbench.judge.client.embedded_json import objects_in
 from openclawbench.records.fulltax import Repair
 from openclawbench.rules.repairs import RepairRules
@@ -66,7 +66,7 @@ def load(text: str, found: Unwrapped) -> bool:
     """Read a text as JSON; false where it is none."""
     repairs: list[Repair] = []
     try:
-        found.value = whole_characters(json.loads(text, object_pairs_hook=lambda pairs: once(pairs, repairs)))
+        found.value = escape_lone_surrogates(json.loads(text, object_pairs_hook=lambda pairs: once(pairs, repairs)))
     except (ValueError, RecursionError) as error:
         found.error = error
         return False

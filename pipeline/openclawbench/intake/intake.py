@@ -11,8 +11,8 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.base.gc_control import collector_off
-from openclawbench.base.multimap import Several
+from openclawbench.base.gc_control import gc_disabled
+from openclawbench.base.multimap import Multimap
 from openclawbench.errors import UnreadableInput
 from openclawbench.intake.lineage import collisions, entry_names, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
@@ -32,13 +32,13 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite import BrokenStore
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import Remote
-from openclawbench.tables.schema import from_columns, schema, shared_bytes
+from openclawbench.tables.schema import bytes_column, from_columns, schema
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
 KEPT = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")  # of an entry
 Row = dict[str, Any]
-Places = Several[tuple[str, str], int]  # (source model, name or session id) -> shards
+Places = Multimap[tuple[str, str], int]  # (source model, name or session id) -> shards
 
 
 @dataclass
@@ -100,7 +100,7 @@ class Intake:
         if record is SourceFile:
             entries = self.entries.get(shard, [])
             errors: list[str | None] = []
-            contents = shared_bytes("content", self.contents(entries, errors))
+            contents = bytes_column("content", self.contents(entries, errors))
             columns = {name: [getattr(entry, name) for entry in entries] for name in KEPT}
             table = from_columns(columns | {"error": errors}, schema(SourceFile)).with_columns(contents)
             return table.select(list(SourceFile.model_fields)).lazy()
@@ -143,7 +143,7 @@ class Intake:
         return content, error
 
 
-@collector_off()
+@gc_disabled()
 def take_in(
     data: DataFolder, raw: Raw, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
 ) -> Intake:

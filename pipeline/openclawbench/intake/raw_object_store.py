@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
-from openclawbench.base.session_names import packed_or_not
+from openclawbench.base.session_names import packed_variants
 from openclawbench.sources.io.compression import decompressed
 from openclawbench.sources.openclaw.sqlite import BESIDE, MAGIC, removed
 from openclawbench.storage.data_folder import DataFolder
@@ -88,7 +88,7 @@ class Copy:
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
     """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
     copied to work/."""
-    names = packed_or_not(name)
+    names = packed_variants(name)
     if not isinstance(raw, Remote):
         return [raw / one for one in names if (raw / one).exists()]
     found = []

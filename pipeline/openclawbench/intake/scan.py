@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.code_digest import code_digest
-from openclawbench.base.session_names import packed_or_not
+from openclawbench.base.session_names import packed_variants
 from openclawbench.intake.raw_bytes import read_content, read_long, reason_of, whole_content
 from openclawbench.intake.raw_folder import Stamp, files_below, why_unreadable
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, listed, local_file
@@ -84,7 +84,7 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     known = cached.files if (cached.raw, cached.version) == (where, version) else {}
     below = listed(raw).items() if isinstance(raw, Remote) else files_below(str(raw))
     stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda found: found[0].split("/")))
-    for manifest in packed_or_not(RUN_MANIFEST):
+    for manifest in packed_variants(RUN_MANIFEST):
         stamps.pop(manifest, None)
     changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
     looker = Looker(raw, stamps, changed)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.base.gc_control import little_collecting
+from openclawbench.base.gc_control import gc_reduced
 from openclawbench.errors import EndpointFailing, JudgingInterrupted, MissingAnswer, OpenClawBenchError
 from openclawbench.judge.client.batch import BatchRun, open_requests
 from openclawbench.judge.client.batch_client import BatchClient
@@ -175,7 +175,7 @@ class LanguageModelJudge:
         if self.asking is None:
             raise MissingAnswer(f"{self.model} cannot be asked from here.")
         kept = list(parts)
-        with little_collecting():
+        with gc_reduced():
             if self.former is not None:
                 asked = (row["request_sha256"] for part in kept for row in part.rows())
                 bring_over(self.former, self.ledger, map(self.question_id, asked))

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 import polars as pl
 
 from openclawbench.records.vocabulary import LanguageCoverage
-from openclawbench.tables.inherited_columns import Borrowed
+from openclawbench.tables.inherited_columns import InheritedColumns
 from openclawbench.tables.record import STEP_KEY, Keyed, Record
 
 
@@ -62,9 +62,11 @@ class Descriptor(Keyed):
 class AlignedDescriptor(Descriptor):
     """The descriptor with tool name and category aligned across models; the former values stand beside."""
 
-    BORROWED: ClassVar[Borrowed | None] = Borrowed(
-        lenders=(Descriptor,),
-        lent=lambda descriptors: (descriptors.select(*STEP_KEY, "command_parts", "flag_evidence", "languages"),),
+    INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
+        origins=(Descriptor,),
+        select_inherited=lambda descriptors: (
+            descriptors.select(*STEP_KEY, "command_parts", "flag_evidence", "languages"),
+        ),
         keys=tuple(STEP_KEY),
         columns=("command_parts", "flag_evidence", "languages"),
     )

@@ -10,7 +10,7 @@ from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.risk import OnsetCandidates, RiskSignals
 from openclawbench.records.session import Step, UserTurn
 from openclawbench.records.vocabulary import EventType, LanguageCoverage
-from openclawbench.tables.inherited_columns import Borrowed
+from openclawbench.tables.inherited_columns import InheritedColumns
 from openclawbench.tables.nested_steps import nested
 from openclawbench.tables.record import TRAJECTORY_KEY, Keyed, Record
 
@@ -107,9 +107,9 @@ class AnnotationSchemaTarget(Record):
 class Evidence(Keyed):
     """Process evidence alone: what checks, repairs, merge and the rules judge may see."""
 
-    BORROWED: ClassVar[Borrowed | None] = Borrowed(
-        lenders=(Step, AlignedDescriptor, UserTurn),
-        lent=partial(nested, fields=list(EvidenceStep.model_fields)),
+    INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
+        origins=(Step, AlignedDescriptor, UserTurn),
+        select_inherited=partial(nested, fields=list(EvidenceStep.model_fields)),
         keys=tuple(TRAJECTORY_KEY),
         columns=TEXTS,
     )
@@ -127,12 +127,12 @@ class Evidence(Keyed):
 class Packet(Keyed):
     """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label."""
 
-    BORROWED: ClassVar[Borrowed | None] = Borrowed(
-        lenders=(Evidence,),
-        lent=lambda evidence: (evidence,),
+    INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
+        origins=(Evidence,),
+        select_inherited=lambda evidence: (evidence,),
         keys=tuple(TRAJECTORY_KEY),
         columns=TEXTS,
-        own="compacted",
+        overridden_where="compacted",
     )
     subset: str | None
     oracle_outcome: str | None

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.runtime.shard_task import Chain
 from openclawbench.storage.data_folder import DataFolder, read_json
 
@@ -22,7 +22,7 @@ TRIES = 3  # of reading what may just be written
 class Running:
     """The shards that are handed out and not done. Use it as a context manager, within the data folder's lock."""
 
-    def __init__(self, data: DataFolder, share: Share | None) -> None:
+    def __init__(self, data: DataFolder, share: ShardSelection | None) -> None:
         self.path = data.running / f"{uuid.uuid4().hex[:12]}.json"
         self.about = {"host": platform.node(), "pid": os.getpid(), "share": None if share is None else str(share)}
         self.shards: dict[int | str, list[str]] = {}  # shard -> the stages that it goes through

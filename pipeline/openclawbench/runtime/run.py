@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import StageFailed
 from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.judge.ask import MATERIAL, Asked
@@ -57,7 +57,7 @@ class Run:
         judge: Judge | None,
         choose: Callable[[list[Chain]], Engine] | None = None,
         second: Judge | None = None,
-        share: Share | None = None,
+        share: ShardSelection | None = None,
     ) -> None:
         """`choose` gives the engine for the shards that are stale; one process does them all without it. `second` is
         the judge of the second annotation pass. With a `share` only its shards are worked on, and stages that read

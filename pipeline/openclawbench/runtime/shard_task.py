@@ -8,14 +8,14 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.base.gc_control import collector_off
+from openclawbench.base.gc_control import gc_disabled
 from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.judge.protocol import Judge
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.parquet_check import cause
 from openclawbench.tables.record import Record
-from openclawbench.tables.schema import Streamed, conform, schema
+from openclawbench.tables.schema import StreamedTable, conform, schema
 
 Shard = int | str
 Keys = dict[Shard, str]
@@ -68,7 +68,7 @@ class Worker:
         there."""
         found: list[Outcome] = []
         tables = Tables(self.data, chain)
-        with collector_off(), engine_of(chain):
+        with gc_disabled(), engine_of(chain):
             for place, link in enumerate(chain.links):
                 started, cpu = time.perf_counter(), time.process_time()
                 tables.counted = {}
@@ -110,9 +110,11 @@ class Worker:
         return None
 
 
-def carried_out(table: pl.LazyFrame | pl.DataFrame | Streamed, record: type[Record]) -> pl.DataFrame | Streamed:
+def carried_out(
+    table: pl.LazyFrame | pl.DataFrame | StreamedTable, record: type[Record]
+) -> pl.DataFrame | StreamedTable:
     """What a stage hands back, as the table that it declares."""
-    if isinstance(table, Streamed):
+    if isinstance(table, StreamedTable):
         return table
     return conform(table.collect() if isinstance(table, pl.LazyFrame) else table, record)
 
@@ -143,9 +145,9 @@ class Tables:
         """True for a shard without a very long session."""
         return self.chain.intake.size() <= LARGEST_HELD
 
-    def write(self, record: type[Record], link: Link, table: pl.DataFrame | Streamed) -> None:
+    def write(self, record: type[Record], link: Link, table: pl.DataFrame | StreamedTable) -> None:
         """Write a part that a stage made."""
-        self.data.write_part(record, self.chain.shard, link.key, table, lenders(record, link, self.chain.shard))
+        self.data.write_part(record, self.chain.shard, link.key, table, origins(record, link, self.chain.shard))
         if isinstance(table, pl.DataFrame):
             self.counted[record] = table.height
             if record in self.wanted and self.chain.shard != ALL:
@@ -161,10 +163,10 @@ class Tables:
         self.held = {record: table for record, table in self.held.items() if record in self.wanted}
 
 
-def lenders(record: type[Record], link: Link, shard: Shard) -> dict[type[Record], str]:
+def origins(record: type[Record], link: Link, shard: Shard) -> dict[type[Record], str]:
     """The keys of the parts whose columns a table of a stage has: of those that the stage reads, or writes with it.
     Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
-    lending = record.BORROWED.lenders if record.BORROWED else ()
+    lending = record.INHERITED.origins if record.INHERITED else ()
     keys = link.inputs | {made: {shard: link.key} for made in link.stage.writes}
     return {one: keys[one][shard] for one in lending if shard in keys[one]}
 

@@ -19,9 +19,9 @@ from openclawbench.storage import parquet_check as damaged
 from openclawbench.storage import review_store
 from openclawbench.storage.object_store import Remote
 from openclawbench.storage.parquet_io import sync_folder, write_parquet
-from openclawbench.tables.inherited_columns import named_in, naming, with_borrowed, without_borrowed
+from openclawbench.tables.inherited_columns import drop_inherited, origins_metadata, read_origin_keys, restore_inherited
 from openclawbench.tables.record import Record
-from openclawbench.tables.schema import Streamed, conform, empty, schema
+from openclawbench.tables.schema import StreamedTable, conform, empty, schema
 
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
@@ -73,7 +73,7 @@ def write_json(path: Path, value: Any) -> None:
     write_atomic(path, [json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"])
 
 
-def write_streamed(table: Streamed, record: type[Record], file: BinaryIO) -> None:
+def write_streamed(table: StreamedTable, record: type[Record], file: BinaryIO) -> None:
     """A very large table as Parquet, a row group a plan. (Polars' own sink has some hundred MB under way meanwhile.)"""
     import pyarrow.parquet as pq
 
@@ -152,23 +152,23 @@ class DataFolder:
         record: type[Record],
         shard: int | str,
         key: str,
-        frame: pl.DataFrame | Streamed,
-        lenders: Mapping[type[Record], str] | None = None,
+        frame: pl.DataFrame | StreamedTable,
+        origins: Mapping[type[Record], str] | None = None,
     ) -> None:
-        """Write one part durably. In object storage it is there when the whole of it has been put. `lenders`: keys of
+        """Write one part durably. In object storage it is there when the whole of it has been put. `origins`: keys of
         the parts that it was made of, of tables whose columns it has; without, it has them itself."""
         path = self.table(record) / part_name(shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(temporary_name(path.name))
         try:
             with temporary.open("wb") as file:
-                if isinstance(frame, Streamed):
+                if isinstance(frame, StreamedTable):
                     write_streamed(frame, record, file)
                 else:
                     written, metadata = frame, None
-                    if lenders and record.BORROWED:
-                        written = without_borrowed(frame, record.BORROWED)
-                        metadata = naming({lender.__name__: of for lender, of in lenders.items()})
+                    if origins and record.INHERITED:
+                        written = drop_inherited(frame, record.INHERITED)
+                        metadata = origins_metadata({origin.__name__: of for origin, of in origins.items()})
                     options = {"row_group_size": record.ROWS_AT_ONCE, "metadata": metadata}
                     # Nobody asks for the least and the greatest value of a part, and they take a sixth of writing it.
                     write_parquet(written, path, file, compression_level=1, statistics=False, **options)
@@ -205,45 +205,45 @@ class DataFolder:
         `paths` names a further column, which says in which part a row is.
         """
         damaged.READ[self.root] = None
-        if record.BORROWED is None or not parts:
+        if record.INHERITED is None or not parts:
             return self.written(record, parts, paths)
         self.fetch([self.table(record) / part_name(shard, key) for shard, key in parts.items()])
-        lenders = self.lenders(record, parts)
+        origins = self.origins(record, parts)
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
-        return pl.concat(self.whole(record, {shard: key}, lenders.get(shard), paths) for shard, key in ordered)
+        return pl.concat(self.whole(record, {shard: key}, origins.get(shard), paths) for shard, key in ordered)
 
     def whole(
         self,
         record: type[Record],
         part: dict[int | str, str],
-        lenders: dict[type[Record], str] | None,
+        origins: dict[type[Record], str] | None,
         paths: str | None,
     ) -> pl.LazyFrame:
         """One part, and what it has from others."""
         written, (shard,) = self.written(record, part, paths), part
-        if record.BORROWED is None or lenders is None:
+        if record.INHERITED is None or origins is None:
             return written
-        lent = [self.scan(lender, {shard: key}) for lender, key in lenders.items()]
-        return with_borrowed(written, lent, record.BORROWED)
+        lent = [self.scan(origin, {shard: key}) for origin, key in origins.items()]
+        return restore_inherited(written, lent, record.INHERITED)
 
-    def lenders(self, record: type[Record], parts: dict[int | str, str]) -> dict[int | str, dict[type[Record], str]]:
+    def origins(self, record: type[Record], parts: dict[int | str, str]) -> dict[int | str, dict[type[Record], str]]:
         """The keys of what each of these parts has columns from, in the order in which they are put together; all of it
         is fetched. Raises UnreadableInput where something of it is gone."""
-        if record.BORROWED is None:
+        if record.INHERITED is None:
             return {}
-        named = {shard: named_in(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
+        named = {shard: read_origin_keys(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
         found: dict[int | str, dict[type[Record], str]] = {shard: {} for shard, keys in named.items() if keys}
-        for lender in record.BORROWED.lenders:
-            lent = {shard: named[shard][lender.__name__] for shard in found}
-            self.fetch([self.table(lender) / part_name(shard, key) for shard, key in lent.items()])
+        for origin in record.INHERITED.origins:
+            lent = {shard: named[shard][origin.__name__] for shard in found}
+            self.fetch([self.table(origin) / part_name(shard, key) for shard, key in lent.items()])
             for shard, key in lent.items():
-                found[shard][lender] = key
-                if not (file := self.table(lender) / part_name(shard, key)).exists():
+                found[shard][origin] = key
+                if not (file := self.table(origin) / part_name(shard, key)).exists():
                     raise UnreadableInput(
                         f"{file}: is gone, and the {table_name(record)} has columns from there. Run "
                         f"`openclawbench run --data {self.root}`: what is gone is made again."
                     )
-            self.lenders(lender, lent)
+            self.origins(origin, lent)
         return found
 
     def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:

@@ -1,10 +1,10 @@
-"""Columns that a table has from other tables: written once, put together where they are read.
+"""Columns that a table inherits from other tables: stored once, restored when the table is read.
 
-The steps and user turns of Evidence are those of normalize beside their descriptors, and a packet that is not shortened
-has the evidence's: texts, nearly all that either is. The parts of a command and what fired a flag are the same before
-and after alignment. So a part has its own only where they differ, and its metadata names the parts that it was made of.
-What one of those holds never changes, since a key names it, and it is not swept before what was made of it is out of
-date.
+The steps and user turns of Evidence are those of normalize beside their descriptors. A packet that is not shortened
+has the evidence's texts. The parts of a command and the evidence of a flag are the same before and after alignment.
+Such columns make up nearly all of a table's bytes, so a part stores them only where they differ. Its metadata names the
+parts that it inherits from: its origins. An origin never changes, because its key names its content, and it is swept
+only when what inherits from it is out of date.
 """
 
 import json
@@ -18,50 +18,51 @@ import polars as pl
 if TYPE_CHECKING:
     from openclawbench.tables.record import Record
 
-Keys = Mapping[str, str]  # lending record's name -> key of its part of the same shard
-LENDERS = "lenders"  # entry of a part's metadata
+OriginKeys = Mapping[str, str]  # name of the origin's record -> key of its part of the same shard
+METADATA_ENTRY = "lenders"
 
 
 @dataclass(frozen=True)
-class Borrowed:
-    """Which columns are other tables', except in rows where the column `own` is true."""
+class InheritedColumns:
+    """The columns that a table inherits, except in rows where the column `overridden_where` is true."""
 
-    lenders: "tuple[type[Record], ...]"
-    lent: Callable[..., tuple[pl.LazyFrame, ...]]  # of the lenders' tables: some with `keys` and some of `columns` each
+    origins: "tuple[type[Record], ...]"
+    select_inherited: Callable[..., tuple[pl.LazyFrame, ...]]  # origins' tables -> tables of `keys` and some `columns`
     keys: tuple[str, ...]
     columns: tuple[str, ...]
-    own: str | None = None
+    overridden_where: str | None = None
 
 
-def without_borrowed(table: pl.DataFrame, borrowed: Borrowed) -> pl.DataFrame:
-    """The table as it is written: null where the lenders have the value."""
-    if borrowed.own is None:
+def drop_inherited(table: pl.DataFrame, inherited: InheritedColumns) -> pl.DataFrame:
+    """The table as it is stored: null where the value is inherited."""
+    if inherited.overridden_where is None:
         schema = table.schema
-        return table.with_columns(pl.lit(None, schema[name]).alias(name) for name in borrowed.columns)
-    row = pl.when(borrowed.own).then(pl.int_range(pl.len()))
-    return table.with_columns(pl.col(borrowed.columns).gather(row))  # leaves nothing of the others behind the lists
+        return table.with_columns(pl.lit(None, schema[name]).alias(name) for name in inherited.columns)
+    row = pl.when(inherited.overridden_where).then(pl.int_range(pl.len()))
+    return table.with_columns(pl.col(inherited.columns).gather(row))  # unlike `when`, keeps no bytes behind null lists
 
 
-def with_borrowed(table: pl.LazyFrame, lenders: list[pl.LazyFrame], borrowed: Borrowed) -> pl.LazyFrame:
-    """The whole table of what was written of it and of its lenders, in the order of its rows. A list of which no
-    lender has an item is empty."""
+def restore_inherited(table: pl.LazyFrame, origins: list[pl.LazyFrame], inherited: InheritedColumns) -> pl.LazyFrame:
+    """The complete table, from the stored one and its origins, in the order of its rows. A list without items in any
+    origin is empty."""
     schema = table.collect_schema()
-    keys, columns = list(borrowed.keys), schema.names()
-    names = {name: f"lent {name}" for name in borrowed.columns}
-    for lent in borrowed.lent(*lenders):
-        some = [pl.col(name).alias(names[name]) for name in lent.collect_schema().names() if name in names]
-        table = table.join(lent.select(*keys, *some), on=keys, how="left", maintain_order="left")
-    found = {name: pl.coalesce(name, lent) for name, lent in names.items()}
-    filled = [one.fill_null([]) if schema[name] == pl.List else one for name, one in found.items()]
-    return table.with_columns(filled).select(columns)
+    keys, columns = list(inherited.keys), schema.names()
+    aliases = {name: f"inherited {name}" for name in inherited.columns}
+    for values in inherited.select_inherited(*origins):
+        present = [pl.col(name).alias(aliases[name]) for name in values.collect_schema().names() if name in aliases]
+        table = table.join(values.select(*keys, *present), on=keys, how="left", maintain_order="left")
+    restored = {name: pl.coalesce(name, alias) for name, alias in aliases.items()}
+    return table.with_columns(
+        value.fill_null([]) if schema[name] == pl.List else value for name, value in restored.items()
+    ).select(columns)
 
 
-def naming(lenders: Keys) -> dict[str, str]:
-    """Metadata of a part that was made of these."""
-    return {LENDERS: json.dumps(lenders, sort_keys=True)}
+def origins_metadata(keys: OriginKeys) -> dict[str, str]:
+    """Parquet metadata of a part that inherits from the parts with these keys."""
+    return {METADATA_ENTRY: json.dumps(keys, sort_keys=True)}
 
 
-def named_in(part: Path) -> Keys:
-    """The parts that a part was made of; empty where it has all of its columns itself."""
-    found: Keys = json.loads(pl.read_parquet_metadata(part).get(LENDERS, "{}"))
-    return found
+def read_origin_keys(part: Path) -> OriginKeys:
+    """Keys of the parts that a part inherits from; empty if it stores all of its columns itself."""
+    keys: OriginKeys = json.loads(pl.read_parquet_metadata(part).get(METADATA_ENTRY, "{}"))
+    return keys

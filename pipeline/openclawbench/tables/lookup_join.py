@@ -3,7 +3,7 @@
 import polars as pl
 
 
-def looked_up(given: pl.DataFrame, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+def lookup_join(given: pl.DataFrame, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
     """The rows of `given`, in their order, with what `found` says of their values in `on`; nulls where it says nothing,
     and a null finds a null. `found` has no value twice.
 

@@ -3,7 +3,7 @@ from other tables where it is read (`borrowed.py`)."""
 
 import polars as pl
 
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import STEP_KEY
 
 
@@ -22,12 +22,12 @@ def nest(steps: pl.LazyFrame, aligned: pl.LazyFrame, fields: list[str]) -> pl.La
     known = set(steps.collect_schema().names())
     if others := [name for name in fields if name not in known]:
         steps = steps.join(aligned.select(*STEP_KEY, *others), on=STEP_KEY, how="left", maintain_order="left")
-    return of_each_trajectory(steps, steps=pl.struct(fields))
+    return group_by_trajectory(steps, steps=pl.struct(fields))
 
 
 def turns(user_turns: pl.LazyFrame) -> pl.LazyFrame:
     """User turns as the judge reads them."""
-    return of_each_trajectory(user_turns, user_turns=pl.struct("user_turn", "kinds", text=spoken()))
+    return group_by_trajectory(user_turns, user_turns=pl.struct("user_turn", "kinds", text=spoken()))
 
 
 def spoken() -> pl.Expr:

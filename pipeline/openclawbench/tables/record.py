@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from openclawbench.tables.inherited_columns import Borrowed
+from openclawbench.tables.inherited_columns import InheritedColumns
 
 TRAJECTORY_KEY = ["source_model", "trajectory_id"]
 STEP_KEY = [*TRAJECTORY_KEY, "step_id"]
@@ -18,7 +18,7 @@ class Record(BaseModel):
     REASONS: ClassVar[list[str]] = []  # columns by which a stage's manifest counts its rows
     ROWS_AT_ONCE: ClassVar[int] = 16_384  # of a part, written and read together: bounds the memory that this takes
     COUNTS: ClassVar[list[str]] = []  # columns of named counts that a stage's manifest sums
-    BORROWED: ClassVar[Borrowed | None] = None  # columns that other tables have
+    INHERITED: ClassVar[InheritedColumns | None] = None  # columns that other tables have
 
 
 class Keyed(Record):

@@ -20,13 +20,13 @@ THREADS: dict[str, ThreadPoolExecutor] = {}
 os.register_at_fork(after_in_child=THREADS.clear)  # a forked process has none of its parent's threads
 
 
-def collected(plan: pl.LazyFrame, group: str) -> pl.DataFrame:
+def collect_in_pool(plan: pl.LazyFrame, group: str) -> pl.DataFrame:
     """What a plan gives, carried out where the patterns of this group are ready."""
     if group not in THREADS:
         THREADS[group] = ThreadPoolExecutor(1, thread_name_prefix=group)
-    return THREADS[group].submit(as_written, plan).result()
+    return THREADS[group].submit(collect_unoptimized, plan).result()
 
 
-def as_written(plan: pl.LazyFrame) -> pl.DataFrame:
+def collect_unoptimized(plan: pl.LazyFrame) -> pl.DataFrame:
     """What a plan gives, carried out as it is written."""
     return plan.collect(engine="in-memory", optimizations=AS_WRITTEN)

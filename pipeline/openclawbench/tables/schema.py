@@ -59,7 +59,7 @@ def schema(record: type[BaseModel]) -> pl.Schema:
 
 
 @dataclass(frozen=True)
-class Streamed:
+class StreamedTable:
     """A table that is too large to be held: plans for its rows, a few thousand each, that are carried out and written
     one after the other. A stage may hand one back in the place of a lazy frame."""
 
@@ -114,7 +114,7 @@ def list_column(name: str, lengths: list[int], items: pl.DataFrame) -> pl.Series
     return pl.Series(name, pa.LargeListArray.from_arrays(starts, items.to_struct().to_arrow()))
 
 
-def transposed(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
+def transpose_rows(rows: list[dict[str, Any]]) -> Iterator[tuple[Any, ...]]:
     """The columns of rows that all have the same keys in the same order; none where there are no rows. Less than two
     thirds of the time of asking each row for each key."""
     return zip(*map(dict.values, rows), strict=True)
@@ -177,7 +177,7 @@ def absent(values: Sequence[Any]) -> "pa.Array | None":
     return pl.Series(found, dtype=pl.Boolean).to_arrow() if any(found) else None
 
 
-def shared_bytes(name: str, values: Iterable[bytes | mmap | None]) -> pl.Series:
+def bytes_column(name: str, values: Iterable[bytes | mmap | None]) -> pl.Series:
     """Bytes, each in a list of its own, as a column that uses the memory in which large ones are: they are not copied.
 
     (Bytes outside a list would be: polars copies a lone value each time that a table of one row is passed on.) Small
@@ -221,8 +221,8 @@ def bytes_chunk(values: list[bytes | mmap | None]) -> "pa.Array":
     return pa.LargeListArray.from_arrays(starts, items, mask=absent(values))
 
 
-def bytes_of(column: pl.Series) -> Iterator[bytes | memoryview | None]:
-    """The values of a column of shared_bytes, one after the other; no more than the small ones are copied at a time.
+def iter_bytes(column: pl.Series) -> Iterator[bytes | memoryview | None]:
+    """The values of a column of bytes_column, one after the other; no more than the small ones are copied at a time.
     A very large one is a view of the memory in which it is."""
     for chunk in column.get_chunks():
         if len(chunk) == 1 and (view := large_view(chunk)) is not None:

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 import openclawbench.runtime.run
-from openclawbench.base.terminal import number_of, output, safe, table
+from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report_statistics import statistics
 from openclawbench.cli.second_pass import same_judge
 from openclawbench.cli.session import current
@@ -141,7 +141,7 @@ def leave(folder: DataFolder, report: Report) -> str:
         where = folder.write_report(report.name, files)
     drawn = (len(files) - 2) // len(PICTURES)  # each as a file of every kind
     kinds = " and ".join(kind.upper() for kind in PICTURES)
-    pictures = f", and {number_of(drawn, 'picture')} ({kinds})" if drawn else ""
+    pictures = f", and {pluralize(drawn, 'picture')} ({kinds})" if drawn else ""
     return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from openclawbench.base.terminal import number_of, output, table
+from openclawbench.base.terminal import output, pluralize, table
 from openclawbench.cli.release_options import PLACES
 from openclawbench.release.validate.findings import Findings
 
@@ -32,7 +32,7 @@ def print_findings(findings: Findings) -> None:
     console = output()
     for row in findings.reported:
         loud = "warning: a key is left " if row["group"] == "key" else ""
-        found = f"{number_of(row['finds'], 'find')} in {number_of(row['records'], 'record')}"
+        found = f"{pluralize(row['finds'], 'find')} in {pluralize(row['records'], 'record')}"
         console.print(f"{loud}in {PLACES[row['where']]}: {row['kind']}: {found}")
     looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
@@ -44,4 +44,4 @@ def print_findings(findings: Findings) -> None:
         console.print(f"{check}: {said}")
     every = sum(findings.counts.values())
     more = every - len(findings.kept)
-    console.print(f"\n{number_of(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")
+    console.print(f"\n{pluralize(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from openclawbench.base.memo_dict import Remembered
+from openclawbench.base.memo_dict import MemoDict
 from openclawbench.construct.describe.patches import patched_files
 from openclawbench.construct.describe.tool_words import ToolWords
 from openclawbench.rules.describe import DescribeRules
@@ -69,8 +69,8 @@ class CallReader:
         self.command_is_action = {
             plain_name(name) for rule in rules.tools if rule.command_is_action for name in rule.names
         }
-        self.names = Remembered(self.bare)
-        self.known = Remembered(self.fields)
+        self.names = MemoDict(self.bare)
+        self.known = MemoDict(self.fields)
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
         for place, one in enumerate(READ):

@@ -14,8 +14,8 @@ from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from openclawbench.rules.loading.patterns import union
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
-from openclawbench.tables.lookup_join import looked_up
-from openclawbench.tables.regex_pool import as_written, collected
+from openclawbench.tables.lookup_join import lookup_join
+from openclawbench.tables.regex_pool import collect_in_pool, collect_unoptimized
 from openclawbench.tables.schema import column, from_columns, list_column, schema
 
 SPOKEN = pl.col("said_type").is_not_null()  # a command or program text says what is done
@@ -58,20 +58,20 @@ def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) ->
     is not asked.
     """
     called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
-    distinct = as_written(called.unique(maintain_order=True))
+    distinct = collect_unoptimized(called.unique(maintain_order=True))
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
     said = meanings(done, shell_rules)
-    changed = looked_up(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
-    known = looked_up(changed, own_state(changed, rules), ["row"])
-    return collected(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
+    changed = lookup_join(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
+    known = lookup_join(changed, own_state(changed, rules), ["row"])
+    return collect_in_pool(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
 
 
 def by_name(read: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """The calls with what the rule of their tool says (DOING_SCHEMA), or what an unknown name's verb says; said: the
     text that tells more, if there is one; arguments_effect: the arguments say that something is changed."""
     plan = read.lazy().with_columns_seq(unknown_names()).with_columns_seq(verb_number(rules))
-    merged = looked_up(collected(plan, "calls"), doing_table(rules), ["doing"])
-    return collected(merged.lazy().with_columns_seq(told_by_arguments(rules)), "calls")
+    merged = lookup_join(collect_in_pool(plan, "calls"), doing_table(rules), ["doing"])
+    return collect_in_pool(merged.lazy().with_columns_seq(told_by_arguments(rules)), "calls")
 
 
 @cache
@@ -216,8 +216,10 @@ def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     own, told, first = own_files(rules)
     changed = calls.lazy().select("row", "effect", target="written").filter("effect").drop("effect")
     plan = changed.explode("target", empty_as_null=True).with_columns_seq(own)
-    found = collected(plan, "calls").filter("own")
-    return as_written(collected(found.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first))
+    found = collect_in_pool(plan, "calls").filter("own")
+    return collect_unoptimized(
+        collect_in_pool(found.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first)
+    )
 
 
 @once

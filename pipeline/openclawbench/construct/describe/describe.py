@@ -15,9 +15,9 @@ from openclawbench.rules.language import LanguageRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
-from openclawbench.tables.regex_pool import collected
+from openclawbench.tables.regex_pool import collect_in_pool
 
 
 @stage(scope="shard")
@@ -30,11 +30,11 @@ def describe(
     by tool.unknown, tool_status by status.unlisted_value. Offsets of flag evidence are Unicode code points.
     """
     given = steps.drop("raw").collect()
-    done = looked_up(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
-    known = collected(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
+    done = lookup_join(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
+    known = collect_in_pool(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
     texts = own_texts(given, flag_rules.fields, language_rules)
     of_texts = of_steps(texts)
-    flagged = looked_up(looked_up(known, flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
+    flagged = lookup_join(lookup_join(known, flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
     lists = pl.col("command_parts", "auto_flags", "flag_evidence", "languages")
     return flagged.select(list(Descriptor.model_fields)).lazy().with_columns(lists.fill_null([]))
 

@@ -6,7 +6,7 @@ from openclawbench.construct.describe.text_flags import EVIDENCE, text_evidence
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
-from openclawbench.tables.regex_pool import as_written
+from openclawbench.tables.regex_pool import collect_unoptimized
 
 FACTS = [
     *STEP_KEY,
@@ -33,7 +33,7 @@ def flags(steps: pl.LazyFrame, own_texts: pl.DataFrame, rules: FlagRules) -> pl.
     """
     texts = text_evidence(own_texts, rules).lazy()
     evidence = pl.concat([texts, *structural(steps.select(FACTS), texts, rules)])
-    return as_written(
+    return collect_unoptimized(
         evidence.with_columns(place_in_vocabulary(rules))
         .sort([*STEP_KEY, "order", "field", "start", "rule_id"], maintain_order=True)
         .group_by(STEP_KEY, maintain_order=True)
@@ -104,7 +104,7 @@ def retries(facts: pl.LazyFrame, failed: pl.Expr) -> pl.LazyFrame:
     call = [*TRAJECTORY_KEY, "tool", "real_arguments"]
     calls = facts.drop_nulls(["real_arguments", "tool"]).select(*call, "step_id", "message_index", failed=failed)
     repeated = calls.join(calls.filter("failed").select(call).unique(), on=call, how="semi", maintain_order="left")
-    known = as_written(repeated).lazy()
+    known = collect_unoptimized(repeated).lazy()
     runs = known.group_by(*call, "message_index", maintain_order=True).agg(failed=pl.col("failed").any())
     before = runs.sort("message_index", maintain_order=True).with_columns(again=pl.col("failed").shift(1).over(call))
     again = before.filter(pl.col("again").fill_null(False)).select(*call, "message_index")

@@ -7,14 +7,14 @@ import polars as pl
 from openclawbench.construct.describe.language import languages
 from openclawbench.records.evidence import FieldLanguage
 from openclawbench.rules.language import LanguageRules
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
 
 
 def own_texts(steps: pl.DataFrame, fields: Sequence[str], rules: LanguageRules) -> pl.DataFrame:
     """The step's key, field, text, language and coverage, field after field, in the order of the steps."""
     texts = pl.concat([field_texts(steps, name) for name in fields])
-    return looked_up(texts, languages(texts["text"], rules), ["text"])
+    return lookup_join(texts, languages(texts["text"], rules), ["text"])
 
 
 def field_texts(steps: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -9,8 +9,8 @@ from openclawbench.construct.describe.status_reports import REPORT, reports
 from openclawbench.rules.describe import TEXT_KINDS, DescribeRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_column, plain_name, plain_names
-from openclawbench.tables.lookup_join import looked_up
-from openclawbench.tables.regex_pool import collected
+from openclawbench.tables.lookup_join import lookup_join
+from openclawbench.tables.regex_pool import collect_in_pool
 from openclawbench.tables.schema import from_columns
 
 BODY = {
@@ -44,13 +44,13 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     """Every sign of how a result ended, each in a column of its own."""
     texts = pl.col("reflection_text")
     given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
-    given = looked_up(given, bodies(given["result_details"], "details"), ["result_details"])
+    given = lookup_join(given, bodies(given["result_details"], "details"), ["result_details"])
     said = bodies(given["text_body"], "text")
-    said = looked_up(said, reports(said["text_body"], rules.status.report), ["text_body"])
-    frame = looked_up(given, said, ["text_body"]).lazy()
+    said = lookup_join(said, reports(said["text_body"], rules.status.report), ["text_body"])
+    frame = lookup_join(given, said, ["text_body"]).lazy()
     for columns in told(rules):
         frame = frame.with_columns_seq(columns)
-    return collected(frame.drop(BETWEEN), "signs")
+    return collect_in_pool(frame.drop(BETWEEN), "signs")
 
 
 BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "printed"]  # columns on the way

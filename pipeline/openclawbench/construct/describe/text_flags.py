@@ -5,7 +5,7 @@ import polars as pl
 from openclawbench.rules.flags import FlagRules, TextRule
 from openclawbench.rules.loading.patterns import union
 from openclawbench.tables.record import STEP_KEY
-from openclawbench.tables.regex_pool import collected
+from openclawbench.tables.regex_pool import collect_in_pool
 
 GROUPS = {False: "words", True: "rare words"}  # the threads in which rare rules of a language and others stay ready
 EVIDENCE = {
@@ -55,17 +55,17 @@ def own_pieces(texts: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataF
     """
     common, rare = (rules.anything(language, rare=one) for one in (False, True))
     either = stands(common, "text") | stands(rare, "text")
-    spoken = collected(texts.lazy().with_columns_seq(said=either), group(language, "sentences")).filter("said")
+    spoken = collect_in_pool(texts.lazy().with_columns_seq(said=either), group(language, "sentences")).filter("said")
     cut = spoken.lazy().select_seq(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))
     lengths = pl.col("piece").list.eval(pl.element().str.len_chars().cast(pl.Int64))
-    pieces = collected(cut, group(language, "sentences")).with_columns(
+    pieces = collect_in_pool(cut, group(language, "sentences")).with_columns(
         offset=lengths.list.eval(pl.element().cum_sum() - pl.element())
     )
     one_by_one = pieces.lazy().explode("piece", "offset", empty_as_null=True)
     searched = one_by_one.with_columns_seq(
         common=stands(common, "piece"), rare=stands(rare, "piece"), other=stands(rules.not_own, "piece")
     )
-    return collected(searched, group(language, "sentences")).filter(
+    return collect_in_pool(searched, group(language, "sentences")).filter(
         (pl.col("common") | pl.col("rare")) & ~pl.col("other")
     )
 
@@ -95,7 +95,7 @@ def places_of(pieces: pl.DataFrame, language: str, rules: FlagRules, rare: bool)
     flags = sorted({rule.flag for rule in texts})
     back = (piece.str.contains(union(rules.unless(flag, language))).alias(flag) for flag in flags)
     places = (pl.when(~pl.col(rule.flag)).then(piece.str.find(rule.pattern)).alias(rule.id) for rule in texts)
-    fired = collected(
+    fired = collect_in_pool(
         pieces.lazy().select_seq("piece", *back).select_seq("piece", *places), group(language, GROUPS[rare])
     )
     kept = (left(rule, fired) for rule in texts if rule.unless)
@@ -132,4 +132,4 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
             cause=pl.lit(None, pl.String),
         )
     )
-    return collected(evidence, group(rule.language, GROUPS[rule.rare]))
+    return collect_in_pool(evidence, group(rule.language, GROUPS[rule.rare]))

@@ -10,8 +10,8 @@ from openclawbench.rules.describe import DescribeRules, FailureRule, StatusRules
 from openclawbench.rules.loading.patterns import union
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_column, plain_names
-from openclawbench.tables.lookup_join import looked_up
-from openclawbench.tables.regex_pool import collected
+from openclawbench.tables.lookup_join import lookup_join
+from openclawbench.tables.regex_pool import collect_in_pool
 
 ANSWERED = pl.col("has_result") & ~pl.col("result_synthetic")
 
@@ -26,8 +26,8 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     frame = with_signs(steps, rules).lazy()
     for columns in by_structure(rules):
         frame = frame.with_columns_seq(columns)
-    given = collected(frame, "statuses").with_row_index("row")
-    frame = looked_up(given, failures(given, rules), ["row"]).lazy()
+    given = collect_in_pool(frame, "statuses").with_row_index("row")
+    frame = lookup_join(given, failures(given, rules), ["row"]).lazy()
     for columns in concluded(rules):
         frame = frame.with_columns_seq(columns)
     return frame
@@ -54,7 +54,9 @@ def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     frame = steps.lazy().filter(pl.col("whole").is_not_null())
     for columns in of_failures(rules):
         frame = frame.with_columns_seq(columns)
-    return collected(frame.select_seq("row", "failing", "cleared", "failed_verdict", "refused", "gap_rule"), "statuses")
+    return collect_in_pool(
+        frame.select_seq("row", "failing", "cleared", "failed_verdict", "refused", "gap_rule"), "statuses"
+    )
 
 
 @once

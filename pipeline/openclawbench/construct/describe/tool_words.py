@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from openclawbench.base.memo_dict import Remembered
+from openclawbench.base.memo_dict import MemoDict
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.loading.tool_names import spelled
 
@@ -28,7 +28,7 @@ class ToolWords:
             (first + len(rules.deciding) + number, frozenset(rule.heads), frozenset(rule.fields), rule.pattern)
             for number, rule in enumerate(rules.nouns)
         ]
-        self.number = Remembered(self.decide)
+        self.number = MemoDict(self.decide)
 
     def decide(self, called: tuple[str, str | None]) -> int | None:
         """The number of the rule for a tool and its action: the action's verb goes before the name's, any verb before

@@ -44,7 +44,7 @@ from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.utf8_check import sound
 from openclawbench.sources.openclaw.session_index import index_fault, is_index
 from openclawbench.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first, skipped
-from openclawbench.tables.schema import bytes_of, from_records
+from openclawbench.tables.schema import from_records, iter_bytes
 
 
 @stage(scope="shard")
@@ -91,7 +91,7 @@ def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], 
     gives these once more."""
     table = files.collect()
     contents = table["content"]
-    rows = zip(table.drop("content").iter_rows(named=True), bytes_of(contents), sound(contents), strict=True)
+    rows = zip(table.drop("content").iter_rows(named=True), iter_bytes(contents), sound(contents), strict=True)
     for index, (row, content, is_sound) in enumerate(rows):
         yield row | {"content": content, "sound": is_sound}, partial(content_at, contents, index)
 

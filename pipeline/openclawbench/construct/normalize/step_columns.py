@@ -10,7 +10,7 @@ from openclawbench.records.session import RawRecord, Step
 from openclawbench.sources.io.packed_steps import PackedSteps
 from openclawbench.sources.step_builder import BLANK_STEP
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.tables.schema import Streamed, from_columns, list_column, schema, transposed
+from openclawbench.tables.schema import StreamedTable, from_columns, list_column, schema, transpose_rows
 
 Row = dict[str, Any]
 Key = dict[str, str | None]
@@ -35,10 +35,10 @@ class StepColumns:
         if len(raw_records) >= AT_ONCE:
             self.tabulate()
         start = self.height + len(raw_records)
-        for values, some in zip(self.values.values(), transposed(steps), strict=False):
+        for values, some in zip(self.values.values(), transpose_rows(steps), strict=False):
             values.extend(some)
         flat = list(chain.from_iterable(raw_records[start - self.height :]))
-        for values, some in zip(self.pointers.values(), transposed(flat), strict=False):
+        for values, some in zip(self.pointers.values(), transpose_rows(flat), strict=False):
             values.extend(some)
         raw_records[start - self.height :] = map(len, raw_records[start - self.height :])
         return range(start, start + len(steps))
@@ -55,7 +55,7 @@ class StepColumns:
 
     def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
         """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
-        columns that are no session's are left out. Streamed where a very long session is among them."""
+        columns that are no session's are left out. StreamedTable where a very long session is among them."""
         if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
             return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
         plans = []
@@ -64,7 +64,7 @@ class StepColumns:
                 plans += [one for key, steps in some if isinstance(steps, PackedSteps) for one in steps.plans(key)]
             else:
                 plans.append(self.frame([(key, steps) for key, steps in some if isinstance(steps, range)]).lazy())
-        return Streamed(plans)
+        return StreamedTable(plans)
 
     def frame(self, sessions: list[tuple[Key, range]]) -> pl.DataFrame:
         """Table of Step: those of these sessions."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from openclawbench.base.memo_dict import Remembered
+from openclawbench.base.memo_dict import MemoDict
 from openclawbench.construct.shell.command_table import CommandTable, Meaning, Part
 from openclawbench.construct.shell.interpreters import Programs
 from openclawbench.construct.shell.parse import Simple, read_shell
@@ -55,7 +55,7 @@ class Shell:
             self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
         self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
         self.leaked = leaked(rules.leaked_marks)
-        self.names = Remembered(self.bare_name)
+        self.names = MemoDict(self.bare_name)
         self.known: dict[tuple[Simple, int], list[Part]] = {}
 
     def meaning(self, text: str, *, powershell: bool = False) -> Meaning:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from openclawbench.base.memo_dict import Remembered
+from openclawbench.base.memo_dict import MemoDict
 
 
 class Options(NamedTuple):
@@ -31,7 +31,7 @@ class OptionReader:
         self.written = {value.lower(): value for value in self.values} if any_case else {}
         self.optional = frozenset(optional)
         self.cluster = cluster
-        self.known = Remembered(self.dashed)
+        self.known = MemoDict(self.dashed)
 
     def read(self, arguments: Sequence[str], stop_after: int | None = None) -> Options:
         """Flags and positionals of the arguments behind a command's name.

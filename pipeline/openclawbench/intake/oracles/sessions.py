@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from openclawbench.base.multimap import Several
+from openclawbench.base.multimap import Multimap
 from openclawbench.rules.oracle import OracleRules
 
 NO_MANIFEST_ROW, AMBIGUOUS_ATTEMPTS, OTHER_TASK = "no_manifest_row", "ambiguous_attempts", "other_task"
@@ -29,10 +29,10 @@ class SessionNames:
 
     def __init__(self, rules: OracleRules) -> None:
         self.rules = rules
-        self.sessions: Several[tuple[str, str], str] = Several()  # (source model, name) -> identities
-        self.folded: Several[tuple[str, str], str] = Several()  # (source model, folded name) -> names
-        self.ids: Several[tuple[str, str], str] = Several()  # (source model, session id) -> identities
-        self.paths: Several[tuple[str, str], str] = Several()  # (source model, bare name) -> names with folders
+        self.sessions: Multimap[tuple[str, str], str] = Multimap()  # (source model, name) -> identities
+        self.folded: Multimap[tuple[str, str], str] = Multimap()  # (source model, folded name) -> names
+        self.ids: Multimap[tuple[str, str], str] = Multimap()  # (source model, session id) -> identities
+        self.paths: Multimap[tuple[str, str], str] = Multimap()  # (source model, bare name) -> names with folders
 
     def add(self, source_model: str, name: str, session_id: str, identity: str) -> None:
         """A session is called so; a name with folders tells it from others of its basename."""

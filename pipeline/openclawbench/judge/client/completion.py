@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.base.canonical_json import whole_characters
+from openclawbench.base.canonical_json import escape_lone_surrogates
 from openclawbench.judge.client.embedded_json import objects_in
 from openclawbench.judge.client.transport import Parsed
 from openclawbench.records.fulltax import Usage
@@ -97,7 +97,7 @@ def decoded(body: bytes) -> Completion:
     except msgspec.ValidationError:
         raise
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return msgspec.convert(whole_characters(json.loads(body.decode("utf-8-sig"))), Completion)
+        return msgspec.convert(escape_lone_surrogates(json.loads(body.decode("utf-8-sig"))), Completion)
 
 
 def choice_of(completion: Completion) -> Choice | None:

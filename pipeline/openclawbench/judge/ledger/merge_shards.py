@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-from openclawbench.base.shard_selection import Share
+from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.judge.ledger.ledger import SETTLED, UNREAD
 from openclawbench.judge.ledger.sqlite_file import ANSWER, NAME, failed, is_current, locked, open_for_writing, reading
@@ -29,7 +29,7 @@ TABLES = {
 IN_FLIGHT = "key, stage, trajectory_id, 'killed', sent_at"  # of intents, as rows of lost
 
 
-def share_ledger(ledger: Path, share: Share) -> Path:
+def share_ledger(ledger: Path, share: ShardSelection) -> Path:
     """Folder of a share's ledger."""
     return ledger / SHARES / f"{share.index}-of-{share.of}"
 
@@ -39,7 +39,7 @@ def share_ledgers(ledger: Path) -> list[Path]:
     return sorted(path.parent for path in (ledger / SHARES).glob(f"*/{NAME}"))
 
 
-def refuse_other_shares(ledger: Path, share: Share) -> None:
+def refuse_other_shares(ledger: Path, share: ShardSelection) -> None:
     """UsageError where ledgers of shares of another number are here: their answers would be asked for again."""
     others = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
     if others:

@@ -31,7 +31,7 @@ from openclawbench.rules.language import LanguageRules
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 from openclawbench.runtime.stage import Stage
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import conform, from_records
 
@@ -79,10 +79,10 @@ class Again:
         texts = own_texts(steps, self.in_force.rules(FlagRules).fields, self.in_force.rules(LanguageRules))
         redacted = [key for key, row in self.index.items() if row.redacted]
         keys = pl.DataFrame(redacted, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
-        told = looked_up(
+        told = lookup_join(
             self.tables[AlignedDescriptor].collect(), of_steps(texts).rename({"languages": "told"}), STEP_KEY
         )
-        found = looked_up(told, keys.with_columns(redacted=True), TRAJECTORY_KEY)
+        found = lookup_join(told, keys.with_columns(redacted=True), TRAJECTORY_KEY)
         own = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))
         return found.with_columns(languages=own).drop("told", "redacted").lazy()
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.code_digest import code_digest
-from openclawbench.base.gc_control import collector_off
+from openclawbench.base.gc_control import gc_disabled
 from openclawbench.judge.prompts import file_of, prompt_files
 from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.human import HumanVerdict
@@ -56,7 +56,7 @@ SECOND_TABLES = (ReferenceLabel, ReleaseLinePass2)
 INDEXED = (LabelBasis, Fingerprint, FileOutcome)  # that the record index and the list of inputs are made of
 
 
-@collector_off()
+@gc_disabled()
 def publish(run: Run, commands: list[str], verdicts: Sequence[HumanVerdict] = ()) -> bool:
     """Build the release folder; false where it already stands for these keys. `commands`: what makes it again;
     `verdicts`: what people made of trajectories, which stands beside the labels and changes none."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from openclawbench.base.session_names import packed_or_not
+from openclawbench.base.session_names import packed_variants
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
@@ -24,7 +24,7 @@ from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.openclaw.records import iso_time
 from openclawbench.sources.plain_steps import StepList, not_blank
 
-TRAJECTORY_NAMES = tuple(packed_or_not("trajectory.jsonl"))
+TRAJECTORY_NAMES = tuple(packed_variants("trajectory.jsonl"))
 
 
 class AecConversation:

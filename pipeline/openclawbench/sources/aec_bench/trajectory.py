@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from openclawbench.base.session_names import packed_or_not
+from openclawbench.base.session_names import packed_variants
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
@@ -47,7 +47,7 @@ class AecTrajectory:
 
     def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
-        names = packed_or_not(f"{path.rpartition('/')[0]}/{CONVERSATION}")
+        names = packed_variants(f"{path.rpartition('/')[0]}/{CONVERSATION}")
         beside = next((one for one in names if one in paths and one != path), None)
         return aec_context.companions(path, paths) | ({} if beside is None else {"conversation": beside})
 

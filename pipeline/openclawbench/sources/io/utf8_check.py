@@ -9,7 +9,7 @@ HALVES = ("\\ud", "\\uD")  # how the escape of a half begins; a pair of halves i
 
 
 def sound(contents: pl.Series) -> Iterator[bool]:
-    """Of each value of a column of shared_bytes, whether it is known to be so. What is false is left to whoever reads
+    """Of each value of a column of bytes_column, whether it is known to be so. What is false is left to whoever reads
     it: a large value, alone in its chunk, which is not looked at as a whole, and all of a chunk in which one is not."""
     for chunk in contents.get_chunks():
         yield from [False] * len(chunk) if len(chunk) == 1 else sound_together(chunk)

@@ -6,14 +6,14 @@ import polars as pl
 
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
-from openclawbench.tables.regex_pool import MOST, THREADS, collected
+from openclawbench.tables.regex_pool import MOST, THREADS, collect_in_pool
 
 
 def test_a_group_has_one_thread_for_all_its_plans() -> None:
     texts = pl.LazyFrame({"text": ["a fox", "a dog", None]})
     for pattern in ("fox", "dog"):
         plan = texts.select_seq(pl.col("text").str.contains(pattern))
-        assert collected(plan, "test").equals(plan.collect())
+        assert collect_in_pool(plan, "test").equals(plan.collect())
         assert [one.name for one in threading.enumerate()].count("test_0") == 1
     THREADS.pop("test").shutdown()
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from openclawbench.tables.group_by_trajectory import of_each_trajectory
+from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 ROWS = [("m", "a", 1), ("m", "a", 2), ("n", "a", 3), ("n", "b", None), ("m", "b", 5)]
@@ -15,4 +15,4 @@ def test_a_run_of_rows_is_a_group(rows: list[tuple[str, str, int | None]]) -> No
     table = pl.DataFrame(rows, schema=schema, orient="row").lazy()
     made = [pl.col("value").sum().alias("sum"), pl.struct("value").alias("values")]
     grouped = table.group_by(TRAJECTORY_KEY, maintain_order=True).agg(*made, count=pl.len())
-    assert of_each_trajectory(table, *made, count=pl.len()).collect().equals(grouped.collect())
+    assert group_by_trajectory(table, *made, count=pl.len()).collect().equals(grouped.collect())

@@ -1,6 +1,6 @@
 """What is remembered is what the function gave, asked once a key, and never more than there may be."""
 
-from openclawbench.base.memo_dict import MOST, Remembered
+from openclawbench.base.memo_dict import MOST, MemoDict
 
 
 def test_a_key_is_asked_about_once_and_of_too_many_all_are_forgotten() -> None:
@@ -10,7 +10,7 @@ def test_a_key_is_asked_about_once_and_of_too_many_all_are_forgotten() -> None:
         asked.append(number)
         return 2 * number
 
-    known = Remembered(double)
+    known = MemoDict(double)
     assert [known[number] for number in (3, 0, 3, 0)] == [6, 0, 6, 0]
     assert asked == [3, 0]
     for number in range(MOST + 1):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.tables.lookup_join import looked_up
+from openclawbench.tables.lookup_join import lookup_join
 
 NAMES = st.one_of(st.none(), st.sampled_from(["a", "b", "c", ""]))
 
@@ -18,7 +18,7 @@ def test_it_is_the_left_join(rows: list[tuple[str | None, str | None, int]], key
     said = [(*key, place) for place, key in enumerate(ordered)]
     found = pl.DataFrame(said, schema={**on, "said": pl.Int64}, orient="row")
     expected = frame.join(found, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
-    assert looked_up(frame, found, ["one", "two"]).equals(expected)
+    assert lookup_join(frame, found, ["one", "two"]).equals(expected)
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,4 @@ def test_it_is_the_left_join_of_tables_with_the_same_rows_too(found: list[tuple[
     rows = pl.DataFrame({"one": [1, 2, 2], "two": ["a", None, "b"], "own": [True, False, None]})
     told = pl.DataFrame(found, schema={"one": pl.Int64, "two": pl.String, "said": pl.String}, orient="row")
     joined = rows.join(told, on=["one", "two"], how="left", nulls_equal=True, maintain_order="left")
-    assert looked_up(rows, told, ["one", "two"]).equals(joined)
+    assert lookup_join(rows, told, ["one", "two"]).equals(joined)

@@ -159,10 +159,10 @@ def test_an_aligned_descriptor_has_its_lists_from_the_descriptor(tmp_path: Path)
 
 def test_a_lender_is_read_by_the_stage_or_written_by_it_before() -> None:
     makers = {record: stage for stage in whole(second=True) for record in stage.writes}
-    borrowing = [(stage, record) for stage in whole(second=True) for record in stage.writes if record.BORROWED]
+    borrowing = [(stage, record) for stage in whole(second=True) for record in stage.writes if record.INHERITED]
     assert {record for _, record in borrowing} == {AlignedDescriptor, Evidence, Packet}
     for stage, record in borrowing:
-        assert record.BORROWED is not None
+        assert record.INHERITED is not None
         before = stage.writes[: stage.writes.index(record)]
-        assert set(record.BORROWED.lenders) <= {*stage.reads.values(), *before}
-        assert {stage.scope, *(makers[lender].scope for lender in record.BORROWED.lenders)} == {"shard"}
+        assert set(record.INHERITED.origins) <= {*stage.reads.values(), *before}
+        assert {stage.scope, *(makers[lender].scope for lender in record.INHERITED.origins)} == {"shard"}
