@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from openclawbench.cli.commands.report import coverage_of
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.oracles.bfcl import counted
-from openclawbench.intake.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile
+from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile
 
 CALLS, TEXT = "scripted-calls", "scripted-text"
 

@@ -19,7 +19,7 @@ from openclawbench.cli.settings import settings
 from openclawbench.inspect.find import find
 from openclawbench.records.session import Trajectory
 from openclawbench.runtime.run import Run
-from openclawbench.sources.io.compression import decompressed
+from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.storage.data_folder import DataFolder
 
 CASES = Path(__file__).parents[1] / "golden" / "cases"

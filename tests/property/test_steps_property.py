@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.openclaw.adapter import OpenClaw
-from openclawbench.sources.openclaw.result_pairing import Called, clean_name, pair
+from openclawbench.sources.result_pairing import Called, clean_name, pair
 
 RULES = NormalizeRules.load()
 SYNTHETIC = RULES.synthetic_result_prefixes[0]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from normalizing import Normalized, Row, check_accounting, normalized_folder, read
 
 from openclawbench.intake.lineage import in_circles
-from openclawbench.sources.openclaw.records import decode_outline, is_written, iso_time
+from openclawbench.sources.io.timestamps import is_written, iso_time
+from openclawbench.sources.openclaw.records import decode_outline
 
 TIME = "2026-01-01T00:00:00.000Z"
 SAY: Row = {"type": "message", "id": "a", "parentId": None, "timestamp": TIME}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from normalizing import Normalized, check_accounting, normalized_folder
 
-import openclawbench.intake.raw_bytes
+import openclawbench.intake.raw_folder
 import openclawbench.intake.scan
-import openclawbench.sources.io.compression
+import openclawbench.sources.io.file_encodings
 import openclawbench.sources.registry
 import openclawbench.tables.schema
 from openclawbench.intake.sidecars import HEAD_BYTES, KEPT_BYTES, Companions
@@ -114,7 +114,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, became: tuple[str, str | None]
 ) -> None:
     monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 13)
-    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.tables.schema, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.sources.registry, "WHOLE_JSON", 50)
     monkeypatch.setattr("openclawbench.construct.normalize.damaged_documents.WHOLE_JSON", 50)
@@ -125,7 +125,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
 def test_a_small_file_that_stands_for_more_than_memory_holds_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openclawbench.sources.io.compression, "MOST_BYTES", 1000)
+    monkeypatch.setattr(openclawbench.sources.io.file_encodings, "MOST_BYTES", 1000)
     packed = {"small.jsonl.gz": gzip.compress(HEADER + SAY), "bomb.jsonl.gz": gzip.compress(HEADER + b" " * 10_000)}
     found = normalized(tmp_path, **packed)
     assert fate(found, "small.jsonl.gz") == ("trajectory", None)

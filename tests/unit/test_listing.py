@@ -4,7 +4,7 @@ import pytest
 
 from openclawbench.sources.aec_bench.context import folders
 from openclawbench.sources.io.listing_cache import Listing, of_listing
-from openclawbench.sources.run_artifact.paths import layout
+from openclawbench.sources.sidecars.run_artifact_paths import layout
 
 
 class Uncompared(frozenset[str]):

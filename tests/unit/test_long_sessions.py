@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from normalizing import RULES, SAMPLES, raw_row
 
-import openclawbench.intake.raw_bytes
+import openclawbench.intake.raw_folder
 import openclawbench.intake.scan
 import openclawbench.sources.io.packed_steps
 import openclawbench.tables.schema
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
-from openclawbench.intake.raw_bytes import whole_content
+from openclawbench.intake.raw_folder import whole_content
 from openclawbench.intake.scan import scan
 from openclawbench.records.session import RunManifestRow, SourceFile, Step
 from openclawbench.sources.io import mmap_files as mapped
@@ -103,7 +103,7 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
 ) -> None:
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
     monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
-    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
     found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
     assert everything_is_long.count("long") >= 20
     monkeypatch.undo()
@@ -116,7 +116,7 @@ def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
     raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
-    monkeypatch.setattr(openclawbench.intake.raw_bytes, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
     path = sorted(raw.rglob("*.jsonl"))[0]
     before = path.read_bytes()
     content, stamp = whole_content(str(path))

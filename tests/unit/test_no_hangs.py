@@ -6,7 +6,7 @@ import json
 import pytest
 from normalizing import RULES, Row, read
 
-from openclawbench.sources.openclaw.result_pairing import Called, Pairing, pair
+from openclawbench.sources.result_pairing import Called, Pairing, pair
 
 MANY = 30_000
 HEADER: Row = {"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z"}

@@ -31,8 +31,8 @@ from openclawbench.intake.sidecars import value_of
 from openclawbench.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
 from openclawbench.records.session import FileOutcome
 from openclawbench.sources.base import MalformedSession
-from openclawbench.sources.run_artifact import context as run_artifact_context
-from openclawbench.sources.run_artifact.run_artifact_uris import relative, resolve, uri_faults
+from openclawbench.sources.run_artifact.uri_checks import relative, resolve, uri_faults
+from openclawbench.sources.sidecars import run_artifact_context
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import from_records
 

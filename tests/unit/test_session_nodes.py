@@ -12,7 +12,7 @@ from normalizing import SAMPLES, Row, check_accounting, normalized_folder
 
 from openclawbench.cli.tables import unusable_context, warnings
 from openclawbench.records.session import FileOutcome
-from openclawbench.sources.openclaw.sqlite import copy_of
+from openclawbench.sources.openclaw.sqlite_store import copy_of
 from openclawbench.tables.schema import from_records
 
 ONE = "where session_key='agent:main:lab-simple-reply'"

@@ -13,8 +13,8 @@ from normalizing import RULES, SAMPLES, Normalized, check_accounting, normalized
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
 from openclawbench.records.session import RunManifestRow, SourceFile
-from openclawbench.sources.openclaw import sqlite as sqlite_store
-from openclawbench.sources.openclaw.sqlite import (
+from openclawbench.sources.openclaw import sqlite_store
+from openclawbench.sources.openclaw.sqlite_store import (
     FILE_NAME,
     BrokenStore,
     PrivateCopy,

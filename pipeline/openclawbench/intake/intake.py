@@ -18,18 +18,17 @@ from openclawbench.intake.lineage import collisions, entry_names, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
 from openclawbench.intake.oracles.intake import OracleInput, read_oracles
 from openclawbench.intake.oracles.sessions import SessionNames
-from openclawbench.intake.raw_bytes import whole_content
-from openclawbench.intake.raw_folder import Stamp
+from openclawbench.intake.raw_folder import Stamp, whole_content
 from openclawbench.intake.raw_object_store import Fetched, Raw, is_there, run_manifest_at
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
+from openclawbench.intake.run_manifest import manifest_rows
 from openclawbench.intake.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan
-from openclawbench.intake.task_manifest import manifest_rows
 from openclawbench.records.oracle import OracleRow
 from openclawbench.records.session import RunManifestRow, SourceFile
 from openclawbench.rules.oracle import OracleRules
-from openclawbench.sources.io.compression import decompressed
+from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
-from openclawbench.sources.openclaw.sqlite import BrokenStore
+from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import Remote
 from openclawbench.tables.schema import bytes_column, from_columns, schema

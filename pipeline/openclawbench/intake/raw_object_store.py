@@ -8,8 +8,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from openclawbench.base.session_names import packed_variants
-from openclawbench.sources.io.compression import decompressed
-from openclawbench.sources.openclaw.sqlite import BESIDE, MAGIC, removed
+from openclawbench.sources.io.file_encodings import decompressed
+from openclawbench.sources.openclaw.sqlite_store import BESIDE, MAGIC, removed
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import Remote, Stamp
 

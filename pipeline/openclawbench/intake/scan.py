@@ -13,16 +13,22 @@ import msgspec
 
 from openclawbench.base.code_digest import code_digest
 from openclawbench.base.session_names import packed_variants
-from openclawbench.intake.raw_bytes import read_content, read_long, reason_of, whole_content
-from openclawbench.intake.raw_folder import Stamp, files_below, why_unreadable
+from openclawbench.intake.raw_folder import (
+    Stamp,
+    files_below,
+    read_content,
+    read_long,
+    reason_of,
+    whole_content,
+    why_unreadable,
+)
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, listed, local_file
 from openclawbench.intake.sidecars import Companions
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.sources.base import IDENTITY, PARENT
-from openclawbench.sources.io.compression import decompressed
+from openclawbench.sources.base import IDENTITY, PARENT, Member
+from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
-from openclawbench.sources.members import Member
-from openclawbench.sources.openclaw.sqlite import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
+from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
 from openclawbench.sources.registry import PART_OF, FirstRecord, embedded, members, read_first, source_named
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.storage.object_store import Remote

@@ -147,6 +147,16 @@ def verdict(outcome: dict[str, Any]) -> tuple[Any, ...]:
     return outcome.get("status"), outcome.get("success"), outcome.get("task_id")
 
 
+@dataclass(frozen=True)
+class Member:
+    """Where one session's bytes are in its file."""
+
+    name: str
+    line: int  # 1-based
+    offset: int
+    length: int
+
+
 class Source(Protocol):
     """A raw format. `detect` looks at the first record only, never at a file's name."""
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.base import MalformedSession, Member, ParsedSession
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, read_lines, texts_of_line
-from openclawbench.sources.members import Member
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.plain_steps import StepList
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.step_builder import StepList
 
 RESULT, EVENT = "result", "event"  # record types
 OTHER_ROW = "llm_benchmark_other"  # reason of a row of a type never seen before

@@ -8,18 +8,17 @@ from typing import Any
 
 import msgspec
 
+from openclawbench.sources.aec_bench.chat_messages import ChatMessages
 from openclawbench.sources.aec_bench.conversation import AecConversation
 from openclawbench.sources.aec_bench.trajectory import AecTrajectory
 from openclawbench.sources.atif.adapter import Atif
-from openclawbench.sources.base import Source
-from openclawbench.sources.chat_messages import ChatMessages
-from openclawbench.sources.io.compression import is_packed
+from openclawbench.sources.base import Member, Source
+from openclawbench.sources.io.file_encodings import is_packed
 from openclawbench.sources.io.jsonl import BOM, escape_invalid_bytes, escape_surrogates, is_utf8, pieces
 from openclawbench.sources.llm_benchmark import LlmBenchmark
-from openclawbench.sources.members import Member
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.sources.openclaw.session_index import is_index
-from openclawbench.sources.openclaw.sqlite import MAGIC
+from openclawbench.sources.openclaw.sqlite_store import MAGIC
 from openclawbench.sources.run_artifact.adapter import RunArtifact
 
 FORMATS: tuple[Source, ...] = (

@@ -9,7 +9,7 @@ from openclawbench.inspect.find import Key, rows_for
 from openclawbench.intake.scan import entry_content
 from openclawbench.records.session import Step, Trajectory
 from openclawbench.runtime.run import Run
-from openclawbench.sources.openclaw.sqlite import BrokenStore
+from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 
 
 def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str, Any], bytes]]:

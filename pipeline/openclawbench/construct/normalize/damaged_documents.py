@@ -5,9 +5,9 @@ from typing import Any
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.sources.io.jsonl import BOM
-from openclawbench.sources.openclaw.sqlite import FILE_NAME
+from openclawbench.sources.openclaw.sqlite_store import FILE_NAME
 from openclawbench.sources.registry import FORMATS, WHOLE_JSON
-from openclawbench.sources.run_artifact.paths import RUN_FILE
+from openclawbench.sources.sidecars.run_artifact_paths import RUN_FILE
 
 Why = tuple[str, int | None, str]
 

@@ -4,10 +4,10 @@ do."""
 from typing import Any
 
 from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.sources.io.file_encodings import other_form
+from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
 from openclawbench.sources.io.jsonl import Fault, is_too_deep, pieces
-from openclawbench.sources.io.not_json import TOO_DEEP, why_not_json
-from openclawbench.sources.io.other_forms import other_form
-from openclawbench.sources.openclaw.sqlite import STORE_HINT
+from openclawbench.sources.openclaw.sqlite_store import STORE_HINT
 from openclawbench.sources.registry import FORMATS, why_unclaimed
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from openclawbench.intake.oracles.bfcl_read import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
-from openclawbench.intake.oracles.files import RESULT, SCORE, BfclFile, OracleFiles
-from openclawbench.intake.oracles.reading import content_of
+from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile, read_results, read_scores
+from openclawbench.intake.oracles.files import RESULT, SCORE, BfclFile, OracleFiles, content_of
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.oracle import OracleRules
 

@@ -1,18 +1,19 @@
-"""Which files below the oracle path hold outcomes, known by their first line: our JSONL, and the result and score files
-of BFCL trees (result/<model>/<group>/<category>_result.json, score/…/<category>_score.json), packed or not."""
+"""The files of an oracle folder: what each holds, known by its first line, and their decompressed bytes."""
 
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.errors import UnreadableInput
-from openclawbench.intake.oracles.reading import listed, opened, unreadable
+from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadable
 from openclawbench.intake.scan import RUN_MANIFEST, escaped
 from openclawbench.rules.oracle import OracleRules
+from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_packed
 
 RESULT, SCORE = "result", "score"
 SUFFIXES = (".jsonl", ".json")
@@ -161,3 +162,51 @@ def place(found: OracleFiles, path: Path, role: str, category: str, rules: Oracl
 def above(path: Path) -> Iterator[Path]:
     """The folders above a file, the nearest first."""
     yield from path.absolute().parents
+
+
+def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
+    """(path, why it is not opened, or null) of everything below a folder that is no folder, in the order of names.
+
+    A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
+    listed or entered: nobody knows what it holds.
+    """
+    for name, stamp in sorted(files_below(str(folder), every=True), key=lambda found: found[0].split("/")):
+        path = folder / name
+        yield path, None if stamp else why_not(path)
+
+
+def why_not(path: Path) -> str:
+    """Why a path is not opened. UnreadableInput where that is for want of permission."""
+    try:
+        if path.is_dir():
+            next(path.iterdir(), None)
+        path.stat()
+    except PermissionError as error:
+        raise unreadable(path, error) from error
+    except OSError:
+        pass  # a link to nothing: the sentence below
+    return why_unreadable(path)
+
+
+def content_of(path: Path) -> bytes:
+    """A file's bytes, decompressed. UnreadableInput where they can't be had."""
+    try:
+        return decompressed(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
+
+
+def opened(path: Path) -> BinaryIO:
+    """A file to read from its beginning, decompressed. UnreadableInput where it can't be had."""
+    try:
+        with path.open("rb") as file:
+            packed = is_packed(file.read(MAGIC_BYTES))
+        return io.BytesIO(content_of(path)) if packed else path.open("rb")
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: Path, error: OSError | ValueError) -> UnreadableInput:
+    """The error for a path that can't be read, with what to do."""
+    reason = reason_of(error)
+    return UnreadableInput(f"{path}: {reason}" + ("" if reason.endswith(".") else ". Make it readable and run again."))

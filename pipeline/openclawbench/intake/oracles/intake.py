@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.intake.oracles.bfcl import Category, other_accuracy, outcomes, read_categories
-from openclawbench.intake.oracles.files import OracleFiles, Unused
+from openclawbench.intake.oracles.files import OracleFiles, Unused, content_of
 from openclawbench.intake.oracles.jsonl import read_oracle
-from openclawbench.intake.oracles.reading import content_of
 from openclawbench.intake.oracles.sessions import (
     AMBIGUOUS_ATTEMPTS,
     NO_MANIFEST_ROW,

@@ -8,8 +8,8 @@ from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.io.listing_cache import of_listing
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.plain_steps import StepList
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.step_builder import StepList
 
 AGENT_RESULT = "agent-result.json"
 MOST_CANDIDATES = 16  # JSON files of a folder that are looked at; a folder of more is a ledger: only names count there

@@ -21,8 +21,8 @@ from openclawbench.sources.aec_bench.trajectory import (
 from openclawbench.sources.aec_bench.truncation import note_lost_end
 from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession
 from openclawbench.sources.io.jsonl import Fault, RawLine
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.plain_steps import StepList, not_blank
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.step_builder import StepList, not_blank
 
 TRAJECTORY_NAMES = tuple(packed_variants("trajectory.jsonl"))
 

@@ -1,15 +1,13 @@
 """Shapes of aec-bench lines (trajectory.jsonl, conversation.jsonl), and the texts in them. Unknown keys are ignored."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
+from openclawbench.sources.io.content_text import image_placeholder
 from openclawbench.sources.io.jsonl import UnexpectedShape
-from openclawbench.sources.openclaw.records import Block
-from openclawbench.sources.openclaw.texts import image_placeholder
-from openclawbench.sources.plain_steps import not_blank
+from openclawbench.sources.step_builder import not_blank
 
 FORMAT = "aec-bench-trajectory"
 ROLES = ("system", "user", "assistant", "tool_call", "tool_result")
@@ -50,20 +48,6 @@ def opens_conversation(first: Any) -> bool:
     """True for the first line of a conversation.jsonl."""
     said = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
     return said and isinstance(first.get("role"), str) and "content" in first
-
-
-def records_in(value: Any, *, backwards: bool = False) -> Iterator[Any]:
-    """The whole records of a JSONL file that lies beside, `backwards` from its end: `value` is its text, or its only
-    record; null: unreadable."""
-    if not isinstance(value, str):
-        yield from () if value is None else (value,)
-        return
-    lines = value.lstrip("\ufeff").split("\n")
-    for line in reversed(lines) if backwards else lines:
-        try:
-            yield json.loads(line)
-        except (ValueError, RecursionError):
-            continue
 
 
 def is_header(entry: Entry) -> bool:
@@ -129,7 +113,7 @@ def media_placeholder(value: Any) -> str:
     head, comma, data = text.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         kind = head.removeprefix("data:").removesuffix(";base64")
-        return image_placeholder(Block(type="image", data=data, mimeType=kind)).replace("[image", "[media", 1)
+        return image_placeholder(data, kind, "media")
     return f"[media {text}]"
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from openclawbench.sources.aec_bench.records import Entry, arguments_of, result_details, result_text, text_of
 from openclawbench.sources.base import MalformedSession
 from openclawbench.sources.io.jsonl import Fault, RawLine
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.openclaw.result_pairing import Called, Pairing, clean_name, pair
-from openclawbench.sources.plain_steps import Feedback, Moment, Speech, StepList, not_blank
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.result_pairing import Called, Pairing, clean_name, pair
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
 
 
 @dataclass

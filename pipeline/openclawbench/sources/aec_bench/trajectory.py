@@ -14,15 +14,14 @@ from openclawbench.sources.aec_bench.records import (
     decode_entry,
     is_header,
     opens_conversation,
-    records_in,
 )
 from openclawbench.sources.aec_bench.steps import TrajectoryBuilder
 from openclawbench.sources.aec_bench.truncation import CONVERSATION, last_reply, note_lost_end
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession
+from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, RecordDigests
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces, read_lines
-from openclawbench.sources.openclaw.adapter import record_digests
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.plain_steps import StepList
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.sidecars.jsonl_sidecar import records_in
+from openclawbench.sources.step_builder import StepList
 
 HEADER_ONLY = "header_only"
 
@@ -139,7 +138,7 @@ def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> P
         task=aec_context.task(trial),
         completeness=trial.get("completeness"),
         records_in=len(raw.lines) + raw.torn,
-        record_digests=record_digests(content, raw.lines),
+        record_digests=RecordDigests(content, raw.lines).digests,
     )
     if raw.torn:
         session.record_counts["torn_last_line"] = 1

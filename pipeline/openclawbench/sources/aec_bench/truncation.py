@@ -4,11 +4,12 @@ beside it may. Source: own choice; in the real runs seen `turns_used` is the num
 import hashlib
 from typing import Any
 
-from openclawbench.sources.aec_bench.records import Entry, records_in, text_of
+from openclawbench.sources.aec_bench.records import Entry, text_of
 from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.io.json_values import count_of
 from openclawbench.sources.io.jsonl import Fault, RawLine
-from openclawbench.sources.plain_steps import not_blank
+from openclawbench.sources.sidecars.jsonl_sidecar import records_in
+from openclawbench.sources.step_builder import not_blank
 
 CONVERSATION = "conversation.jsonl"
 REASON = "steps_missing"

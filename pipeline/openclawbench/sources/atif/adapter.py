@@ -9,18 +9,15 @@ import msgspec
 
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources import harbor
-from openclawbench.sources.aec_bench.records import records_in
 from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from openclawbench.sources.atif.steps import AtifBuilder
-from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, ParsedSession
+from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, Member, ParsedSession
 from openclawbench.sources.io.json_ranges import element_ranges
-from openclawbench.sources.io.json_values import count_of, number_of
+from openclawbench.sources.io.json_values import count_of, number_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
-from openclawbench.sources.io.not_json import why_not_json
-from openclawbench.sources.members import Member
-from openclawbench.sources.openclaw.adapter import OpenClaw
-from openclawbench.sources.plain_steps import StepList
+from openclawbench.sources.sidecars import harbor
+from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, records_in
+from openclawbench.sources.step_builder import StepList
 
 VERSION = "ATIF-v"
 
@@ -132,7 +129,7 @@ def is_native_of(value: Any, session_id: str | None) -> bool:
     """True where a file beside a document is a native session that may be of the same run: by its id, where the
     document names one. `value`: the file's text, or its only record."""
     header: Any = next(records_in(value), None)
-    return OpenClaw().detect(header) and (session_id is None or header.get("id") in (None, session_id))
+    return is_session_header(header) and (session_id is None or header.get("id") in (None, session_id))
 
 
 def child_files(first: Any, path: str) -> list[str]:

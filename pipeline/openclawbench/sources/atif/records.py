@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
+from openclawbench.sources.io.content_text import image_placeholder, slim_details
 from openclawbench.sources.io.jsonl import UnexpectedShape
-from openclawbench.sources.openclaw.records import Block
-from openclawbench.sources.openclaw.texts import image_placeholder, slim_details
-from openclawbench.sources.plain_steps import not_blank
+from openclawbench.sources.step_builder import not_blank
 
 OWN_LABELS = "openclawbench"
 NULL = msgspec.Raw(b"null")
@@ -152,7 +151,7 @@ def image_text(source: dict[str, Any]) -> str:
     kind = source.get("media_type")
     kind = kind if isinstance(kind, str) else None
     if isinstance(source.get("data"), str):
-        return image_placeholder(Block(type="image", data=source["data"], mimeType=kind))
+        return image_placeholder(source["data"], kind)
     return f"[image {kind or 'unknown'} {source.get('path') or '(no path)'}]"
 
 

@@ -20,10 +20,10 @@ from openclawbench.sources.atif.records import (
 )
 from openclawbench.sources.io.json_values import count_of
 from openclawbench.sources.io.jsonl import RawLine
+from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.io.usd import Usage
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.openclaw.result_pairing import clean_name
-from openclawbench.sources.plain_steps import Feedback, Moment, Speech, StepList
+from openclawbench.sources.result_pairing import clean_name
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList
 
 FAILED = ("error", "aborted")
 

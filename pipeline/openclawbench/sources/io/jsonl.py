@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.sources.io.json_values import STANDARD
+from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, why_not_json
 from openclawbench.sources.io.mmap_files import CHUNK, Behind
-from openclawbench.sources.io.not_json import TOO_DEEP, why_not_json
 
 BOM = b"\xef\xbb\xbf"
 # \uD8xx-\uDFxx escapes, with the backslashes before them: an even number means that the escape is real.

@@ -9,7 +9,6 @@ import polars as pl
 
 from openclawbench.records.session import Step
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.openclaw.background_commands import may_be_open
 from openclawbench.tables.schema import from_records, schema
 
 Row = dict[str, Any]
@@ -106,4 +105,4 @@ def may_be_linked(step: Row, rules: NormalizeRules) -> bool:
     """True for a step that leaves a command running, or that may tell the end of one."""
     details = step["result_details"]
     polls = step["tool_name_raw"] in rules.background.process_tools
-    return polls or (details is not None and may_be_open(details, rules))
+    return polls or (details is not None and any(sign in details for sign in rules.open_signs))

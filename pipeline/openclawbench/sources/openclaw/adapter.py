@@ -11,13 +11,14 @@ import msgspec
 from openclawbench.base.session_names import NATIVE_NAME, basename
 from openclawbench.records.session import RunContext
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources import harbor
 from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests
 from openclawbench.sources.io.bounded_counter import NamedCounts
+from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.packed_steps import Packed
 from openclawbench.sources.io.record_spans import Spans, Unread
+from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.openclaw.background_commands import link_background
 from openclawbench.sources.openclaw.branches import Branch, Node, active_branch, is_chain
 from openclawbench.sources.openclaw.context import first_prompt, native_name
@@ -29,13 +30,13 @@ from openclawbench.sources.openclaw.records import (
     Outline,
     decode_line,
     decode_outline,
-    iso_time,
 )
 from openclawbench.sources.openclaw.repairs import lasting
+from openclawbench.sources.openclaw.run_summary import run_summary
 from openclawbench.sources.openclaw.steps import StepBuilder
-from openclawbench.sources.openclaw.texts import QUOTED
-from openclawbench.sources.run_artifact.context import companions_of, for_session, gave_run
-from openclawbench.sources.run_summary import run_summary
+from openclawbench.sources.sidecars import harbor
+from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header
+from openclawbench.sources.sidecars.run_artifact_context import companions_of, for_session, gave_run
 from openclawbench.sources.step_builder import written_out
 
 
@@ -45,7 +46,7 @@ class OpenClaw:
     name = "openclaw"
 
     def detect(self, first: Any) -> bool:
-        return isinstance(first, dict) and first.get("type") == "session" and "timestamp" in first
+        return is_session_header(first)
 
     def why_not(self, first: Any) -> str | None:
         """What a record lacks to be a session header, if it says that it is one; what a file lacks that begins with
@@ -184,11 +185,6 @@ def begun(
     if raw.torn:
         session.record_counts["torn_last_line"] = 1
     return session, body
-
-
-def record_digests(content: bytes, lines: list[RawLine]) -> list[bytes]:
-    """One digest a record, in order."""
-    return RecordDigests(content, lines).digests
 
 
 def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:

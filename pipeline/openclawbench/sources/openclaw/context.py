@@ -6,7 +6,7 @@ from typing import Any
 from openclawbench.base.session_names import basename
 from openclawbench.records.session import RunContext
 from openclawbench.sources.io.json_values import count_of, number_of
-from openclawbench.sources.run_artifact.context import report_in
+from openclawbench.sources.sidecars.run_artifact_context import report_in
 
 # RunContext field -> key of an index entry
 ENTRY_KEYS = {

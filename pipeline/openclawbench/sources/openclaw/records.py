@@ -1,7 +1,5 @@
 """Shapes of an OpenClaw session's lines, all generations: every field optional, unknown fields ignored."""
 
-import re
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -126,12 +124,6 @@ class LooseLine(Line, gc=False):
     data: msgspec.Raw = NULL
 
 
-# As OpenClaw writes times: certainly valid, and already in the form that is wanted.
-WRITTEN = re.compile(
-    r"(?!0000)[0-9]{4}-(?:(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])|(?!02)(?:0[1-9]|1[0-2])-(?:29|30)"
-    r"|(?:0[13578]|1[02])-31)T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z"
-)
-is_written = WRITTEN.fullmatch
 TYPED = ("text", "thinking", "toolCall", "image")  # blocks that are read: their fields must be as they should
 LINE = msgspec.json.Decoder(Line)
 BLOCK = msgspec.json.Decoder(Block)
@@ -218,20 +210,3 @@ def blocks_of(message: Message) -> list[Block]:
     if isinstance(message.content, str):
         return [Block(type="text", text=message.content)]
     return message.content or []
-
-
-def iso_time(value: Any) -> str | None:
-    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; null for all else."""
-    if type(value) is str and is_written(value):
-        return value
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            moment = datetime.fromtimestamp(value / 1000, UTC)
-        elif isinstance(value, str):
-            moment = datetime.fromisoformat(value)
-            moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        else:
-            return None
-    except (ValueError, OverflowError, OSError):
-        return None
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
+from openclawbench.sources.io.json_values import why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault
-from openclawbench.sources.io.not_json import why_not_json
 from openclawbench.sources.openclaw.context import ENTRY_KEYS, fits, run_context
 
 INDEX = "sessions.json"

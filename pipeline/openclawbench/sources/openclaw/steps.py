@@ -6,20 +6,21 @@ from typing import Any
 import msgspec
 
 from openclawbench.rules.normalize import InjectedRule, NormalizeRules
+from openclawbench.sources.io.content_text import slim_details
 from openclawbench.sources.io.jsonl import RawLine
+from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.io.usd import Usage
 from openclawbench.sources.openclaw.dialect import RESULT_ROLE, results_beside, results_of
-from openclawbench.sources.openclaw.records import FAILED, Block, Message, iso_time
-from openclawbench.sources.openclaw.result_pairing import Called, Pairing, clean_name, pair
+from openclawbench.sources.openclaw.records import FAILED, Block, Message
 from openclawbench.sources.openclaw.texts import (
     as_text,
     joined_lines,
     narration_position,
     parts_of,
     result_text,
-    slim_details,
     texts_of,
 )
+from openclawbench.sources.result_pairing import Called, Pairing, clean_name, pair
 from openclawbench.sources.step_builder import StepRows, pointer
 
 # Roles of messages that the program or an extension adds for the model: nobody's turn and no step.

@@ -1,18 +1,14 @@
 """What the blocks of an OpenClaw message say: texts, calls, images as placeholders, details without long strings."""
 
-import hashlib
 import json
-from base64 import b64decode
 from collections.abc import Callable
 from typing import Any
 
-from openclawbench.sources.io.json_values import loaded
+from openclawbench.sources.io.content_text import image_placeholder
 from openclawbench.sources.openclaw.dialect import CALL_BLOCKS, as_call, image_source
 from openclawbench.sources.openclaw.records import Block, Message, blocks_of
 
 RESULT_BLOCKS = ("text", "image")
-QUOTED = json.encoder.encode_basestring_ascii
-DETAIL_STRING = 300  # characters: longer strings of a result's details repeat its text
 
 
 def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, list[str | None]]:
@@ -71,51 +67,19 @@ def result_text(message: Message, unknown: Callable[[str | None], None] | None =
         for block in blocks:
             if block.type not in RESULT_BLOCKS:
                 unknown(block.type)
-    return joined_lines([image_placeholder(block) if block.type == "image" else block.text or "" for block in blocks])
+    return joined_lines([block_placeholder(block) if block.type == "image" else block.text or "" for block in blocks])
 
 
-def image_placeholder(block: Block) -> str:
-    """`[image <type> <bytes> bytes sha256:<digest>]`; `[image <address>]` for one that is elsewhere."""
-    written, kind = block.data, block.mimeType
-    if written is None and bytes(block.source):
-        source = image_source(block.source)
-        if source.data is None and source.url is not None:
-            return f"[image {source.url}]"
-        written, kind = source.data, source.media_type
-    try:
-        data = b64decode(written or "", validate=True)
-    except ValueError:
-        data = (written or "").encode()
-    return f"[image {kind or 'unknown'} {len(data)} bytes sha256:{hashlib.sha256(data).hexdigest()[:16]}]"
+def block_placeholder(block: Block) -> str:
+    """The placeholder of an image block; `[image <address>]` for an image that is stored elsewhere."""
+    if block.data is not None or not bytes(block.source):
+        return image_placeholder(block.data, block.mimeType)
+    source = image_source(block.source)
+    if source.data is None and source.url is not None:
+        return f"[image {source.url}]"
+    return image_placeholder(source.data, source.media_type)
 
 
 def as_text(value: Any) -> str | None:
     """A message that may be any JSON value, as text."""
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def slim_details(raw: bytes) -> str | None:
-    """Details of a result as JSON text without the long strings (they repeat the result's text); null if absent."""
-    if not raw or raw == b"null":
-        return None
-    if len(raw) <= DETAIL_STRING:
-        return raw.decode("utf-8", "backslashreplace")
-    try:
-        value = loaded(raw)
-        if not isinstance(value, dict):
-            return None
-        texts = ((key, short_text(one)) for key, one in value.items())
-        return "{" + ", ".join([f"{QUOTED(key)}: {text}" for key, text in texts if text is not None]) + "}"
-    except (ValueError, RecursionError):
-        return None
-
-
-def short_text(value: Any) -> str | None:
-    """The JSON text of a value as `json.dumps` writes it, in a third of its time; null where it is too long to keep."""
-    if type(value) is str:
-        if len(value) > DETAIL_STRING:
-            return None
-        text = QUOTED(value)
-    else:
-        text = str(value) if type(value) is int else json.dumps(value)
-    return text if len(text) <= DETAIL_STRING else None

@@ -9,12 +9,25 @@ from openclawbench.sources.base import MalformedSession, ParsedSession
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.run_artifact.attempts import acts, build
-from openclawbench.sources.run_artifact.context import gave_outcome, named_sessions
 from openclawbench.sources.run_artifact.document import Document, read_document
-from openclawbench.sources.run_artifact.outcome import evaluation_faults, evaluations_in, outcomes_of, task_of_run
-from openclawbench.sources.run_artifact.paths import evaluations_of, in_own_folder, repetition, sessions_of, traces_of
-from openclawbench.sources.run_artifact.run_artifact_summary import ENDS, SUCCESS, models, run_summary
-from openclawbench.sources.run_artifact.run_artifact_uris import uri_faults
+from openclawbench.sources.run_artifact.run_summary import models, run_summary
+from openclawbench.sources.run_artifact.uri_checks import uri_faults
+from openclawbench.sources.sidecars.run_artifact_context import gave_outcome, named_sessions
+from openclawbench.sources.sidecars.run_artifact_outcomes import (
+    ENDS,
+    SUCCESS,
+    evaluation_faults,
+    evaluations_in,
+    outcomes_of,
+    task_of_run,
+)
+from openclawbench.sources.sidecars.run_artifact_paths import (
+    evaluations_of,
+    in_own_folder,
+    repetition,
+    sessions_of,
+    traces_of,
+)
 
 IDENTITY = ("run_id", "case_id", "suite_id", "run_profile_id", "repetition", "repetition_index")
 EVALUATION, SESSION, TRACE = "evaluation:", "session:", "trace:"  # names of companions: these, and their path

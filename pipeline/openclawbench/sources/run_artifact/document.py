@@ -7,8 +7,8 @@ from typing import Any
 
 from openclawbench.sources.base import MalformedSession
 from openclawbench.sources.io.json_ranges import array_ranges, object_ranges
+from openclawbench.sources.io.json_values import TOO_DEEP
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, is_utf8, readable
-from openclawbench.sources.io.not_json import TOO_DEEP
 
 # A trace event's kind as it is spelled -> as it is named here; any other kind keeps its own name.
 KINDS = {

@@ -6,11 +6,11 @@ from typing import Any
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault
-from openclawbench.sources.openclaw.records import iso_time
-from openclawbench.sources.openclaw.result_pairing import Called, clean_name, pair
-from openclawbench.sources.plain_steps import Feedback, Moment, Speech, StepList
+from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.result_pairing import Called, clean_name, pair
 from openclawbench.sources.run_artifact.document import Event
 from openclawbench.sources.run_artifact.results import Result, belongs, repeats
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList
 
 ARGUMENTS = ("raw_arguments", "parsed_arguments", "arguments")  # the first that is there is what the agent wrote
 

@@ -16,7 +16,7 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession, verdict
 from openclawbench.sources.io.json_values import number_of, text_of
 from openclawbench.sources.io.listing_cache import of_listing
-from openclawbench.sources.openclaw.records import iso_time
+from openclawbench.sources.io.timestamps import iso_time
 
 RESULT = "result.json"
 TRIAL = "harbor"  # name of the companion, and key of a context

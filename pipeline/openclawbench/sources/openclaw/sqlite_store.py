@@ -12,10 +12,16 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from openclawbench.sources.io.compression import MOST_BYTES, decompressed, is_packed
+from openclawbench.sources.io.file_encodings import MOST_BYTES, decompressed, is_packed
 from openclawbench.sources.openclaw.session_index import REASON
-from openclawbench.sources.openclaw.session_nodes import NODES, read_nodes
-from openclawbench.sources.openclaw.store_layout import WINDOWS, said, why_not_laid_out, windows_without_records
+from openclawbench.sources.openclaw.store_tables import (
+    NODES,
+    WINDOWS,
+    read_nodes,
+    said,
+    why_not_laid_out,
+    windows_without_records,
+)
 
 FILE_NAME = "openclaw-agent.sqlite"
 MAGIC = b"SQLite format 3\x00"

@@ -1,20 +1,10 @@
 """Run summary: what happened to the run as a whole, beside its steps (own choice; counts of runner noise)."""
 
-from datetime import datetime
 from typing import Any
 
 from openclawbench.sources.openclaw.steps import StepBuilder
+from openclawbench.sources.step_builder import NOISE, span_of
 from openclawbench.sources.step_builder import how_it_ended as how_steps_end
-
-# What is counted and is no step; of replies, what is odd about them.
-NOISE = (
-    "provider_errors",
-    "unexecuted_calls",
-    "empty_replies",
-    "silent_replies",
-    "runner_texts",
-    "mirrored_replies",
-)
 
 
 def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
@@ -45,13 +35,3 @@ def how_it_ended(builder: StepBuilder) -> str:
     if builder.last_stop in ("error", "aborted"):
         return builder.last_stop
     return how_steps_end(builder)
-
-
-def span_of(times: list[str]) -> dict[str, Any]:
-    """When the earliest and the latest record were written, and the seconds between them: null where fewer than two
-    have a time."""
-    first, last = min(times, default=None), max(times, default=None)
-    seconds = None
-    if first is not None and last is not None and len(times) > 1:
-        seconds = (datetime.fromisoformat(last) - datetime.fromisoformat(first)).total_seconds()
-    return {"wall_time_s": seconds, "started_at": first, "ended_at": last}

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from openclawbench.intake.oracles.reading import content_of
+from openclawbench.intake.oracles.files import content_of
 from openclawbench.intake.oracles.sessions import SessionNames, other_subsets
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.oracle import OracleRules

@@ -8,14 +8,14 @@ from typing import Any
 
 from openclawbench.records.session import RunContext
 from openclawbench.sources.io.json_values import number_of, text_of
-from openclawbench.sources.run_artifact.outcome import (
+from openclawbench.sources.sidecars.run_artifact_outcomes import (
     evaluation_faults,
     evaluations_in,
     of_run,
     outcomes_of,
     task_of_run,
 )
-from openclawbench.sources.run_artifact.paths import (
+from openclawbench.sources.sidecars.run_artifact_paths import (
     evaluations_of,
     in_own_folder,
     is_evaluation_of,

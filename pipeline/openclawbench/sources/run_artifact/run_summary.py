@@ -3,13 +3,10 @@
 from typing import Any
 
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
-from openclawbench.sources.openclaw.records import iso_time
+from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.run_artifact.attempts import Built
 from openclawbench.sources.run_artifact.document import Document
-
-SUCCESS = "success"
-# Terminal status -> how the run ended; of a successful run its steps say it.
-ENDS = {"failed": "error", "timed_out": "timeout", "invalid": "error", "provider_error": "error"}
+from openclawbench.sources.sidecars.run_artifact_outcomes import ENDS
 
 
 def run_summary(document: Document, built: Built) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from openclawbench.sources.aec_bench.trajectory import begin, complete, opening_
 from openclawbench.sources.base import MalformedSession, ParsedSession
 from openclawbench.sources.io.json_values import number_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, UnexpectedShape, read_lines
-from openclawbench.sources.openclaw.result_pairing import Called, pair
-from openclawbench.sources.plain_steps import Feedback, Moment, Speech, StepList, not_blank
+from openclawbench.sources.result_pairing import Called, pair
+from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
 
 ROLES = ("system", "developer", "user", "assistant", "tool")
 SAMPLE = "prime_sample.json"

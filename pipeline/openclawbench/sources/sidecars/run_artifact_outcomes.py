@@ -4,8 +4,10 @@ from typing import Any
 
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
 from openclawbench.sources.io.jsonl import Fault
-from openclawbench.sources.run_artifact.run_artifact_summary import ENDS, SUCCESS
 
+SUCCESS = "success"
+# Terminal status -> how the run ended; of a successful run its steps say it.
+ENDS = {"failed": "error", "timed_out": "timeout", "invalid": "error", "provider_error": "error"}
 LONGEST_WORD = 60  # characters of a verdict that becomes a flag
 CHECKS = ("passed", "failed", "error")  # deterministic checks of an evaluation, by how they ended
 
