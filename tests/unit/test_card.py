@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from openclawbench.records.fields import meaning
+from openclawbench.records.fields import description
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.human import HumanAudited
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
@@ -103,7 +103,7 @@ def test_every_field_of_croissant_says_what_it_is() -> None:
             said = list(described(field(f"t/{name}", kind, {}, Place(record, name))))
             assert all(said), name
     quote = field("t/evidence_steps", schema(Master)["evidence_steps"], {}, Place(Master, "evidence_steps"))
-    assert quote["subField"][2]["description"] == meaning(EvidenceQuote, "quote")
+    assert quote["subField"][2]["description"] == description(EvidenceQuote, "quote")
 
 
 def test_every_column_of_a_record_stands_in_the_card() -> None:

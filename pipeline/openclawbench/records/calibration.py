@@ -1,4 +1,4 @@
-"""Human-audited anomaly calibration (paper T35): what a reviewer sees of a trajectory, and what a reviewer said."""
+"""Human-audited anomaly calibration (paper T35): what a reviewer sees of a trajectory, and the verdict."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -17,11 +17,11 @@ class CalibrationSheetRow(Record):
     row: str
     source_model: str
     trajectory_id: str
-    guide: str  # the file that says how to review
+    guide: str
     num_steps: int
     user_turns: str
-    trajectory: str  # its steps as text
-    show: str  # the command that prints it
+    trajectory: str
+    show: str
     silver_anomaly_label: bool | None
     silver_subtype: str | None
     silver_onset: int | None
@@ -29,13 +29,13 @@ class CalibrationSheetRow(Record):
 
 
 class CalibrationSampleRow(Record):
-    """The same as drawn, with everything that a verdict is compared with; nobody fills this in."""
+    """The same row as drawn, with everything that a verdict is compared with. Nobody fills it in."""
 
     sample: str
     row: str
     source_model: str
     trajectory_id: str
-    blind: bool  # true where the sheet hides the silver label
+    blind: bool
     guide: str
     num_steps: int
     user_turns: str
@@ -45,17 +45,17 @@ class CalibrationSampleRow(Record):
     quality_tier: str
     silver_anomaly_label: bool
     silver_subtype: str | None
-    silver_onset: int | None  # earliest_recoverable_onset
+    silver_onset: int | None
     silver_evidence: list[str]
     silver_severity: str | None
     silver_recoverability: str | None
-    route_label: str | None  # Stage A's
-    b1_is_anomalous: bool | None  # Stage B1's; null where it was not asked
-    c_verdict: str | None  # Stage C's
+    route_label: str | None
+    b1_is_anomalous: bool | None
+    c_verdict: str | None
 
 
 class CalibrationReview(Record):
-    """A reviewer's verdict on one trajectory: T35's fields beside the silver label, which it never changes."""
+    """A reviewer's verdict on one trajectory: the fields of T35 beside the silver label, which it never changes."""
 
     sample: str
     row: str
@@ -63,21 +63,21 @@ class CalibrationReview(Record):
     trajectory_id: str
     blind: bool
     silver_anomaly_label: bool
-    human_anomaly_label: bool | None  # null: unresolved
+    human_anomaly_label: bool | None
     silver_subtype: str | None
-    human_subtype: Subtype | None  # null: not named
+    human_subtype: Subtype | None
     silver_onset: int | None
     human_onset: int | None
-    onset_reviewed: bool  # false: human_onset says nothing
-    human_severity: Severity | None  # null: not reviewed
-    human_recoverability: Recoverability | None  # null: not reviewed
-    evidence_supported: bool | None  # null: not reviewed
-    error_stage: ErrorStage | None  # the stage that the reviewer holds to be at fault
+    onset_reviewed: bool
+    human_severity: Severity | None
+    human_recoverability: Recoverability | None
+    evidence_supported: bool | None
+    error_stage: ErrorStage | None
     agreement_status: AgreementStatus
     audit_comment: str | None
-    adjudication: bool  # true: settles a row on which reviewers differ
+    adjudication: bool
     reviewer: str
-    reviewed_at: str  # ISO 8601
+    reviewed_at: str
     sheet_sha256: str
 
 
@@ -86,20 +86,20 @@ class CalibrationSample(Record):
 
     sample: str
     seed: int
-    asked: int | None  # null: the whole pool
+    asked: int | None
     blind: bool
-    drawn: dict[str, int]  # slice -> trajectories in the sample
-    pool: dict[str, int]  # slice -> trajectories in the release's pool
-    population: dict[str, int]  # slice -> accepted oracle-passing trajectories of the release
-    failing_in_pool: int  # trajectories of the pool that do not pass their oracle: 0 in a valid release
-    judges: list[str]  # who made the silver labels
-    release: str  # sha256 of its CHECKSUMS.sha256
-    rules: dict[str, str]  # rule file -> digest
+    drawn: dict[str, int]
+    pool: dict[str, int]
+    population: dict[str, int]
+    failing_in_pool: int
+    judges: list[str]
+    release: str
+    rules: dict[str, str]
 
 
 def agreement_status(row: Mapping[str, Any]) -> AgreementStatus:
-    """What a verdict says of the silver label that was reviewed, from the human and silver fields beside each other
-    (paper T35): major where the binary label differs, minor where the subtype or the onset that a person named does."""
+    """Verdict against silver label, from the human and silver fields of a row (paper T35): major where the binary label
+    differs, minor where the subtype or the onset that the reviewer named differs."""
     human, silver = row["human_anomaly_label"], row["silver_anomaly_label"]
     if human is None:
         return "unresolved"

@@ -1,4 +1,4 @@
-"""datapackage.json of a release: its files, and everything they were made from (a Frictionless Data Package)."""
+"""datapackage.json of a release: its files, and everything that they were made from (a Frictionless Data Package)."""
 
 from typing import Literal
 
@@ -17,32 +17,32 @@ class License(Record):
 class Resource(Record):
     """One file of the release."""
 
-    name: str  # lower case, unique
+    name: str
     path: str
     format: str
     bytes: int
-    hash: str  # sha256:<hex>
+    hash: str
 
 
 class InputFile(Record):
-    """One session that came in, whatever became of it."""
+    """One session that was read, whatever became of it."""
 
     source_model: str
-    path: str  # from the raw folder
-    member: str | None  # of a file that holds several sessions
-    sha256: str | None  # null where it could not be read
-    context_sha256: str | None  # of what lies beside it and was read with it; null where nothing does
-    disposition: str | None  # trajectory | copy | quarantined | sidecar; null before that is known
-    reason: str | None  # why it is a copy, quarantined or no session
-    trajectory_id: str | None  # of the record that it became, or is a copy of
+    path: str
+    member: str | None
+    sha256: str | None
+    context_sha256: str | None
+    disposition: str | None
+    reason: str | None
+    trajectory_id: str | None
 
 
 class InputTable(Record):
-    """Rows that came in beside the sessions, whatever file and order they stood in."""
+    """Rows that were read beside the sessions, whatever their files and order."""
 
-    name: str  # run_manifest | outcomes
+    name: str
     rows: int
-    sha256: str  # of the rows as JSON lines, sorted
+    sha256: str
 
 
 class RuleFile(Record):
@@ -50,8 +50,8 @@ class RuleFile(Record):
 
     file: str
     version: str
-    sha256: str  # of its content as canonical JSON: comments and layout do not count
-    as_shipped: bool  # false where a folder of rules, or a setting in the commands, says something else
+    sha256: str
+    as_shipped: bool
 
 
 class PromptFile(Record):
@@ -59,36 +59,36 @@ class PromptFile(Record):
 
     stage: str
     version: str
-    sha256: str  # of the file's bytes
+    sha256: str
 
 
 class JudgeUsed(Record):
-    """Who was asked in a pass."""
+    """The judge of a pass."""
 
     annotation_pass: int
     judge: str
     judge_model: str
-    digest: str  # of what decides its answers beside the question
+    digest: str
 
 
 class Dependency(Record):
-    """An installed package that has a part in the bytes."""
+    """An installed package that affects the bytes of the release."""
 
     name: str
     version: str
 
 
 class MadeFrom(Record):
-    """Everything that decides the bytes of a release, and nothing of the machine that it was made on."""
+    """Everything that decides the bytes of a release, and nothing about the machine that made it."""
 
-    commands: list[str]  # that make it again; folders, engine, workers and limits decide no byte and are left out
+    commands: list[str]
     program_version: str
-    program_sha256: str  # over every module and rule file of the program
-    python: str  # major.minor
-    lock_sha256: str | None  # of requirements.lock; null where the program is installed without it
+    program_sha256: str
+    python: str
+    lock_sha256: str | None
     dependencies: list[Dependency]
     schema_version: str
-    rules_version: str  # of all rule files together, as in `provenance` of every record
+    rules_version: str
     rules: list[RuleFile]
     prompts: list[PromptFile]
     judges: list[JudgeUsed]

@@ -1,4 +1,4 @@
-"""Step-level event descriptors and their cross-model alignment (paper T8-T10). Beside the text, never in it."""
+"""Step-level event descriptors and their cross-model alignment (paper T8-T10): beside the text, never in it."""
 
 from typing import Annotated, ClassVar
 
@@ -10,8 +10,8 @@ from openclawbench.tables.record import STEP_KEY, Keyed, Record
 
 
 class FlagEvidence(Record):
-    """What fired a flag: a rule and the place in a field, in Unicode code points [start, end). A flag that is read from
-    what a step is, or how it ended, has no place: `cause` is the rule that gave that."""
+    """What fired a flag: a rule and the place in a field, in Unicode code points [start, end). A flag that follows from
+    the step's category or status has no place; `cause` is then the rule that gave the category or status."""
 
     flag: str
     rule_id: str
@@ -22,45 +22,45 @@ class FlagEvidence(Record):
 
 
 class FieldLanguage(Record):
-    """The language of the agent's own words in one field; null where nobody knows it."""
+    """The language of the agent's own words in one field of a step."""
 
-    field: str  # thinking | narration | action_text (of a reply)
-    language: str | None  # ISO 639
+    field: str
+    language: str | None
     coverage: LanguageCoverage
 
 
 class CommandPart(Record):
     """One part of a command line: a simple command or a redirection. The most consequential one names the step."""
 
-    event_type: str | None  # null: by itself it is no event (`cd`, `echo`), or says how the text was read
+    event_type: str | None
     rule_id: str
-    command: str  # its words, quotes and wrappers removed, the beginning; empty where it says how the text was read
+    command: str
     side_effect: bool
-    target: str | None  # what it changes, as written
+    target: str | None
 
 
 class Descriptor(Keyed):
-    """The event descriptor of one step, before alignment; every value with the rule that gave it."""
+    """The event descriptor of one step before alignment, with the rule behind every value (paper T8, T9)."""
 
     step_id: int
     event_type: str
     event_rule: str
-    tool_name: str | None  # the real name, behind a wrapper and without its server
-    tool_server: str | None  # the server that the session names with the tool: `fs` of `fs__read_file`
+    tool_name: str | None
+    tool_server: str | None
     tool_status: str | None
     status_rule: str | None
     side_effect: bool
     side_effect_rule: str
     artifact_target: str | None
     state_write_target: str | None
-    command_parts: list[CommandPart]  # of a command or program text, in its order; empty for other calls
+    command_parts: list[CommandPart]
     auto_flags: list[str]
     flag_evidence: list[FlagEvidence]
-    languages: list[FieldLanguage]  # of the agent's own words; empty for a step without any
+    languages: list[FieldLanguage]
 
 
 class AlignedDescriptor(Descriptor):
-    """The descriptor with tool name and category aligned across models; the former values stand beside."""
+    """The descriptor with tool name and category aligned across models, beside the values before (paper T10)."""
 
     INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
         origins=(Descriptor,),
@@ -71,10 +71,10 @@ class AlignedDescriptor(Descriptor):
         columns=("command_parts", "flag_evidence", "languages"),
     )
     REASONS: ClassVar[list[str]] = ["alignment_case"]
-    tool_name_raw: str | None  # as the session wrote it
-    previous_tool_name: str | None  # before alignment: the real name behind a wrapper
+    tool_name_raw: str | None
+    previous_tool_name: str | None
     previous_event_type: str
-    alignment_case: str  # exact | fuzzy | kept | ambiguous | reply
+    alignment_case: str
     alignment_rule: str | None
 
 

@@ -1,10 +1,10 @@
-"""What each field of a record means: fields.toml, the one source of descriptions in schemas, card and Croissant."""
+"""What each field of a record holds: fields.toml, the one source of descriptions in schemas, card and Croissant."""
 
 import tomllib
 from functools import cache
 from importlib.resources import files
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
@@ -12,45 +12,56 @@ ANY = "any"
 
 
 @cache
-def meanings() -> dict[str, dict[str, str]]:
-    """Record (or `any`) -> field -> what it means."""
+def descriptions() -> dict[str, dict[str, str]]:
+    """Record name (or `any`) -> field -> description."""
     return tomllib.loads((files("openclawbench.records") / "fields.toml").read_text(encoding="utf-8"))
 
 
 @cache
-def meaning(record: type[BaseModel], field: str) -> str:
-    """What a field of a record means. KeyError where fields.toml does not say."""
-    said = meanings()
-    tables = [one.__name__ for one in record.__mro__ if one.__name__ in said]
-    for table in (*tables, ANY):
-        if field in said[table]:
-            return said[table][field]
+def description(record: type[BaseModel], field: str) -> str:
+    """The description of a field of a record. KeyError where fields.toml has none."""
+    return descriptions()[described_in(record, field)][field]
+
+
+def described_in(record: type[BaseModel], field: str) -> str:
+    """The table of fields.toml that describes a field: the record, one that it is derived from, or `any`. KeyError."""
+    for table in (*(base.__name__ for base in record.__mro__), ANY):
+        if field in descriptions().get(table, {}):
+            return table
     raise KeyError(f"{record.__name__}.{field} has no description: add it to records/fields.toml")
 
 
 def inner_record(record: type[BaseModel], field: str) -> type[BaseModel] | None:
-    """The record that a field holds, or a list of; null where it holds a plain value."""
-    return within(record.model_fields[field].annotation)
+    """The record that a field holds, alone or in a list; null for a field of plain values."""
+    return record_in(record.model_fields[field].annotation)
 
 
-def within(hint: Any) -> type[BaseModel] | None:
-    """The record in an annotation."""
-    if isinstance(hint, type) and issubclass(hint, BaseModel):
-        return hint
-    if get_origin(hint) in (list, Union, UnionType, Annotated):
-        return next((found for one in get_args(hint) if (found := within(one)) is not None), None)
+def record_in(annotation: Any) -> type[BaseModel] | None:
+    """The record in a type annotation; null where there is none."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (list, Union, UnionType, Annotated):
+        inner = (record_in(argument) for argument in get_args(annotation))
+        return next((record for record in inner if record is not None), None)
     return None
 
 
+def allowed_values(annotation: Any) -> tuple[str, ...]:
+    """The values of the Literal in a type annotation; empty where there is none."""
+    if get_origin(annotation) is Literal:
+        return get_args(annotation)
+    return next((values for argument in get_args(annotation) if (values := allowed_values(argument))), ())
+
+
 def reachable(record: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Name -> record, of a record and of every record inside it."""
-    found = {record.__name__: record}
+    """Name -> record, for a record and every record inside it."""
+    records = {record.__name__: record}
     waiting = [record]
     while waiting:
-        one = waiting.pop()
-        for field in one.model_fields:
-            inner = inner_record(one, field)
-            if inner is not None and inner.__name__ not in found:
-                found[inner.__name__] = inner
+        outer = waiting.pop()
+        for field in outer.model_fields:
+            inner = inner_record(outer, field)
+            if inner is not None and inner.__name__ not in records:
+                records[inner.__name__] = inner
                 waiting.append(inner)
-    return found
+    return records

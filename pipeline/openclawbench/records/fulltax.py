@@ -1,6 +1,7 @@
-"""FullTax: what each stage answers (paper T25-T28), what is asked, what an answer came to, what merge decides.
+"""FullTax: what each stage answers (paper T25-T28), what is asked, what became of an answer, what merge decides.
 
-The four Stage* models are the contract a judge's JSON must meet; their JSON Schemas are in schemas/.
+The four Stage* models are the contract that a judge's JSON must meet. Their docstrings, and those of the records in
+them, are part of the schema that is sent, and so of the key of every stored answer: do not edit them.
 """
 
 from typing import Annotated, ClassVar
@@ -24,17 +25,17 @@ from openclawbench.records.vocabulary import (
 )
 from openclawbench.tables.record import Keyed, Record
 
-LARGEST = 2**63 - 1  # what a column of numbers holds
+LARGEST = 2**63 - 1  # that an integer column can store
 
 
-def fits(number: int) -> int:
-    """The number; ValueError where no column holds it: an answer that says it is not its schema."""
+def storable(number: int) -> int:
+    """The number; ValueError where no column can store it, so that the answer does not meet its schema."""
     if abs(number) > LARGEST:
         raise ValueError("is larger than any step number")
     return number
 
 
-Number = Annotated[int, AfterValidator(fits)]
+Number = Annotated[int, AfterValidator(storable)]
 
 
 class EvidenceQuote(Record):
@@ -146,19 +147,19 @@ class JudgeRequest(Keyed):
     """One question to a judge. `previous` is JSON text of the earlier stages' answers that the stage builds on."""
 
     stage: str
-    purpose: str  # label | triage_escape_audit
+    purpose: str
     schema_id: str
     schema_sha256: str
     prompt_version: str
     prompt_sha256: str
     packet_sha256: str
-    fits: bool  # false: the packet is longer than what may be sent, even shortened
+    fits: bool
     previous: str | None
     request_sha256: str
 
 
 class FormerAnswer(Record):
-    """An answer that was no answer to the question's schema, verbatim; it was asked for once more."""
+    """An answer that does not meet the schema, verbatim. The question was asked once more."""
 
     text: str
     outcome: str
@@ -166,14 +167,14 @@ class FormerAnswer(Record):
 
 
 class JudgeAnswer(Keyed):
-    """An answer, verbatim, before anything parsed it. Usage and cost hold those of a former answer too."""
+    """An answer, verbatim, before it is parsed. Usage and cost include those of a former answer."""
 
     purpose: str
     request_sha256: str
     response_text: str
-    finish: str  # complete | truncated | refusal | empty | too_long | content_filter | refused
-    text_from: str  # field of the response in which the text stood: content | tool_calls | reasoning
-    reasoning: str | None  # what the model thought, where the endpoint gives it apart from the text
+    finish: str
+    text_from: str
+    reasoning: str | None
     former: FormerAnswer | None
     judge: str
     judge_model: str
@@ -183,12 +184,12 @@ class JudgeAnswer(Keyed):
 
 
 class Decision(Keyed):
-    """What an answer came to. Each stage's own table adds its parsed answer."""
+    """What became of an answer. The table of each stage adds its parsed answer."""
 
     REASONS: ClassVar[list[str]] = ["purpose", "outcome", "failure"]
     purpose: str
-    outcome: str  # parsed | parse_failure
-    failure: str | None  # what was wrong with an unparsable answer
+    outcome: str
+    failure: str | None
     prompt_version: str
     judge: str
     judge_model: str
@@ -198,10 +199,10 @@ class Decision(Keyed):
     request_sha256: str
     packet_sha256: str
     response_text: str
-    reasoning: str | None  # what the model thought, apart from its answer or in a block before it
+    reasoning: str | None
     former: FormerAnswer | None
-    issues: list[Issue]  # what deterministic checks of this answer alone found
-    repairs: list[Repair]  # field-name and label-format normalization
+    issues: list[Issue]
+    repairs: list[Repair]
 
 
 class RequestA(JudgeRequest):
@@ -261,7 +262,7 @@ class DecisionC(Decision):
 
 
 class PromptVersions(Record):
-    """Prompt of each stage that was asked; null where it was not."""
+    """Version of the prompt of each stage; null where the stage was not asked."""
 
     a: str | None
     b1: str | None
@@ -270,7 +271,7 @@ class PromptVersions(Record):
 
 
 class JudgeProvenance(Record):
-    """Where a label came from."""
+    """What made a label."""
 
     judge: str | None
     judge_model: str | None

@@ -1,4 +1,4 @@
-"""What people made of trajectories, as a release has it beside its silver labels (paper F.2 ii, T35, T40)."""
+"""Verdicts of people on trajectories, as a release has them beside its silver labels (paper F.2 ii, T35, T40)."""
 
 from typing import Literal
 
@@ -10,7 +10,7 @@ SettledBy = Literal["one reviewer", "agreeing reviewers", "adjudication", "nobod
 
 
 class HumanVerdict(Keyed):
-    """What people made of one trajectory, all of its reviews together; without the names and words of reviewers."""
+    """All reviews of one trajectory together, without the names and comments of reviewers."""
 
     human_anomaly_label: bool | None
     human_subtype: Subtype | None

@@ -15,35 +15,63 @@ from openclawbench.base.resources import checkout
 from openclawbench.records.calibration import CalibrationReview, CalibrationSheetRow
 from openclawbench.records.datapackage import DataPackage
 from openclawbench.records.evidence import AlignedDescriptor
-from openclawbench.records.fields import meaning, reachable
-from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
+from openclawbench.records.fields import description, reachable
+from openclawbench.records.fulltax import (
+    Annotation,
+    DecisionA,
+    DecisionB1,
+    DecisionB2,
+    DecisionC,
+    StageA,
+    StageB1,
+    StageB2,
+    StageC,
+)
 from openclawbench.records.human import HumanAudited
-from openclawbench.records.oracle import EventDescriptor, OracleRecord
-from openclawbench.records.packet import Evidence, Packet
-from openclawbench.records.release import LabelRow, Master, PositiveStructured, RecordIndexRow, StageRaw
+from openclawbench.records.oracle import Coverage, EventDescriptor, Fused, OracleRecord, UnmatchedRow
+from openclawbench.records.packet import Evidence, Packet, PacketCut
+from openclawbench.records.release import (
+    LabelAssignment,
+    LabelRow,
+    Master,
+    PoolRow,
+    PositiveStructured,
+    RecordIndexRow,
+    StageRaw,
+)
 from openclawbench.records.review import EventReview, EventSampleRow
 from openclawbench.records.risk import Onset, Risk
 from openclawbench.records.second_pass import ReferenceLabel
-from openclawbench.records.session import FileOutcome, RunManifestRow, Step, Trajectory
+from openclawbench.records.session import FileOutcome, RunManifestRow, Step, TraceSummaryRow, Trajectory, UserTurn
 from openclawbench.records.statistics import StatisticsFile
 
 STAGE_RECORDS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
-PUBLIC: dict[str, type[BaseModel]] = {
+PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, every exported table, every sheet
     "aligned_descriptor": AlignedDescriptor,
+    "annotation": Annotation,
     "calibration_review": CalibrationReview,
     "calibration_sheet_row": CalibrationSheetRow,
+    "coverage": Coverage,
     "datapackage": DataPackage,
+    "decision_a": DecisionA,
+    "decision_b1": DecisionB1,
+    "decision_b2": DecisionB2,
+    "decision_c": DecisionC,
     "event_descriptor": EventDescriptor,
     "event_review": EventReview,
     "event_sample_row": EventSampleRow,
     "evidence": Evidence,
     "file_outcome": FileOutcome,
+    "fused": Fused,
     "human_audited": HumanAudited,
+    "label_assignment": LabelAssignment,
     "label_row": LabelRow,
     "master": Master,
     "onset": Onset,
     "oracle_record": OracleRecord,
     "packet": Packet,
+    "packet_cut": PacketCut,
+    "pool_row": PoolRow,
     "positive_structured": PositiveStructured,
     "record_index_row": RecordIndexRow,
     "reference_label": ReferenceLabel,
@@ -56,36 +84,42 @@ PUBLIC: dict[str, type[BaseModel]] = {
     "stage_raw": StageRaw,
     "statistics": StatisticsFile,
     "step": Step,
+    "trace_summary_row": TraceSummaryRow,
     "trajectory": Trajectory,
+    "unmatched_row": UnmatchedRow,
+    "user_turn": UserTurn,
 }
 SCHEMA_VERSION = "1"
 
 
 def json_schema(record: type[BaseModel]) -> dict[str, Any]:
-    """The record's JSON Schema: closed objects, every field required (null where absent). What a judge is sent, and
-    what lines are checked by; without descriptions of fields, which a judge finds in its prompt."""
+    """The record's JSON Schema: closed objects, every field required (null where absent).
+
+    A judge is sent this form, and lines are checked by it. It has no descriptions of fields: a judge finds them in its
+    prompt. The docstrings of the stage records are part of it, and so of the key of every stored answer.
+    """
     return record.model_json_schema(mode="validation")
 
 
 def described_schema(record: type[BaseModel]) -> dict[str, Any]:
-    """The published form: the same with a description of every field, from records/fields.toml."""
-    found = json_schema(record)
-    known = reachable(record)
-    for name, part in {record.__name__: found, **found.get("$defs", {})}.items():
-        for field, said in part.get("properties", {}).items():
-            said["description"] = meaning(known[name], field)
-    return found
+    """The published form: the same with the description of every field from records/fields.toml."""
+    schema = json_schema(record)
+    records = reachable(record)
+    for name, definition in {record.__name__: schema, **schema.get("$defs", {})}.items():
+        for field, properties in definition.get("properties", {}).items():
+            properties["description"] = description(records[name], field)
+    return schema
 
 
 @cache
 def stage_schema(stage: str) -> tuple[str, str]:
-    """(schema id, sha256) of a FullTax stage's output schema."""
+    """(schema id, sha256) of the schema of a FullTax stage's answer."""
     text = json.dumps(json_schema(STAGE_RECORDS[stage]), sort_keys=True, separators=(",", ":"))
     return f"stage_{stage}", hashlib.sha256(text.encode()).hexdigest()
 
 
-def rendered() -> dict[str, str]:
-    """File name -> text of every schema file."""
+def schema_files() -> dict[str, str]:
+    """File name -> text of every schema file, as the records define it."""
     return {
         f"{name}.schema.json": json.dumps(described_schema(record), indent=1, ensure_ascii=False) + "\n"
         for name, record in PUBLIC.items()
@@ -93,27 +127,27 @@ def rendered() -> dict[str, str]:
 
 
 def folder() -> Path:
-    """Where the schema files are, in a checkout."""
+    """The folder of the schema files in a checkout."""
     return checkout() / "schemas"
 
 
 def stale() -> list[str]:
     """Names of schema files that differ from the records, are missing, or belong to no record."""
-    want = rendered()
-    have = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder().glob("*.json"))}
-    return sorted(name for name in want.keys() | have.keys() if want.get(name) != have.get(name))
+    expected = schema_files()
+    present = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder().glob("*.json"))}
+    return sorted(name for name in expected.keys() | present.keys() if expected.get(name) != present.get(name))
 
 
 def main(arguments: list[str]) -> int:
-    """Write the schema files, or with --check say which are stale (exit 1)."""
+    """Write the schema files, or with --check list those that are stale (exit status 1)."""
     if "--check" in arguments:
-        differ = stale()
-        print("\n".join([*differ, f"{len(differ)} stale: run `make schemas`"]) if differ else "schemas are up to date")
-        return 1 if differ else 0
+        names = stale()
+        print("\n".join([*names, f"{len(names)} stale: run `make schemas`"]) if names else "schemas are up to date")
+        return int(bool(names))
     folder().mkdir(exist_ok=True)
     for path in folder().glob("*.json"):
         path.unlink()
-    for name, text in rendered().items():
+    for name, text in schema_files().items():
         (folder() / name).write_text(text, encoding="utf-8")
     print(f"{len(PUBLIC)} schemas written to {folder()}")
     return 0

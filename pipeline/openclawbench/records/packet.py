@@ -36,12 +36,12 @@ class EventTypeCounts(Record):
 
 
 class LanguageCounts(Record):
-    """Steps by what is known of the language of the agent's own words; of several texts, the first that fits."""
+    """Steps by what is known about the language of the agent's own words; a step counts under the first that fits."""
 
-    uncovered: int  # a text is in a language without word lists
-    unsure: int  # nobody knows the language of a text: it is too short, or a mixture
-    covered: int  # all are in languages with word lists
-    no_words: int  # there is none, or it holds no words
+    uncovered: int
+    unsure: int
+    covered: int
+    no_words: int
 
 
 class StepLanguage(Record):
@@ -116,9 +116,9 @@ class Evidence(Keyed):
     num_steps: int
     truncated: bool
     order_ambiguous: bool
-    languages: list[StepLanguage]  # of the agent's own words; a packet has none of it
+    languages: list[StepLanguage]
     language_counts: LanguageCounts
-    compacted: bool  # the packet leaves text out (a row of PacketCut for each); evidence never does
+    compacted: bool
     event_type_counts: EventTypeCounts
     user_turns: list[PacketUserTurn]
     steps: list[EvidenceStep]
@@ -152,24 +152,24 @@ class Packet(Keyed):
 
 
 class PacketIndex(Keyed):
-    """What asking needs to know of a packet: its digest, and whether it is to be judged."""
+    """What asking needs to know about a packet: its digest, and whether it is to be judged."""
 
     packet_sha256: str
-    to_judge: bool  # it has steps, and the policy for trajectories without an outcome does not keep it back
-    estimated_tokens: int  # of its steps and user turns, as rules/packet.toml counts
-    fits: bool  # false: over the budget even after the last round of shortening
+    to_judge: bool
+    estimated_tokens: int
+    fits: bool
 
 
 class PacketCut(Keyed):
-    """One text of a packet that was shortened. Evidence, against which quotes are checked, has it whole."""
+    """One shortened text of a packet. Evidence, against which quotes are checked, has the whole text."""
 
     REASONS: ClassVar[list[str]] = ["rule_id"]
-    place: str  # step | user_turn
-    number: int  # step_id, or the user turn's number
+    place: str
+    number: int
     field: str
-    characters: int  # of the whole text, in code points
+    characters: int
     left_out: int
-    rule_id: str  # the round that decided how much is shown
+    rule_id: str
 
 
 PacketIndexes = Annotated[pl.LazyFrame, PacketIndex]

@@ -115,7 +115,7 @@ class StageRaw(Keyed):
     former: FormerAnswer | None
     outcome: str
     failure: str | None
-    parsed: str | None  # JSON text of the parsed answer
+    parsed: str | None
     issues: list[Issue]
     repairs: list[Repair]
 
@@ -156,11 +156,11 @@ class PositiveStructured(Keyed):
 
 
 class ReleaseLine(Keyed):
-    """One rendered line and the files it stands in."""
+    """One rendered line and the files that have it."""
 
     ROWS_AT_ONCE: ClassVar[int] = 32  # a release is merged from all shards at once: few rows of each in memory
-    files: list[str]  # file names inside fulltax_prod_v1/<model>/
-    line: str  # JSON text without the newline
+    files: list[str]
+    line: str
 
 
 class LabelRow(Keyed):
@@ -170,7 +170,7 @@ class LabelRow(Keyed):
     is_anomalous: bool | None
     anomaly_type_l2: str | None
     quality_tier: str
-    label_status: str  # accepted | needs_review | baseline
+    label_status: str
     scoreable: bool
     in_calibration_pool: bool
 
@@ -183,38 +183,38 @@ class PoolRow(Keyed):
 
 
 class LabelAssignment(LabelRow):
-    """A label row and the side it is on in each cut; null with a reason where it is in no label file."""
+    """A label row and its side in each cut; null, with a reason, where it is in no label file."""
 
     REASONS: ClassVar[list[str]] = ["default_cut", "default_reason"]
     slice_label: str | None
-    default_cut: str | None  # train | test
-    paper_cut: str | None  # train | test
+    default_cut: str | None
+    paper_cut: str | None
     default_reason: str | None
     paper_reason: str | None
 
 
 class Fingerprint(Keyed):
-    """What is compared to find duplicates: a digest of the evened-out texts, and their MinHash."""
+    """What duplicates are found by: a digest of the normalized texts, and their MinHash."""
 
     text_sha256: str
     minhash: list[int]
 
 
 class RecordIndexRow(Keyed):
-    """A line of record_index.jsonl: the digest of a record's line, and what the corpus was cut by beside the record."""
+    """A line of record_index.jsonl: the digest of a record's line, and what decides its side beside the record."""
 
-    record_sha256: str  # of its line in the master table, without the newline
-    partial_trial: bool  # a trial record that says it is partial: it stands in no label file
-    redacted: bool  # something was taken out of its texts: what was made of the whole texts cannot be made again
-    text_sha256: str | None  # of what is compared to find duplicates; null where the record holds no text
-    minhash: list[int] | None  # of the whole texts where they were redacted; null where the released ones give it
+    record_sha256: str
+    partial_trial: bool
+    redacted: bool
+    text_sha256: str | None
+    minhash: list[int] | None
 
 
 class SplitCertificate(Record):
-    """What stands in splits.json on one cut: counts, reasons, leakage."""
+    """The part of splits.json about one cut: counts, reasons, leakage."""
 
-    cut: str  # default_cut | paper_cut | hold_out/<source model>
-    certificate: str  # JSON text
+    cut: str
+    certificate: str
 
 
 class LabelBasis(Keyed):
@@ -222,7 +222,7 @@ class LabelBasis(Keyed):
 
     subset: str | None
     task_id: str | None
-    task_digest: str  # task id, or a digest of the user turns where there is none
+    task_digest: str
     oracle_outcome: str | None
     slice_label: str | None
     risk_bucket: str
@@ -239,15 +239,15 @@ class LabelBasis(Keyed):
     asked_c: bool
     route_label: str | None
     num_steps: int
-    incomplete: bool  # compacted or truncated
-    partial_trial: bool  # a trial record that says it is partial
+    incomplete: bool
+    partial_trial: bool
     event_type_counts: EventTypeCounts
     judge: str | None
     judge_model: str | None
 
 
 class SummaryCount(Record):
-    """One number of dataset_summary: group and name say what was counted."""
+    """One number of dataset_summary.json."""
 
     source_model: str
     group: str

@@ -1,4 +1,4 @@
-"""What people said about what the pipeline did (paper T33). Nothing is called audited without one of these."""
+"""Reviews of event descriptors by people (paper T33). Nothing is called audited without one of these."""
 
 from typing import Literal
 
@@ -8,14 +8,14 @@ ErrorType = Literal["missing", "over_specific", "under_specific", "wrong_categor
 
 
 class EventSampleRow(Record):
-    """One step of an event-evidence sample, as a reviewer sees it. Texts are whole; null where there is none."""
+    """One step of an event-evidence sample, as a reviewer sees it. Texts are whole."""
 
-    sample: str  # id of the sample that it belongs to
-    row: str  # id of the row, unique in the sample
+    sample: str
+    row: str
     source_model: str
     trajectory_id: str
     step_id: int
-    event_type: str  # the descriptor under review
+    event_type: str
     event_rule: str
     tool_name: str | None
     tool_name_raw: str | None
@@ -26,20 +26,20 @@ class EventSampleRow(Record):
     artifact_target: str | None
     state_write_target: str | None
     auto_flags: list[str]
-    flag_evidence: list[str]  # flag, rule and the text that fired it
+    flag_evidence: list[str]
     alignment_rule: str | None
-    user_turn: str | None  # what the user had said
-    before: str | None  # the step before, in short
+    user_turn: str | None
+    before: str | None
     thinking: str | None
     narration: str | None
     action_text: str | None
     reflection_text: str | None
-    after: str | None  # the step after, in short
-    trace: str  # the command that prints the raw records
+    after: str | None
+    trace: str
 
 
 class EventReview(Record):
-    """A reviewer's verdict on one step's event descriptor (T33's fields, who, when, and from which sheet)."""
+    """A reviewer's verdict on one step's event descriptor (the fields of T33, who, when, and from which sheet)."""
 
     sample: str
     row: str
@@ -48,10 +48,10 @@ class EventReview(Record):
     step_id: int
     event_type: str
     is_supported: bool
-    error_type: ErrorType | None  # null where it is supported
+    error_type: ErrorType | None
     review_comment: str | None
     reviewer: str
-    reviewed_at: str  # ISO 8601
+    reviewed_at: str
     sheet_sha256: str
 
 
@@ -61,7 +61,7 @@ class EventSample(Record):
     sample: str
     seed: int
     asked: int
-    drawn: dict[str, int]  # category -> steps in the sample
-    population: dict[str, int]  # category -> steps in the corpus
-    descriptors: str  # digest of the descriptor table
-    rules: dict[str, str]  # rule file -> digest
+    drawn: dict[str, int]
+    population: dict[str, int]
+    descriptors: str
+    rules: dict[str, str]

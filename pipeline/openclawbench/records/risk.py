@@ -8,7 +8,7 @@ from openclawbench.tables.record import Keyed, Record
 
 
 class RiskSignals(Record):
-    """Counts behind the risk score, under T12's source-field names."""
+    """Counts behind the risk score, under the source-field names of T12."""
 
     num_external_write_steps: int
     num_state_write_steps: int
@@ -29,7 +29,7 @@ class RiskContribution(Record):
 
 
 class Risk(Keyed):
-    """Risk score of a trajectory, with its whole breakdown, and the slice it falls in (null without an outcome)."""
+    """Risk score of a trajectory with its breakdown, and its slice (paper T12-T14)."""
 
     REASONS: ClassVar[list[str]] = ["slice_label"]
     risk_signals: RiskSignals
@@ -77,7 +77,7 @@ class OnsetRule(Record):
 
 
 class Onset(Keyed):
-    """Onset candidates of a trajectory; onset_rules has an entry for each, the riskiest included, ordered by step."""
+    """Onset candidates of a trajectory. onset_rules has an entry for each, the riskiest included, ordered by step."""
 
     onset_candidates: OnsetCandidates
     onset_rules: list[OnsetRule]

@@ -1,4 +1,4 @@
-"""The second annotation pass: the records of the first, in tables of their own, and what the two passes come to."""
+"""The second annotation pass: the records of the first pass in tables of their own, and the labels of both compared."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -82,7 +82,7 @@ class ReleaseLinePass2(ReleaseLine):
 
 
 class ReferenceLabel(Keyed):
-    """A line of reference_pass_labels.jsonl: what the second pass decided, and whether both are sure of the same."""
+    """A line of reference_pass_labels.jsonl: the second pass's decision, and whether both passes are sure of it."""
 
     task_id: str | None
     is_anomalous: bool | None

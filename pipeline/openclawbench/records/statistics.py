@@ -14,10 +14,10 @@ class StatisticsSection(Record):
     """One table. Each column and each headline number has its definition."""
 
     title: str
-    about: str  # what is counted, over what
-    facts: dict[str, Value]  # headline numbers
-    definitions: dict[str, str]  # of the facts
-    columns: dict[str, str]  # column -> what it is
+    about: str
+    facts: dict[str, Value]
+    definitions: dict[str, str]
+    columns: dict[str, str]
     rows: list[dict[str, Cell]]
 
     @model_validator(mode="after")
@@ -35,13 +35,13 @@ class StatisticsSections(Record):
 
     gap: StatisticsSection
     anomalies: StatisticsSection
-    source_models: StatisticsSection  # paper T4
-    partitions: StatisticsSection  # T5
-    calibration_pool: StatisticsSection  # T6
-    event_categories: StatisticsSection  # T9
+    source_models: StatisticsSection
+    partitions: StatisticsSection
+    calibration_pool: StatisticsSection
+    event_categories: StatisticsSection
     languages: StatisticsSection
-    slices: StatisticsSection  # T13, T14
-    quality_tiers: StatisticsSection  # T31
+    slices: StatisticsSection
+    quality_tiers: StatisticsSection
     subtypes: StatisticsSection
     onsets: StatisticsSection
     onset_steps: StatisticsSection
@@ -53,8 +53,8 @@ class StatisticsFile(Record):
     """The whole file."""
 
     report: Literal["statistics"]
-    notice: str | None = Field(default=None)  # what must be said of who judged; absent where there is nothing to say
+    notice: str | None = Field(default=None)
     about: str
-    inputs: dict[str, str]  # released files -> what was read of them
+    inputs: dict[str, str]
     rules: dict[str, str]
     sections: StatisticsSections

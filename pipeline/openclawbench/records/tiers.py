@@ -1,7 +1,7 @@
-"""Quality tiers (paper T30, and one of our own): what each of them says of a label, in this one place.
+"""Quality tiers (paper T30, and one of our own): how a tier is decided, and which status follows from it.
 
-A label of a judge that only matches rules is a baseline, whatever checks it passes: its best tier is
-`baseline_accepted`, and nothing that is loaded, counted or measured as accepted holds it.
+A label of a judge that only matches rules is a baseline, whatever checks it passes. Its best tier is
+`baseline_accepted`, and nothing that is loaded, counted or measured as accepted contains it.
 """
 
 from collections.abc import Iterable
@@ -16,17 +16,19 @@ STATUSES: tuple[str, ...] = get_args(LabelStatus)
 HIGH, REPAIRED, BASELINE_TIER, REVIEW = TIERS
 ACCEPTED, NEEDS_REVIEW, BASELINE = STATUSES
 STATUS_OF: dict[str, str] = {HIGH: ACCEPTED, REPAIRED: ACCEPTED, BASELINE_TIER: BASELINE, REVIEW: NEEDS_REVIEW}
-BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of those that understand nothing
+BASELINE_JUDGES = frozenset({"rules"})  # `provenance.judge` of judges that only match rules
 
 # The same as expressions over `quality_tier` and `judge`.
 IS_ACCEPTED = pl.col("quality_tier").is_in([HIGH, REPAIRED])
 IS_BASELINE = pl.col("quality_tier") == BASELINE_TIER
-BY_BASELINE_JUDGE = IS_BASELINE | pl.col("judge").is_in(sorted(BASELINE_JUDGES)).fill_null(False)  # in review too
+BY_BASELINE_JUDGE = IS_BASELINE | pl.col("judge").is_in(sorted(BASELINE_JUDGES)).fill_null(False)  # also in review
 
 
 def tier_of(cause: str | None, repaired: bool, judges: Iterable[str | None]) -> str:
-    """The tier of an annotation. `cause`: its review cause; `judges`: who answered its stages. One answer of a baseline
-    judge among them makes the label a baseline."""
+    """The tier of an annotation: from its review cause, whether it was repaired, and the judges of its stages.
+
+    One answer of a baseline judge makes the label a baseline.
+    """
     if cause:
         return REVIEW
     if not BASELINE_JUDGES.isdisjoint(judges):
@@ -40,11 +42,11 @@ def status_of(tier: str) -> str:
 
 
 def status() -> pl.Expr:
-    """The same of a column `quality_tier`."""
+    """The `label_status` of each row, from its `quality_tier`."""
     return pl.col("quality_tier").replace_strict(STATUS_OF, return_dtype=pl.String).alias("label_status")
 
 
 def main_status(statuses: Iterable[str]) -> str:
     """Which labels a corpus is about: the accepted ones, or the baseline where it has no others."""
-    found = set(statuses)
-    return BASELINE if BASELINE in found and ACCEPTED not in found else ACCEPTED
+    present = set(statuses)
+    return BASELINE if BASELINE in present and ACCEPTED not in present else ACCEPTED

@@ -3,7 +3,7 @@
 import polars as pl
 from pydantic import BaseModel
 
-from openclawbench.records.fields import inner_record, meaning
+from openclawbench.records.fields import description, inner_record
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.release.writer.parquet import SCALARS, of
 from openclawbench.tables.schema import schema
@@ -45,7 +45,9 @@ def inside(record: type[BaseModel]) -> dict[str, type[BaseModel]]:
 
 def column_table(record: type[BaseModel]) -> str:
     """The columns of a record."""
-    lines = [f"| `{name}` | {kind_words(kind)} | {meaning(record, name)} |" for name, kind in schema(record).items()]
+    lines = [
+        f"| `{name}` | {kind_words(kind)} | {description(record, name)} |" for name, kind in schema(record).items()
+    ]
     return "\n".join(["| column | type | meaning |", "| --- | --- | --- |", *lines])
 
 

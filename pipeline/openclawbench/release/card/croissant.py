@@ -9,7 +9,7 @@ from urllib.parse import quote
 import polars as pl
 from pydantic import BaseModel
 
-from openclawbench.records.fields import inner_record, meaning
+from openclawbench.records.fields import description, inner_record
 from openclawbench.release.card.configs import TABLES, WHOLE, Config, files_of
 from openclawbench.release.card.facts import Facts
 from openclawbench.release.settings import Dataset, PublishRules
@@ -173,7 +173,7 @@ class Place(NamedTuple):
 def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
     """One column, or one field inside it, with what it means. A struct has its fields below it; so has a list of
     structs, whose fields are then lists."""
-    node: Node = {"@type": "cr:Field", "@id": place, "name": place, "description": meaning(at.record, at.name)}
+    node: Node = {"@type": "cr:Field", "@id": place, "name": place, "description": description(at.record, at.name)}
     inner = of(kind.inner) if isinstance(kind, pl.List) else kind
     if isinstance(kind, pl.List):
         node["repeated"] = True
