@@ -16,7 +16,7 @@ from openclawbench.errors import UsageError
 from openclawbench.records.oracle import Fused, UnmatchedRow
 from openclawbench.records.release import LabelAssignment, Master, SummaryCount
 from openclawbench.records.session import FileOutcome
-from openclawbench.reports.write import as_files
+from openclawbench.reports.files import as_files
 
 MODEL = "m"
 

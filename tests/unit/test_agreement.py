@@ -11,7 +11,7 @@ from work_tables import tables
 from openclawbench.records.fulltax import Annotation, DecisionA, DecisionB1
 from openclawbench.records.risk import Risk
 from openclawbench.records.second_pass import AnnotationPass2, both_high_confidence
-from openclawbench.reports.agreement import agreement_report
+from openclawbench.reports.agreement.report import agreement_report
 from openclawbench.reports.measures import interval_alpha, kappa, kappas, nominal_alpha, proportion
 from openclawbench.reports.section import Section
 from openclawbench.reports.settings import AgreementRules

@@ -3,7 +3,7 @@
 import pytest
 
 from openclawbench.inspect.explain.rules import catalogue, rule, settings
-from openclawbench.reports.fired import known_ids
+from openclawbench.reports.evidence.rules_fired import known_ids
 from openclawbench.reports.settings import EvidenceReportRules
 from openclawbench.rules.loading.rule_file import rule_path
 

@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from openclawbench.reports import plots
+from openclawbench.reports.files import as_files, as_json
 from openclawbench.reports.markdown import code, render
 from openclawbench.reports.section import BY_MODEL, Report, Section
-from openclawbench.reports.write import as_files, as_json
 
 HOSTILE = [
     "a|b",

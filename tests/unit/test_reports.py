@@ -11,15 +11,15 @@ from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.oracle import Fused
 from openclawbench.records.risk import Onset, Risk
 from openclawbench.records.session import TraceSummaryRow
-from openclawbench.reports.alignment import alignment, review_list
-from openclawbench.reports.fired import known_ids, rules_fired
-from openclawbench.reports.flags import flags
-from openclawbench.reports.inventory import inventory
+from openclawbench.reports.evidence.alignment import alignment, review_list
+from openclawbench.reports.evidence.flags import flags
+from openclawbench.reports.evidence.inventory import inventory
+from openclawbench.reports.evidence.rules_fired import known_ids, rules_fired
+from openclawbench.reports.evidence.slices import slices
+from openclawbench.reports.evidence.statuses import statuses
+from openclawbench.reports.evidence.unknown import unknown_commands, unknown_tools
 from openclawbench.reports.section import Section
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.reports.slices import slices
-from openclawbench.reports.statuses import statuses
-from openclawbench.reports.unknown import unknown_commands, unknown_tools
 from openclawbench.rules.loading.rule_file import read_rules
 
 RULES = EvidenceReportRules.load()

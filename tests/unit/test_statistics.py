@@ -22,8 +22,8 @@ from openclawbench.release.statistics.files import statistics_files, text
 from openclawbench.release.statistics.onsets import rank
 from openclawbench.release.statistics.own import own_book, refuse_contradictions
 from openclawbench.release.statistics.statistics import statistics
+from openclawbench.reports.files import as_json
 from openclawbench.reports.section import Report, Section
-from openclawbench.reports.write import as_json
 from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()

@@ -8,7 +8,7 @@ from openclawbench.audit.calibration import pictures
 from openclawbench.audit.calibration.summary import agreed, kappa_of, resolved
 from openclawbench.audit.verdicts import Verdict
 from openclawbench.records.vocabulary import Subtype
-from openclawbench.reports.agreement_plots import confusion
+from openclawbench.reports.agreement.plots import confusion
 from openclawbench.reports.counting import share
 from openclawbench.reports.measures import Interval, proportion
 from openclawbench.reports.section import Row, Section

@@ -48,7 +48,7 @@ def sample_events(
     from openclawbench.audit.events.sample import draw
     from openclawbench.audit.folder import save_sample
     from openclawbench.audit.settings import AuditRules
-    from openclawbench.reports.evidence import evidence_rules
+    from openclawbench.reports.evidence.report import evidence_rules
 
     openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)

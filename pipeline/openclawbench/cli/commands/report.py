@@ -39,7 +39,7 @@ def report() -> None:
 @app.command()
 def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
     """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
-    from openclawbench.reports.evidence import READS, evidence_report
+    from openclawbench.reports.evidence.report import READS, evidence_report
 
     openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
@@ -76,7 +76,7 @@ def coverage_headline(report: Report, console: Console) -> None:
 @app.command()
 def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
     """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
-    from openclawbench.reports.agreement import READS, agreement_report
+    from openclawbench.reports.agreement.report import READS, agreement_report
 
     openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
@@ -121,7 +121,7 @@ def inputs(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
 
 def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
     """Write a report's files; print the report as JSON, or its headline. Raises DataFolderLocked during a run."""
-    from openclawbench.reports.write import as_json
+    from openclawbench.reports.files import as_json
 
     where = leave(folder, report)
     if json_out:
@@ -134,7 +134,7 @@ def publish(folder: DataFolder, report: Report, json_out: bool, show: Any) -> No
 
 def leave(folder: DataFolder, report: Report) -> str:
     """Write a report's files; returns a line that says where. Raises DataFolderLocked while a run is writing."""
-    from openclawbench.reports.write import PICTURES, as_files
+    from openclawbench.reports.files import PICTURES, as_files
 
     files = as_files(report)
     with folder.locked():

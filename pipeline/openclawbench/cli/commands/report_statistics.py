@@ -25,7 +25,7 @@ def statistics(
     """T4, T5, T6, T9, T14, T31, subtypes, onsets, severity, and the gap with intervals, from the files of a release."""
     from openclawbench.release.statistics.files import statistics_files, statistics_of
     from openclawbench.reports.counting import percent
-    from openclawbench.reports.write import as_json
+    from openclawbench.reports.files import as_json
 
     refuse_other_folder(release)
     rules = settings_of(release)

@@ -16,7 +16,7 @@ from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.session import FileOutcome, TraceSummaryRow, Trajectory
 from openclawbench.release.writer.provenance import made_from
 from openclawbench.release.writer.publish import release_key, stands
-from openclawbench.reports.languages import step_coverage
+from openclawbench.reports.evidence.languages import step_coverage
 from openclawbench.runtime.active_runs import runs
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.shard_task import Shard

@@ -9,11 +9,11 @@ import polars as pl
 
 from openclawbench.release.settings import Statistics
 from openclawbench.release.statistics.corpus import Corpus
-from openclawbench.reports.inventory import inventory_of
-from openclawbench.reports.languages import languages_of
+from openclawbench.reports.evidence.inventory import inventory_of
+from openclawbench.reports.evidence.languages import languages_of
+from openclawbench.reports.evidence.slices import NO_OUTCOME, slices_of
 from openclawbench.reports.section import BY_MODEL, Row, Section
 from openclawbench.reports.settings import EvidenceReportRules
-from openclawbench.reports.slices import NO_OUTCOME, slices_of
 
 
 def paper_words() -> EvidenceReportRules:

@@ -9,9 +9,9 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.corpus import read_corpus
 from openclawbench.release.statistics.statistics import statistics
 from openclawbench.reports import plots
+from openclawbench.reports.files import as_json
 from openclawbench.reports.markdown import render
 from openclawbench.reports.section import Report, Section
-from openclawbench.reports.write import as_json
 
 DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
 

@@ -5,8 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from openclawbench.records.tiers import TIERS
-from openclawbench.reports import agreement_plots
-from openclawbench.reports.agreement_pairs import NORMAL, SCOPE, UNDECIDED, scopes
+from openclawbench.reports.agreement import plots as agreement_plots
+from openclawbench.reports.agreement.pairs import NORMAL, SCOPE, UNDECIDED, scopes
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules
 from openclawbench.rules.taxonomy import Taxonomy

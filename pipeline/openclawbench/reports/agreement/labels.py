@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from openclawbench.reports import agreement_plots
-from openclawbench.reports.agreement_pairs import NO_SUBTYPE, POPULATIONS, SCOPE, of, scopes
+from openclawbench.reports.agreement import plots as agreement_plots
+from openclawbench.reports.agreement.pairs import NO_SUBTYPE, POPULATIONS, SCOPE, of, scopes
 from openclawbench.reports.measures import kappa, nominal_alpha, proportion
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules

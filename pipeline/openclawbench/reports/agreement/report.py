@@ -4,10 +4,10 @@ from openclawbench.records.fulltax import Annotation
 from openclawbench.records.risk import Risk
 from openclawbench.records.second_pass import AnnotationPass2, both_high_confidence
 from openclawbench.records.tiers import HIGH
-from openclawbench.reports.agreement_lists import binary_confusion, disagreements, subtype_confusion, tiers
-from openclawbench.reports.agreement_measured import binary, subtype
-from openclawbench.reports.agreement_onset import onsets
-from openclawbench.reports.agreement_pairs import POPULATIONS, SCOPE, is_baseline, judges, of, pairs, scopes
+from openclawbench.reports.agreement.disagreements import binary_confusion, disagreements, subtype_confusion, tiers
+from openclawbench.reports.agreement.labels import binary, subtype
+from openclawbench.reports.agreement.onsets import onsets
+from openclawbench.reports.agreement.pairs import POPULATIONS, SCOPE, is_baseline, judges, of, pairs, scopes
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import AgreementRules
