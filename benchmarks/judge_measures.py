@@ -22,7 +22,8 @@ from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_SETTLED
 from openclawbench.judge.ledger.sqlite_file import locked, open_for_writing
 from openclawbench.judge.protocol import Complaint, Heard, Question
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.request import RequestRules
 
 STEP = '{"step_id":3,"thinking":"List the directory first.","action_text":"exec ls -la /tmp","tool_status":"ok"},'
 MATERIAL = (STEP * 55)[:-1]  # about 6 KB, as in docs/why/benchmarks.md

@@ -21,8 +21,9 @@ from openclawbench.judge.client.retry import Breaker, Patience
 from openclawbench.judge.client.transport import Endpoint, Passing, Refusal, shown
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.settings import AskingSettings
-from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
+from openclawbench.rules.request import RequestRules
 
 RULES = AskingRules.load()
 REQUEST = RequestRules.load()

@@ -14,8 +14,9 @@ from openclawbench.judge.client.transport import Endpoint, Transport
 from openclawbench.judge.protocol import Judge
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
-from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
+from openclawbench.rules.request import RequestRules
 
 if TYPE_CHECKING:
     from openclawbench.judge.language_model import Asking

@@ -33,8 +33,9 @@ from openclawbench.judge.ledger.stored import Stored, answer_to, stored
 from openclawbench.judge.prompts import Prompt, read_prompt
 from openclawbench.judge.protocol import Complaint, FormerReply, Heard, Part, Question, Reader, Reply
 from openclawbench.records.fulltax import Usage
-from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
+from openclawbench.rules.request import RequestRules
 
 CHUNK = 32  # questions made at a time
 NO_SECOND = ("too_long", "content_filter", REFUSED)  # asking once more would end the same way

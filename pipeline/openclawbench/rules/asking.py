@@ -1,4 +1,4 @@
-"""Loaders of request.toml and asking.toml: what decides a language model's answer, and how it is asked."""
+"""Loader of asking.toml: how a language model is asked."""
 
 import re
 from typing import Annotated, ClassVar, get_args
@@ -135,19 +135,6 @@ class Batch(Part):
     largest_file_bytes: AtLeastOne
     poll_s: Amount
     completion_window: str
-
-
-class RequestRules(Rules):
-    """What decides an answer beside model and messages."""
-
-    FILE: ClassVar[str] = "request.toml"
-    temperature: Amount
-    seed: Count
-    max_output_tokens: AtLeastOne
-
-    def parameters(self) -> dict[str, float | int]:
-        """The parameters alone."""
-        return self.model_dump(exclude={"version"})
 
 
 class AskingRules(Rules):

@@ -29,8 +29,9 @@ from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cu
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Kind, Ledger, Row, now
 from openclawbench.judge.ledger.stored import Stored
 from openclawbench.judge.protocol import Heard
-from openclawbench.rules.asking import AskingRules, RequestRules
+from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
+from openclawbench.rules.request import RequestRules
 
 BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "request_bytes", "way", "corrects"]
 ADD_BATCH = Kind("insert or replace into batches(name, id, status, created_at) values {}", 4)

@@ -4,8 +4,9 @@ import asyncio
 from dataclasses import dataclass
 
 from openclawbench.errors import BudgetReached
-from openclawbench.rules.asking import Estimate, RequestRules
+from openclawbench.rules.asking import Estimate
 from openclawbench.rules.prices import Price
+from openclawbench.rules.request import RequestRules
 
 
 @dataclass(frozen=True)

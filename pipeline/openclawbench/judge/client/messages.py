@@ -15,7 +15,7 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.judge.fence import delimited
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.sent import sent_packet, sent_previous
-from openclawbench.rules.asking import RequestRules
+from openclawbench.rules.request import RequestRules
 
 Message = dict[str, str]
 KEY_LIMIT = 8192  # stands in every key where the limit of the answer once stood, so that older answers are found
