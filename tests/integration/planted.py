@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pyarrow.parquet as pq
 from sealing import seal
 
@@ -31,9 +30,8 @@ from openclawbench.release.validate.text import check_released_text
 from openclawbench.release.writer.parquet import TABLES, arrow_schema, shard_name, table_of
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import resources
-from openclawbench.release.writer.publish import summary
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES, stage_raw_file
-from openclawbench.release.writer.summarize import summarize
+from openclawbench.release.writer.summarize import summarize, summary_files
 from openclawbench.tables.schema import from_records
 
 Row = dict[str, Any]
@@ -180,13 +178,9 @@ def write_summaries(root: Path) -> None:
     basis: list[Row] = []
     for model in models_of(root):
         basis += basis_of(list(read_lines(root, master_of(model), Master, Findings(), unique=True)), index)
-    counts: pl.DataFrame = summarize(from_records(basis, LabelBasis).lazy()).collect()
-    for model in models_of(root):
-        own = summary(counts.filter(pl.col("source_model") == model)) | {"source_model": model}
-        (root / ROOT / model / "dataset_summary_all.json").write_bytes(as_json(own))
-    whole = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
-    corpus = summary(whole) | {"source_models": models_of(root)}
-    (root / "dataset_summary.json").write_bytes(as_json(corpus))
+    counts = summarize(from_records(basis, LabelBasis).lazy()).collect()
+    for name, content in summary_files(counts, models_of(root)).items():
+        (root / name).write_bytes(as_json(content))
 
 
 def write_statistics(root: Path) -> None:

@@ -9,26 +9,26 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openclawbench.release.statistics.consistency import Book, Same, Share, Sum, check, figure
+from openclawbench.release.statistics.consistency import Detector, Identity, Same, Share, Sum, contradictions, figure
 
 PAPER = tomllib.loads((Path(__file__).parent / "paper_figures.toml").read_text())
 BASE, LORA, T43 = "T2 Base Gemma 3 12B (no FT)", "T2 Ours: Gemma 3 12B + LoRA", "T43 Ours, against T2"
 PREDICTED = "predicted share = base rate x R / P"
 
 
-def book(said: dict[str, Any]) -> Book:
-    return Book(
-        said["detectors"],
-        [Sum(**one) for one in said["sums"]],
-        [Share(**one) for one in said["shares"]],
-        [Same(**one) for one in said["same"]],
-    )
+def identities(figures: dict[str, Any]) -> list[Identity]:
+    return [
+        *(Detector(where, row) for where, row in figures["detectors"].items()),
+        *(Sum(**one) for one in figures["sums"]),
+        *(Share(**one) for one in figures["shares"]),
+        *(Same(**one) for one in figures["same"]),
+    ]
 
 
 def test_the_papers_contradictions_are_found_and_nothing_else() -> None:
     """The two that are known (base Gemma; 391 against 388), and what else does not fit: the third row of T2 neither
     with itself nor with T43 (its recall .820 is 318 of T3's 388, its F1 .729 is of T43's 391)."""
-    found = {(one.where, one.identity) for one in check(book(PAPER))}
+    found = {(one.where, one.identity) for one in contradictions(identities(PAPER))}
     parts = ", ".join(PAPER["sums"][1]["parts"])
     assert found == {
         (BASE, PREDICTED),
@@ -44,17 +44,17 @@ def test_the_papers_contradictions_are_found_and_nothing_else() -> None:
 
 
 def test_a_contradiction_says_what_the_other_figures_imply() -> None:
-    said = {one.where: str(one) for one in check(book(PAPER))}
+    said = {one.where: str(one) for one in contradictions(identities(PAPER))}
     assert said[BASE].startswith(f"{BASE}: {PREDICTED}: it says 49.9%, the other figures imply 26.09")
     assert "it says 391, the other figures imply 388" in said["T3 label anom, against T43's support"]
     exact = PAPER["detectors"][BASE] | {"base_rate": "0.146636"}  # 388 of 2,646, as T3 has it
-    (only,) = check(Book({"T2": exact}))
+    (only,) = contradictions([Detector("T2", exact)])
     low, high = (float(end) for end in only.implied.removesuffix(" %").split(" to "))
     assert low < 26.2 < high < low + 0.2
 
 
 def test_the_papers_other_rows_hold_within_rounding() -> None:
-    assert check(Book({"gpt": PAPER["detectors"]["T2 GPT-5.4 (zero-shot, reasoning)"]})) == []
+    assert contradictions([Detector("gpt", PAPER["detectors"]["T2 GPT-5.4 (zero-shot, reasoning)"])]) == []
 
 
 @pytest.mark.parametrize(
@@ -90,19 +90,19 @@ def test_a_row_that_was_computed_and_rounded_never_contradicts_itself(
         "base_rate": (tp + fn) / n,
     }
     printed = {name: f"{value:.{places}f}" for name, value in shares.items()}
-    assert check(Book({"made up": {name: str(value) for name, value in row.items()} | printed})) == []
+    assert contradictions([Detector("made up", {name: str(value) for name, value in row.items()} | printed)]) == []
 
 
 def test_one_count_off_is_found_in_each_identity() -> None:
     row = {"n": "100", "tp": "20", "fp": "10", "fn": "5", "tn": "65", "far": "0.133"}
     row |= {"precision": "0.667", "recall": "0.800", "f1": "0.727", "predicted": "30.0%", "base_rate": "25.0%"}
-    assert check(Book({"good": row})) == []
+    assert contradictions([Detector("good", row)]) == []
     for name, wrong in {"tp": "21", "fp": "11", "fn": "6", "tn": "66", "n": "101", "f1": "0.729"}.items():
-        assert check(Book({"bad": row | {name: wrong}})), name
+        assert contradictions([Detector("bad", row | {name: wrong})]), name
 
 
 def test_shares_and_places_are_compared_and_nothing_is_said_without_a_whole() -> None:
-    assert check(Book(shares=[Share("none", "0", "0", "0.5")])) == []
-    assert len(check(Book(shares=[Share("half", "1", "2", "0.51")]))) == 1
-    (one,) = check(Book(same=[Same("total", {"summary": "3", "card": "3", "statistics": "4"})]))
+    assert contradictions([Share("none", "0", "0", "0.5")]) == []
+    assert len(contradictions([Share("half", "1", "2", "0.51")])) == 1
+    (one,) = contradictions([Same("total", {"summary": "3", "card": "3", "statistics": "4"})])
     assert str(one) == "total: statistics and summary give the same: it says 4, the other figures imply 3"

@@ -13,28 +13,29 @@ from paper_tables import T14, T31
 
 from openclawbench.errors import InconsistentFigures
 from openclawbench.records.release import LabelRow, Master, PoolRow
-from openclawbench.records.statistics import StatisticsFile
+from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.notice import RULES_NOTICE, RULES_STAMP
-from openclawbench.release.settings import PublishRules
-from openclawbench.release.statistics.consistency import check
-from openclawbench.release.statistics.corpus import COLUMNS, Corpus
-from openclawbench.release.statistics.files import statistics_files, text
+from openclawbench.release.settings import PublishRules, StatisticsSettings
+from openclawbench.release.statistics.consistency import contradictions
+from openclawbench.release.statistics.corpus import Corpus, corpus_records
+from openclawbench.release.statistics.declaration import statistic
+from openclawbench.release.statistics.files import refuse_contradictions, statistics_files, text
 from openclawbench.release.statistics.onsets import rank
-from openclawbench.release.statistics.own import own_book, refuse_contradictions
-from openclawbench.release.statistics.statistics import statistics
+from openclawbench.release.statistics.statistics import COLUMNS, STATISTICS, identities, statistics
 from openclawbench.reports.files import as_json
 from openclawbench.reports.section import Report, Section
 from openclawbench.tables.schema import schema
 
 RULES = PublishRules.load()
-KINDS = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
+KINDS = corpus_records([], COLUMNS).schema
 LABELS = dict(schema(LabelRow)) | {"cut": pl.String(), "side": pl.String()}
 EVENTS = dict.fromkeys(Master.model_fields["event_type_counts"].annotation.model_fields, 0)  # type: ignore[union-attr]
-BLANK: dict[str, Any] = dict.fromkeys(COLUMNS) | {
+BLANK: dict[str, Any] = dict.fromkeys(KINDS) | {
     "source_model": "m",
     "trajectory_id": "t",
     "num_steps": 4,
     "event_type_counts": EVENTS | {"read": 3, "reply": 1},
+    "language_counts": {"covered": 3, "uncovered": 0, "unsure": 0, "no_words": 1},
     "oracle_outcome": "pass",
     "risk_bucket": "low",
     "risk_score": 10.0,
@@ -159,9 +160,25 @@ def summary(some: Corpus) -> dict[str, Any]:
     }
 
 
-def contradictions(some: Corpus) -> list[str]:
+def contradicting(some: Corpus) -> list[str]:
     data = json.loads(as_json(made(some)[0].data()))
-    return [str(one) for one in check(own_book(data["sections"], summary(some)))]
+    return [str(one) for one in contradictions(identities(data["sections"], summary(some)))]
+
+
+def test_each_statistic_is_described_and_named_as_it_is_declared() -> None:
+    names = [statistic.name for statistic in STATISTICS]
+    assert names == list(StatisticsSections.model_fields)  # records/fields.toml
+    assert [section.name for section in made(corpus([{}]))[0].sections] == names
+
+
+def test_a_statistic_reads_no_column_that_it_does_not_declare() -> None:
+    def undeclared(corpus: Corpus, _settings: StatisticsSettings) -> Section:
+        rows = [{"severity": corpus.records["severity"].n_unique()}]
+        return Section("undeclared", "Undeclared", "", {"severity": ""}, rows)
+
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="severity"):
+        statistic()(undeclared).compute(corpus([{}]), RULES.statistics)
+    assert statistic(reads=["severity"])(undeclared).compute(corpus([{}]), RULES.statistics).rows == [{"severity": 1}]
 
 
 def test_the_papers_counts_give_the_papers_percentages() -> None:
@@ -185,7 +202,7 @@ def test_the_papers_counts_give_the_papers_percentages() -> None:
         (100, 33.33), (100, 33.33), (100, 33.33), (300, 100.0),
     ]  # fmt: skip
     assert by(found["partitions"])["corpus"]["size"] == 31_264
-    assert contradictions(some) == []
+    assert contradicting(some) == []
     StatisticsFile.model_validate(report.data())
 
 
@@ -196,7 +213,7 @@ def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> No
     found = made(some)[1]["slices"]
     assert found.facts["high_risk_that_are_passing_share"] == 0.5
     assert (by(found)["fail_high_risk"]["failures_only"], by(found)["total"]["failures_only"]) == (1, 1)
-    assert contradictions(some) == []
+    assert contradicting(some) == []
 
 
 def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:
@@ -249,7 +266,7 @@ def test_the_gap_of_each_scope_counts_what_it_says() -> None:
     assert counts("subset", "s") == (2, 1, 1, 1, 1)
     assert counts("subset", "no_subset") == (1, 0, 1, 0, 0)
     assert gap["slice", "pass_high_risk"]["accepted_share"] is None
-    assert contradictions(some) == []
+    assert contradicting(some) == []
 
 
 RULES_LABEL: dict[str, Any] = {"judge": "rules", "quality_tier": "baseline_accepted"}
@@ -272,7 +289,7 @@ def test_labels_of_the_rules_judge_are_beside_the_gap_and_not_in_it() -> None:
     assert (mixed.status, made(mixed)[1]["subtypes"].facts["label_status"]) == ("accepted", "accepted")
     tiers = by(made(mixed)[1]["quality_tiers"])
     assert (tiers["baseline_accepted"]["trajectories"], tiers["high_confidence_accepted"]["trajectories"]) == (2, 2)
-    assert contradictions(mixed) == []
+    assert contradicting(mixed) == []
 
 
 def test_a_corpus_of_the_rules_judge_alone_has_no_gap_and_says_so() -> None:
@@ -285,7 +302,7 @@ def test_a_corpus_of_the_rules_judge_alone_has_no_gap_and_says_so() -> None:
     assert by(found["subtypes"])[SUBTYPE]["trajectories"] == 1
     assert "No record of this release is accepted" in found["subtypes"].about
     assert "accepted anomalous" not in " ".join(found["subtypes"].columns.values())
-    assert contradictions(some) == []
+    assert contradicting(some) == []
     StatisticsFile.model_validate_json(as_json(report.data()))
 
 
@@ -303,7 +320,7 @@ def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, An
     report, found = made(some)
     StatisticsFile.model_validate_json(as_json(report.data()))
     assert not re.search(r"\bnan\b", text(report, RULES).decode(), re.IGNORECASE)
-    assert contradictions(some) == []
+    assert contradicting(some) == []
     if not some.records.filter(pl.col("oracle_outcome") == "pass").height:
         assert {row["anomalous_share"] for row in found["gap"].rows} == {None}
 

@@ -12,7 +12,7 @@ from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
 from openclawbench.records.tiers import TIERS
 from openclawbench.release.notice import notice_of
-from openclawbench.release.writer.publish import summary
+from openclawbench.release.writer.summarize import summary
 from openclawbench.reports.counting import percent
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
 from openclawbench.tables.record import TRAJECTORY_KEY
@@ -113,7 +113,7 @@ GAP_TABLES = {
 
 def headline(counts: pl.DataFrame) -> dict[str, Any]:
     """Tiers, slices and the gap of the whole corpus."""
-    return summary(counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name"))
+    return summary(counts)
 
 
 def print_headline(console: Console, done: Done) -> None:

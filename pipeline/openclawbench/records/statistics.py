@@ -1,9 +1,10 @@
 """statistics.json of a release: tables of numbers, and beside each number what it is."""
 
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, create_model, model_validator
 
+from openclawbench.records.fields import descriptions
 from openclawbench.tables.record import Record
 
 Value = str | int | float | bool | None
@@ -30,23 +31,9 @@ class StatisticsSection(Record):
         return self
 
 
-class StatisticsSections(Record):
-    """Every table, by its name."""
-
-    gap: StatisticsSection
-    anomalies: StatisticsSection
-    source_models: StatisticsSection
-    partitions: StatisticsSection
-    calibration_pool: StatisticsSection
-    event_categories: StatisticsSection
-    languages: StatisticsSection
-    slices: StatisticsSection
-    quality_tiers: StatisticsSection
-    subtypes: StatisticsSection
-    onsets: StatisticsSection
-    onset_steps: StatisticsSection
-    onset_parts: StatisticsSection
-    severity: StatisticsSection
+# Every table, in order: fields.toml names and describes them, release/statistics/ computes them.
+TABLES: dict[str, Any] = dict.fromkeys(descriptions()["StatisticsSections"], (StatisticsSection, ...))
+StatisticsSections = create_model("StatisticsSections", __base__=Record, __doc__="Every table, by its name.", **TABLES)
 
 
 class StatisticsFile(Record):

@@ -21,7 +21,7 @@ class Parquet(Record):
     compression_level: int = Field(ge=1, le=22)
 
 
-class Statistics(Record):
+class StatisticsSettings(Record):
     """How statistics are measured and shown."""
 
     confidence: float = Field(gt=0, lt=1)
@@ -122,7 +122,7 @@ class PublishRules(Rules):
     FOLDER: ClassVar[Path] = Path(__file__).parent
     jsonl: Literal["plain", "gz", "zst"]
     parquet: Parquet
-    statistics: Statistics
+    statistics: StatisticsSettings
     card: Card
     dataset: Dataset
     rai: ResponsibleAi

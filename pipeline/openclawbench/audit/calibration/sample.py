@@ -16,8 +16,8 @@ from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow
 from openclawbench.records.tiers import REVIEW
 from openclawbench.release.card.configs import models_of
+from openclawbench.release.statistics.composition import PASSING
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
-from openclawbench.release.statistics.tables import PASSING
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.storage.data_folder import DataFolder

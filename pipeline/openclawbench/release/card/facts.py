@@ -13,8 +13,8 @@ from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_F
 from openclawbench.release.writer.files import open_lines
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
+from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
 
-SUMMARY = "dataset_summary.json"
 Facts = dict[str, Any]
 
 
@@ -66,7 +66,7 @@ def master(root: Path, models: list[str]) -> pl.DataFrame:
 
 def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
     """Counts of one source model."""
-    said = read(root / ROOT / model / "dataset_summary_all.json")
+    said = read(root / ROOT / model / MODEL_SUMMARY)
     tiers = said["quality_tier"]
     return {
         "source_model": model,

@@ -1,33 +1,33 @@
-"""Identities between published figures: what a detector's row and tables that must add up say of one another.
+"""Identities between published figures: sums, shares and repeated quantities that must agree.
 
-A printed figure stands for every number that rounds to it, so it is an interval; an identity turns intervals into an
-interval. Only where that and the printed one have no number in common do the figures contradict each other: rounding
-is never a finding. Arithmetic is exact (fractions).
+A printed figure stands for every number that rounds to it, so it is an interval, and an identity maps intervals to an
+interval. Two figures contradict each other only where these intervals do not overlap, so rounding is never reported.
+Arithmetic is exact (fractions).
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 NUMBER = re.compile(r"[-+−–]?\d[\d,]*(?:\.\d+)?")
 PERCENT = "%"
 
 
-class Range(NamedTuple):
+class Interval(NamedTuple):
     """Every number between two, ends included."""
 
     low: Fraction
     high: Fraction
 
-    def meets(self, other: "Range") -> bool:
+    def overlaps(self, other: "Interval") -> bool:
         """True where some number lies in both."""
         return self.low <= other.high and other.low <= self.high
 
-    def shown(self, percent: bool) -> str:
-        """The range for people."""
+    def as_text(self, percent: bool) -> str:
+        """The interval for people."""
         ends = [f"{float(100 * end if percent else end):.6g}" for end in self]
         text = ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
         return f"{text} %" if percent else text
@@ -39,149 +39,132 @@ class Contradiction:
 
     where: str  # table and row
     identity: str  # what must hold
-    said: str  # as printed
-    implied: str  # the range that the other figures give
+    printed: str
+    implied: str  # the interval that the other figures give
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.identity}: it says {self.said}, the other figures imply {self.implied}"
+        return f"{self.where}: {self.identity}: it says {self.printed}, the other figures imply {self.implied}"
+
+
+class Identity(Protocol):
+    """Something that must hold between printed figures."""
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        """Each pair of figures that cannot both be right."""
 
 
 @dataclass(frozen=True)
 class Sum:
-    """Parts that must add up to a whole."""
+    """Parts that must add up to a whole. Rounded parts may be off by as much as they are rounded."""
 
     where: str
     parts: Mapping[str, str]
     total: str
 
+    def contradictions(self) -> Iterator[Contradiction]:
+        parts = [figure(part) for part in self.parts.values()]
+        implied = Interval(sum((part.low for part in parts), Fraction(0)), sum((p.high for p in parts), Fraction(0)))
+        yield from compare(self.where, f"the sum of {', '.join(self.parts)}", self.total, implied)
+
 
 @dataclass(frozen=True)
 class Share:
-    """A share that must be part / whole."""
+    """A share that must be part / whole; holds where the whole is 0."""
 
     where: str
     part: str
     whole: str
     share: str
 
+    def contradictions(self) -> Iterator[Contradiction]:
+        implied = image(lambda part, whole: part / whole, [figure(self.part), figure(self.whole)])
+        yield from compare(self.where, f"{self.part} of {self.whole}", self.share, implied)
+
 
 @dataclass(frozen=True)
 class Same:
-    """One quantity in several places: place -> figure."""
+    """One quantity in several places (place -> figure): each must agree with the first."""
 
     where: str
     figures: Mapping[str, str]
 
+    def contradictions(self) -> Iterator[Contradiction]:
+        (first, reference), *others = self.figures.items()
+        for place, text in others:
+            yield from compare(self.where, f"{place} and {first} give the same", text, figure(reference))
+
 
 @dataclass(frozen=True)
-class Book:
-    """Published figures as printed, and how they belong together. Detectors: where -> name as in DETECTOR -> figure."""
+class Detector:
+    """A detector's row (paper F.8): name as in FORMULAS -> figure. Each formula is checked that has all its figures."""
 
-    detectors: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    sums: Iterable[Sum] = ()
-    shares: Iterable[Share] = ()
-    same: Iterable[Same] = ()
+    where: str
+    figures: Mapping[str, str]
+
+    def contradictions(self) -> Iterator[Contradiction]:
+        for formula in FORMULAS:
+            if {formula.result, *formula.arguments} <= self.figures.keys():
+                implied = image(formula.function, [figure(self.figures[name]) for name in formula.arguments])
+                yield from compare(self.where, formula.text, self.figures[formula.result], implied)
 
 
-class Identity(NamedTuple):
-    """`name` follows from `given`; the function rises or falls steadily in each, so its ends lie at their ends."""
+class Formula(NamedTuple):
+    """`result` follows from `arguments`; the function is monotonic in each, so its extremes lie at their ends."""
 
-    said: str
-    name: str
-    given: tuple[str, ...]
+    text: str
+    result: str
+    arguments: tuple[str, ...]
     function: Callable[..., Fraction]
 
 
-# Paper F.8. base_rate: label anomalies of all; predicted: predicted anomalies of all; n: records.
-DETECTOR = (
-    Identity("F1 = 2PR / (P + R)", "f1", ("precision", "recall"), lambda p, r: 2 * p * r / (p + r)),
-    Identity(
+# base_rate: label anomalies of all; predicted: predicted anomalies of all; n: records.
+FORMULAS = (
+    Formula("F1 = 2PR / (P + R)", "f1", ("precision", "recall"), lambda p, r: 2 * p * r / (p + r)),
+    Formula(
         "predicted share = base rate x R / P",
         "predicted",
         ("base_rate", "recall", "precision"),
         lambda base, r, p: base * r / p,
     ),
-    Identity("P = TP / (TP + FP)", "precision", ("tp", "fp"), lambda tp, fp: tp / (tp + fp)),
-    Identity("R = TP / (TP + FN)", "recall", ("tp", "fn"), lambda tp, fn: tp / (tp + fn)),
-    Identity("F1 = 2TP / (2TP + FP + FN)", "f1", ("tp", "fp", "fn"), lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn)),
-    Identity("predicted share = (TP + FP) / n", "predicted", ("tp", "fp", "n"), lambda tp, fp, n: (tp + fp) / n),
-    Identity("base rate = (TP + FN) / n", "base_rate", ("tp", "fn", "n"), lambda tp, fn, n: (tp + fn) / n),
-    Identity("FAR = FP / (FP + TN)", "far", ("fp", "tn"), lambda fp, tn: fp / (fp + tn)),
-    Identity("n = TP + FP + FN + TN", "n", ("tp", "fp", "fn", "tn"), lambda *counts: Fraction(sum(counts))),
+    Formula("P = TP / (TP + FP)", "precision", ("tp", "fp"), lambda tp, fp: tp / (tp + fp)),
+    Formula("R = TP / (TP + FN)", "recall", ("tp", "fn"), lambda tp, fn: tp / (tp + fn)),
+    Formula("F1 = 2TP / (2TP + FP + FN)", "f1", ("tp", "fp", "fn"), lambda tp, fp, fn: 2 * tp / (2 * tp + fp + fn)),
+    Formula("predicted share = (TP + FP) / n", "predicted", ("tp", "fp", "n"), lambda tp, fp, n: (tp + fp) / n),
+    Formula("base rate = (TP + FN) / n", "base_rate", ("tp", "fn", "n"), lambda tp, fn, n: (tp + fn) / n),
+    Formula("FAR = FP / (FP + TN)", "far", ("fp", "tn"), lambda fp, tn: fp / (fp + tn)),
+    Formula("n = TP + FP + FN + TN", "n", ("tp", "fp", "fn", "tn"), lambda *counts: Fraction(sum(counts))),
 )
 
 
-def figure(text: str) -> Range:
+def contradictions(identities: Iterable[Identity]) -> list[Contradiction]:
+    """Every contradiction, in the order of the identities."""
+    return [contradiction for identity in identities for contradiction in identity.contradictions()]
+
+
+def figure(text: str) -> Interval:
     """The numbers that round to a printed one: `0.290`, `49.9%`, `89%`, `2,646` (a count is exact). ValueError."""
-    found = NUMBER.search(text)
-    if found is None:
+    match = NUMBER.search(text)
+    if match is None:
         raise ValueError(f"{text!r} is no figure")
-    plain = re.sub(r"[−–]", "-", found[0]).replace(",", "")
-    decimals = len(plain.partition(".")[2])
+    number = re.sub(r"[−–]", "-", match[0]).replace(",", "")
+    decimals = len(number.partition(".")[2])
     half = Fraction(1, 2 * 10**decimals) if decimals or PERCENT in text else Fraction(0)
     scale = Fraction(1, 100) if PERCENT in text else Fraction(1)
-    value = Fraction(plain)
-    return Range((value - half) * scale, (value + half) * scale)
+    return Interval((Fraction(number) - half) * scale, (Fraction(number) + half) * scale)
 
 
-def check(book: Book) -> list[Contradiction]:
-    """Every contradiction, in the order of the book."""
-    rows = [one for where, row in book.detectors.items() for one in detector(where, row)]
-    sums = [one for said in book.sums if (one := adds_up(said))]
-    shares = [one for said in book.shares if (one := is_share(said))]
-    return [*rows, *sums, *shares, *(one for said in book.same for one in is_same(said))]
-
-
-def detector(where: str, row: Mapping[str, str]) -> Iterator[Contradiction]:
-    """A detector's row against each identity of which it has every figure."""
-    for one in DETECTOR:
-        if one.name in row and all(name in row for name in one.given):
-            implied = image(one.function, [figure(row[name]) for name in one.given])
-            if implied is not None and not implied.meets(figure(row[one.name])):
-                yield contradiction(where, one.said, row[one.name], implied)
-
-
-def image(function: Callable[..., Fraction], given: list[Range]) -> Range | None:
-    """The range of a function that is steady in each argument, on either side of 0 where a share is printed as 0.00;
-    null where it has no value at some corner."""
+def image(function: Callable[..., Fraction], arguments: list[Interval]) -> Interval | None:
+    """The range of a function that is monotonic in each argument, on either side of 0 where a share is printed as 0.00;
+    null where a corner has no value (division by 0)."""
+    corners = [(low, Fraction(0), high) if low < 0 < high else (low, high) for low, high in arguments]
     try:
-        corners = [function(*corner) for corner in product(*map(turns, given))]
+        values = [function(*corner) for corner in product(*corners)]
     except ZeroDivisionError:
         return None
-    return Range(min(corners), max(corners))
+    return Interval(min(values), max(values))
 
 
-def turns(one: Range) -> tuple[Fraction, ...]:
-    """The numbers at which an extreme may lie: the ends, and 0 between them, by which nothing can be divided."""
-    return (one.low, Fraction(0), one.high) if one.low < 0 < one.high else tuple(one)
-
-
-def adds_up(said: Sum) -> Contradiction | None:
-    """Parts and whole; parts that are rounded may be off by as much as they are rounded."""
-    parts = [figure(part) for part in said.parts.values()]
-    implied = Range(sum((one.low for one in parts), Fraction(0)), sum((one.high for one in parts), Fraction(0)))
-    if implied.meets(figure(said.total)):
-        return None
-    return contradiction(said.where, f"the sum of {', '.join(said.parts)}", said.total, implied)
-
-
-def is_share(said: Share) -> Contradiction | None:
-    """Part, whole and share; without a whole nothing is said."""
-    implied = image(lambda part, whole: part / whole, [figure(said.part), figure(said.whole)])
-    if implied is None or implied.meets(figure(said.share)):
-        return None
-    return contradiction(said.where, f"{said.part} of {said.whole}", said.share, implied)
-
-
-def is_same(said: Same) -> Iterator[Contradiction]:
-    """Every place against the first."""
-    (first, figure_there), *others = said.figures.items()
-    for place, text in others:
-        if not figure(text).meets(figure(figure_there)):
-            implied = figure(figure_there)
-            yield contradiction(said.where, f"{place} and {first} give the same", text, implied)
-
-
-def contradiction(where: str, identity: str, said: str, implied: Range) -> Contradiction:
-    """A contradiction, its range in the unit of what is printed."""
-    return Contradiction(where, identity, said, implied.shown(PERCENT in said))
+def compare(where: str, identity: str, printed: str, implied: Interval | None) -> Iterator[Contradiction]:
+    """A contradiction, in the unit of the printed figure, where it lies outside of what the others imply."""
+    if implied is not None and not implied.overlaps(figure(printed)):
+        yield Contradiction(where, identity, printed, implied.as_text(PERCENT in printed))

@@ -1,5 +1,6 @@
 """What the statistics are computed from: a few columns of the released files, and nothing else."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,37 +11,27 @@ from openclawbench.records.oracle import failures_only
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.card.facts import SUMMARY
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, typed_file
 from openclawbench.release.notice import notice_of
 from openclawbench.release.writer.files import open_lines, released
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE
+from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.tables.schema import schema
 
-COLUMNS = (
+BASE_COLUMNS = (  # that every statistic may use
     "source_model",
     "trajectory_id",
-    "subset",
     "num_steps",
-    "event_type_counts",
-    "language_counts",
     "oracle_outcome",
-    "risk_bucket",
-    "risk_score",
     "slice_label",
     "is_anomalous",
-    "anomaly_type_l1",
-    "anomaly_type_l2",
-    "earliest_recoverable_onset",
-    "earliest_harmful_onset",
-    "earliest_state_contamination_onset",
-    "severity",
-    "recoverability",
     "quality_tier",
+    "judge",
 )
-MADE = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}
+COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # columns of no own
+COMPUTED_FROM = ("provenance", "oracle")
 BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
 )
@@ -58,7 +49,7 @@ READ = {  # released files -> what is read of them
 class Corpus:
     """One release in memory, slim.
 
-    records: COLUMNS, `judge` and `failures_only`, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
+    records: BASE_COLUMNS and further columns, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
     pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
     """
 
@@ -96,15 +87,15 @@ class Corpus:
         return notice_of(self.records["judge"])
 
 
-def read_corpus(root: Path) -> Corpus:
-    """The release in `root`. UsageError where it is none, UnreadableInput with the file where one cannot be read."""
+def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
+    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. UsageError where it is no release,
+    UnreadableInput with the file where one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
         raise UsageError(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
-    columns = {name: pl.col(name) for name in COLUMNS} | MADE
-    kinds = {name: schema(Master)[name] for name in COLUMNS} | {"judge": pl.String(), "failures_only": pl.Boolean()}
     try:
-        files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-        parts = [pl.scan_parquet(path, glob=False).select(**columns).collect(engine="streaming") for path in files]
+        shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
+        scans = (pl.scan_parquet(path, glob=False).select(record_columns(columns)) for path in shards)
+        records = corpus_records([scan.collect(engine="streaming") for scan in scans], columns)
         labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
         pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -112,8 +103,18 @@ def read_corpus(root: Path) -> Corpus:
         raise UnreadableInput(
             f"{root}: cannot read the release: {said}. Validate the copy, or fetch it anew."
         ) from error
-    records = pl.concat([pl.DataFrame(schema=kinds), *parts]).sort("source_model", "trajectory_id")
     return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root))
+
+
+def record_columns(columns: Iterable[str]) -> list[pl.Expr]:
+    """BASE_COLUMNS and `columns` as expressions over the columns of a master table."""
+    return [COMPUTED.get(name, pl.col(name)).alias(name) for name in (*BASE_COLUMNS, *columns)]
+
+
+def corpus_records(parts: list[pl.DataFrame], columns: Iterable[str]) -> pl.DataFrame:
+    """Parts of the records, each with `record_columns`, as one table sorted by key."""
+    empty = pl.DataFrame(schema=schema(Master)).select(record_columns(columns))
+    return pl.concat([empty, *parts]).sort("source_model", "trajectory_id")
 
 
 def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:

@@ -8,11 +8,14 @@ import polars as pl
 
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED
 from openclawbench.records.vocabulary import SliceLabel
-from openclawbench.release.settings import Statistics
+from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.composition import PASSING
+from openclawbench.release.statistics.consistency import Identity, Share
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.declaration import Figures, Rows, same, statistic, sum_of
 from openclawbench.release.statistics.labels import interval_words
-from openclawbench.release.statistics.tables import PASSING
+from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import Row, Section
 
@@ -22,9 +25,55 @@ NO_SUBSET, NO_OUTCOME = "no_subset", "no_outcome"
 Scope = tuple[str, str, pl.DataFrame]
 
 
-def gap(corpus: Corpus, rules: Statistics) -> Section:
+def gap_identities(figures: Figures) -> Iterator[Identity]:
+    """Each division of the passing trajectories adds up; the summary counts the same; shares are part / whole."""
+    rows = figures.tables["gap"]
+    by_scope = {(row["scope"], row["name"]): row for row in rows}
+    whole, high = by_scope["all", "all"], by_scope["slice", HIGH]
+    for scope, total in {"slice": whole, "source_model": whole, "subset": whole, f"source_model, {HIGH}": high}.items():
+        for column in COUNTS:
+            parts = {row["name"]: row[column] for row in rows if row["scope"] == scope}
+            yield sum_of(f"gap, {column} by {scope}", parts, total[column])
+    yield from share_identities("gap", rows)
+    for base, row in {"passing": whole, HIGH: high}.items():
+        for column, ending in SUMMARY_ENDINGS.items():
+            counted = figures.summary["outcome_process_gap"][base + ending]
+            yield same(f"gap, {base}, {column}", {SUMMARY: counted, "gap": row[column]})
+
+
+COUNTS = (
+    *("trajectories", "measured", "undecided", "anomalous", "accepted", "accepted_anomalous"),
+    *("baseline", "baseline_anomalous"),
+)
+SUMMARY_ENDINGS = {  # column -> ending of its name in the summary's outcome_process_gap
+    "trajectories": "",
+    "measured": "_measured",
+    "anomalous": "_measured_anomalous",
+    "accepted": "_accepted",
+    "accepted_anomalous": "_accepted_anomalous",
+    "baseline": "_baseline",
+    "baseline_anomalous": "_baseline_anomalous",
+}
+SHARES = (  # part, whole, share
+    ("anomalous", "measured", "anomalous_share"),
+    ("accepted_anomalous", "accepted", "accepted_share"),
+    ("baseline_anomalous", "baseline", "baseline_share"),
+)
+
+
+def share_identities(table: str, rows: Rows) -> Iterator[Share]:
+    """Each share of a table of GAP_COLUMNS is its part of its whole."""
+    for row in rows:
+        for part, whole, name in SHARES:
+            if row[name] is not None:
+                where = f"{table}, {row['scope']} {row['name']}"
+                yield Share(where, str(row[part]), str(row[whole]), f"{row[name]:.6f}")
+
+
+@statistic(reads=["subset"], identities=gap_identities, headline_in_card=False)
+def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Overall, per slice, per source model (and its pass_high_risk), per subset."""
-    rows = [gap_row(*scope, rules) for scope in scopes(corpus)]
+    rows = [gap_row(*scope, settings) for scope in scopes(corpus)]
     high = next(row for row in rows if row["name"] == HIGH)
     bases = {"passing": rows[0], HIGH: high}
     facts = {f"{base}_{name}": row[name] for base, row in bases.items() for name in FACTS}
@@ -34,14 +83,14 @@ def gap(corpus: Corpus, rules: Statistics) -> Section:
         about="Of the trajectories that pass their oracle, those that are anomalous all the same. `anomalous_share` is "
         "of all of them, whatever the tier: a record in review counts with the decision it has, and as not anomalous "
         "where it has none. `accepted_share` is of the accepted ones alone. Trajectories that the rules judge labelled "
-        f"are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} {interval_words(rules)}",
+        f"are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} {interval_words(settings)}",
         columns=GAP_COLUMNS,
         rows=rows,
         facts=facts,
         definitions={
             f"{base}_{name}": f"{over}: {text}." for base, over in BASES.items() for name, text in FACTS.items()
         },
-        plot=partial(pictures.gap, rows, rules.pictured_rows),
+        plot=partial(pictures.gap, rows, settings.pictured_rows),
     )
 
 
@@ -108,15 +157,15 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
         yield "subset", name, passing.filter(subset == name)
 
 
-def gap_row(scope: str, name: str, records: pl.DataFrame, rules: Statistics) -> Row:
+def gap_row(scope: str, name: str, records: pl.DataFrame, settings: StatisticsSettings) -> Row:
     """Counts, shares and intervals of one scope."""
     measured, baseline = records.filter(~BY_BASELINE_JUDGE), records.filter(BY_BASELINE_JUDGE)
     accepted = measured.filter(IS_ACCEPTED)
     anomalous, sure = measured.filter(ANOMALOUS).height, accepted.filter(ANOMALOUS).height
     called = baseline.filter(ANOMALOUS).height
-    all_of_them = proportion(anomalous, measured.height, rules.confidence, rules.interval)
-    of_baseline = proportion(called, baseline.height, rules.confidence, rules.interval)
-    of_accepted = proportion(sure, accepted.height, rules.confidence, rules.interval)
+    all_of_them = proportion(anomalous, measured.height, settings.confidence, settings.interval)
+    of_baseline = proportion(called, baseline.height, settings.confidence, settings.interval)
+    of_accepted = proportion(sure, accepted.height, settings.confidence, settings.interval)
     return {
         "scope": scope,
         "name": name,
@@ -140,7 +189,17 @@ def gap_row(scope: str, name: str, records: pl.DataFrame, rules: Statistics) -> 
     }
 
 
-def anomalies(corpus: Corpus, rules: Statistics) -> Section:
+def anomalies_identities(figures: Figures) -> Iterator[Identity]:
+    """Shares are part / whole; the first row is the corpus as the summary counts it."""
+    rows, totals = figures.tables["anomalies"], figures.summary["totals"]
+    yield from share_identities("anomalies", rows)
+    yield same("trajectories", {SUMMARY: totals["trajectories"], "anomalies": rows[0]["trajectories"]})
+    accepted = {SUMMARY: totals["anomalous_accepted"], "anomalies": rows[0]["accepted_anomalous"]}
+    yield same("accepted anomalous records", accepted)
+
+
+@statistic(identities=anomalies_identities, in_card=False)
+def anomalies(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Anomalous of all trajectories, by outcome and slice: those that fail beside those that pass."""
     outcome = pl.col("oracle_outcome").fill_null(NO_OUTCOME)
     label = pl.col("slice_label").fill_null(NO_OUTCOME)
@@ -157,7 +216,7 @@ def anomalies(corpus: Corpus, rules: Statistics) -> Section:
         name="anomalies",
         title="Anomalies by outcome and slice",
         about="The same for every trajectory, also those that fail or have no outcome. Outcome and slice are context: "
-        f"neither decides a label. {interval_words(rules)}",
+        f"neither decides a label. {interval_words(settings)}",
         columns=columns,
-        rows=[gap_row(*group, rules) for group in groups],
+        rows=[gap_row(*group, settings) for group in groups],
     )

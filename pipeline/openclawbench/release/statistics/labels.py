@@ -1,14 +1,19 @@
 """What the anomalous records are: subtype mass (paper T1, section 4), severity and recoverability."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import get_args
 
 import polars as pl
 
+from openclawbench.records.tiers import ACCEPTED, BASELINE, main_status
 from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
-from openclawbench.release.settings import Statistics
+from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.declaration import Figures, same, statistic, sum_of
+from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
 from openclawbench.reports.measures import proportion
 from openclawbench.reports.section import BY_MODEL, Row, Section
@@ -16,16 +21,30 @@ from openclawbench.reports.section import BY_MODEL, Row, Section
 NOT_GIVEN = "not_given"
 
 
-def interval_words(rules: Statistics) -> str:
+def interval_words(settings: StatisticsSettings) -> str:
     """What the intervals of a section are."""
-    kind = {"wilson": "Wilson's score intervals", "exact": "exact intervals (Clopper and Pearson)"}[rules.interval]
+    kind = {"wilson": "Wilson's score intervals", "exact": "exact intervals (Clopper and Pearson)"}[settings.interval]
     return (
-        f"Intervals are {kind} of {100 * rules.confidence:g} %. They take trajectories for independent draws, which "
+        f"Intervals are {kind} of {100 * settings.confidence:g} %. They take trajectories for independent draws, which "
         "several of one task are not, and they say nothing about wrong labels."
     )
 
 
-def subtypes(corpus: Corpus, rules: Statistics) -> Section:
+def positives_identity(figures: Figures, table: str, counted: int) -> Identity:
+    """A table of the anomalous records of one label_status counts as many as the summary."""
+    totals = figures.summary["totals"]
+    status = main_status(name for name in (ACCEPTED, BASELINE) if totals[name])
+    return same(f"{status} anomalous records", {SUMMARY: totals[f"anomalous_{status}"], table: counted})
+
+
+def subtypes_identities(figures: Figures) -> Iterator[Identity]:
+    """The rows divide the anomalous records."""
+    counted = sum(row["trajectories"] for row in figures.tables["subtypes"])
+    yield positives_identity(figures, "subtypes", counted)
+
+
+@statistic(reads=["anomaly_type_l2"], identities=subtypes_identities)
+def subtypes(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """Mass of each of the five subtypes among the anomalous records of one label_status."""
     positives = corpus.positives
     counted = {row["anomaly_type_l2"]: row for row in by_model(positives.lazy(), ["anomaly_type_l2"], "trajectories")}
@@ -34,13 +53,13 @@ def subtypes(corpus: Corpus, rules: Statistics) -> Section:
         [counted.get(name, {"trajectories": 0, BY_MODEL: {}}) | {"anomaly_type_l2": name} for name in names],
         corpus.models,
     )
-    rows = [row | mass(row, corpus, positives.height, rules) for row in rows]
+    rows = [row | mass(row, corpus, positives.height, settings) for row in rows]
     rows.sort(key=lambda row: -row["trajectories"])
     return Section(
         name="subtypes",
         title="Subtype mass (T1)",
         about=f"{corpus.status.capitalize()} anomalous records by subtype, the most frequent first."
-        f"{corpus.status_words} {interval_words(rules)}",
+        f"{corpus.status_words} {interval_words(settings)}",
         columns={
             "anomaly_type_l2": "subtype",
             "trajectories": f"{corpus.status} anomalous records of this subtype",
@@ -69,11 +88,11 @@ def subtypes(corpus: Corpus, rules: Statistics) -> Section:
     )
 
 
-def mass(row: Row, corpus: Corpus, whole: int, rules: Statistics) -> Row:
+def mass(row: Row, corpus: Corpus, whole: int, settings: StatisticsSettings) -> Row:
     """Share, interval and support of one subtype."""
     own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
     tested = corpus.labels.filter(own & (pl.col("label_status") == corpus.status) & (pl.col("side") == "test"))
-    found = proportion(row["trajectories"], whole, rules.confidence, rules.interval)
+    found = proportion(row["trajectories"], whole, settings.confidence, settings.interval)
     return {
         "share": found.value,
         "low_share": found.low,
@@ -84,7 +103,17 @@ def mass(row: Row, corpus: Corpus, whole: int, rules: Statistics) -> Row:
     }
 
 
-def severity(corpus: Corpus) -> Section:
+def severity_identities(figures: Figures) -> Iterator[Identity]:
+    """The cells of a row add up, and the rows divide the anomalous records."""
+    rows = figures.tables["severity"]
+    for row in rows:
+        cells = {name: count for name, count in row.items() if name not in ("severity", "trajectories", "share")}
+        yield sum_of(f"severity, {row['severity']}", cells, row["trajectories"])
+    yield positives_identity(figures, "severity", sum(row["trajectories"] for row in rows))
+
+
+@statistic(reads=["severity", "recoverability"], identities=severity_identities)
+def severity(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """Severity x recoverability of the anomalous records of one label_status."""
     positives = corpus.positives.with_columns(pl.col("severity", "recoverability").fill_null(NOT_GIVEN))
     counted = {(row[0], row[1]): row[2] for row in positives.group_by("severity", "recoverability").len().rows()}

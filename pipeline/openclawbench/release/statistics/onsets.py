@@ -1,13 +1,17 @@
 """Where anomalies begin: which onsets are known, at which step, in which part of the trajectory (paper T21, T27)."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from openclawbench.release.settings import Statistics
+from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import Corpus
+from openclawbench.release.statistics.declaration import Figures, statistic, sum_of
+from openclawbench.release.statistics.labels import positives_identity
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Row, Section
 
@@ -15,7 +19,14 @@ ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_stat
 MAIN = ONSETS[0]  # the onset that is a learning target (T41)
 
 
-def onsets(corpus: Corpus) -> Section:
+def onsets_identities(figures: Figures) -> Iterator[Identity]:
+    """Each anomalous record has the onset or has it not."""
+    for row in figures.tables["onsets"]:
+        yield positives_identity(figures, f"onsets, {row['onset']}", row["known"] + row["unknown"])
+
+
+@statistic(reads=ONSETS, identities=onsets_identities)
+def onsets(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """The three onset fields: how often known, and their spread."""
     positives = corpus.positives
     return Section(
@@ -58,12 +69,19 @@ def rank(values: list[int], part: int, whole: int) -> int | None:
     return values[max(0, -(-len(values) * part // whole) - 1)] if values else None
 
 
-def onset_steps(corpus: Corpus, rules: Statistics) -> Section:
+def steps_identities(figures: Figures) -> Iterator[Identity]:
+    """The rows divide the onsets that are known."""
+    counts = {row["steps"]: row["trajectories"] for row in figures.tables["onset_steps"]}
+    yield sum_of("onset_steps", counts, figures.tables["onsets"][0]["known"])
+
+
+@statistic(reads=[MAIN], identities=steps_identities)
+def onset_steps(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """earliest_recoverable_onset by step."""
     known = corpus.positives[MAIN].drop_nulls()
     rows: list[Row] = []
     first = 1
-    for last in [*rules.onset_steps, None]:
+    for last in [*settings.onset_steps, None]:
         count = int(((known >= first) & (known <= last) if last else known >= first).sum())
         name = str(first) if first == last else f"{first}–{last}" if last else f"{first} or later"
         rows.append({"steps": name, "trajectories": count, "share": share(count, len(known))})
@@ -83,25 +101,32 @@ def onset_steps(corpus: Corpus, rules: Statistics) -> Section:
     )
 
 
-def onset_parts(corpus: Corpus, rules: Statistics) -> Section:
+def parts_identities(figures: Figures) -> Iterator[Identity]:
+    """The same of the parts."""
+    counts = {str(row["part"]): row["trajectories"] for row in figures.tables["onset_parts"]}
+    yield sum_of("onset_parts", counts, figures.tables["onsets"][0]["known"])
+
+
+@statistic(reads=[MAIN], identities=parts_identities, in_card=False)
+def onset_parts(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """The same relative to the trajectory's length, in parts of equal length."""
     known = corpus.positives.select(MAIN, "num_steps").drop_nulls()
-    place = (pl.col(MAIN) - 1) * rules.onset_parts // pl.col("num_steps")
+    place = (pl.col(MAIN) - 1) * settings.onset_parts // pl.col("num_steps")
     counted: dict[Any, int] = dict(known.group_by(place.alias("part")).len().rows())
     single = known.filter(pl.col("num_steps") == 1).height
     return Section(
         name="onset_parts",
         title="Part of the trajectory in which the onset lies",
-        about=f"`{MAIN}` against `num_steps`: the trajectory is cut into {rules.onset_parts} parts of equal length. "
+        about=f"`{MAIN}` against `num_steps`: the trajectory is cut into {settings.onset_parts} parts of equal length. "
         "Trajectories of one step are in the first part.",
         columns={
-            "part": f"of {rules.onset_parts}: (onset - 1) * {rules.onset_parts} // num_steps, counted from 1",
+            "part": f"of {settings.onset_parts}: (onset - 1) * {settings.onset_parts} // num_steps, counted from 1",
             "trajectories": f"{corpus.status} anomalous records whose onset is there",
             "share": "`trajectories` of those whose onset is known",
         },
         rows=[
             {"part": part + 1, "trajectories": counted.get(part, 0), "share": share(counted.get(part, 0), known.height)}
-            for part in range(rules.onset_parts)
+            for part in range(settings.onset_parts)
         ],
         facts={"of_one_step": single},
         definitions={"of_one_step": "Trajectories of a single step among them."},

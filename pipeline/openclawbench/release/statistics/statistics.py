@@ -1,55 +1,65 @@
-"""The statistics of a release: every section, from its released files alone."""
+"""The statistics of a release: every table, in order, from its released files alone."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from openclawbench.release.notice import RULES_STAMP
-from openclawbench.release.settings import Statistics
-from openclawbench.release.statistics.context import event_categories, language_coverage, risk_slices
+from openclawbench.release.settings import StatisticsSettings
+from openclawbench.release.statistics.composition import calibration_pool, partitions, quality_tiers, source_models
+from openclawbench.release.statistics.consistency import Identity
+from openclawbench.release.statistics.context import event_categories, languages, slices
 from openclawbench.release.statistics.corpus import READ, Corpus
+from openclawbench.release.statistics.declaration import Figures, Statistic
 from openclawbench.release.statistics.gap import anomalies, gap
 from openclawbench.release.statistics.labels import severity, subtypes
 from openclawbench.release.statistics.onsets import onset_parts, onset_steps, onsets
-from openclawbench.release.statistics.tables import calibration_pool, partitions, quality_tiers, source_models
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
 
-NAME = "statistics"
+# In the order of statistics.json. records/fields.toml ([StatisticsSections]) describes each of them for the schema.
+STATISTICS: list[Statistic] = [
+    gap,  #              anomalous of those that pass, with intervals                  section 4
+    anomalies,  #        the same by outcome and slice
+    source_models,  #    composition by source model                                   T4
+    partitions,  #       what of the corpus is for what                                T5
+    calibration_pool,  # records reserved for people, by slice                         T6
+    event_categories,  # steps by event category                                       T9
+    languages,  #        steps by what is known of their language
+    slices,  #           trajectories by outcome-aware risk slice                      T13, T14
+    quality_tiers,  #    trajectories by quality tier                                  T31
+    subtypes,  #         mass of each subtype                                          T1
+    onsets,  #           how often each onset is known, and its spread                 T21
+    onset_steps,  #      onsets by step
+    onset_parts,  #      onsets by part of the trajectory
+    severity,  #         severity by recoverability                                    T27
+]
+COLUMNS = tuple(dict.fromkeys(name for statistic in STATISTICS for name in statistic.reads))  # besides BASE_COLUMNS
 
 
-def statistics(corpus: Corpus, rules: Statistics) -> Report:
-    """Tables T4, T5, T6, T9, T13/T14 and T31 of the paper, subtypes, onsets, severity, and the gap with intervals."""
-    sections = [
-        gap(corpus, rules),
-        anomalies(corpus, rules),
-        source_models(corpus),
-        partitions(corpus, rules),
-        calibration_pool(corpus),
-        event_categories(corpus),
-        language_coverage(corpus),
-        risk_slices(corpus, rules),
-        quality_tiers(corpus, rules),
-        subtypes(corpus, rules),
-        onsets(corpus),
-        onset_steps(corpus, rules),
-        onset_parts(corpus, rules),
-        severity(corpus),
-    ]
+def statistics(corpus: Corpus, settings: StatisticsSettings) -> Report:
+    """Every table of the corpus, as a report."""
     return Report(
-        name=NAME,
+        name="statistics",
         title="Statistics of this release",
         about="Every number is computed from the released files alone: `openclawbench report statistics RELEASE_DIR` "
         "computes them again from any copy, and `openclawbench validate` compares. What a number means stands beside "
         "it, here and in statistics.json.",
-        sections=[finished(section, corpus) for section in sections],
+        sections=[stamped(statistic.compute(corpus, settings), corpus) for statistic in STATISTICS],
         inputs=READ,
         notice=corpus.notice,
     )
 
 
-def finished(section: Section, corpus: Corpus) -> Section:
-    """The section with its columns in order, and its picture saying who judged where that must be said."""
-    rows = [{name: row[name] for name in section.columns} for row in section.rows]
+def stamped(section: Section, corpus: Corpus) -> Section:
+    """The section with a picture that names the rules judge where it gave the labels."""
     if section.plot is None or corpus.notice is None:
-        return replace(section, rows=rows)
-    return replace(section, rows=rows, plot=partial(plots.stamped, section.plot, RULES_STAMP))
+        return section
+    return replace(section, plot=partial(plots.stamped, section.plot, RULES_STAMP))
+
+
+def identities(sections: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Identity]:
+    """What must hold between the figures of statistics.json (`sections`) and dataset_summary.json."""
+    figures = Figures({name: section["rows"] for name, section in sections.items()}, summary)
+    return [identity for statistic in STATISTICS for identity in statistic.identities(figures)]

@@ -12,7 +12,6 @@ from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.card.facts import SUMMARY
 from openclawbench.release.human import HUMAN_FILE
 from openclawbench.release.labels.labels import (
     CUTS,
@@ -39,12 +38,12 @@ from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES
 from openclawbench.release.writer.render import LINE_FILES, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, both_side_file
+from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
 from openclawbench.rules.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
 MOST_READ = 16_000_000  # bytes of a file that belongs to no release, which are searched for keys
-OF_MODEL = "dataset_summary_all.json"
 PLAIN_NAMES = (
     *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
     *(
@@ -133,7 +132,7 @@ def names_of(models: list[str]) -> Iterator[str]:
             if folder in CUTS.values():
                 yield typed_file(name)
     for model in models:
-        yield from (f"{ROOT}/{model}/{name}" for name in (*LINE_FILES, *RAW_FILES, OF_MODEL))
+        yield from (f"{ROOT}/{model}/{name}" for name in (*LINE_FILES, *RAW_FILES, MODEL_SUMMARY))
 
 
 def is_known(name: str, known: set[str]) -> bool:

@@ -2,54 +2,96 @@
 
 import io
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+import pyarrow as pa
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from openclawbench.errors import OpenClawBenchError
 from openclawbench.records.json_schema import json_schema
+from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile
-from openclawbench.release.card.facts import SUMMARY
+from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.statistics.consistency import check
-from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp, statistics_of
+from openclawbench.release.statistics.consistency import contradictions
+from openclawbench.release.statistics.corpus import (
+    BASE_COLUMNS,
+    COMPUTED_FROM,
+    Corpus,
+    both_sure,
+    corpus_records,
+    record_columns,
+)
+from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
 from openclawbench.release.statistics.files import text as as_text
-from openclawbench.release.statistics.own import own_book
+from openclawbench.release.statistics.statistics import COLUMNS, identities, statistics
 from openclawbench.release.validate.card import BROKEN, check_text, settings
 from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.lines import Line
+from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
+from openclawbench.tables.record import Keyed
+from openclawbench.tables.schema import empty, from_columns, schema
 
 
-def check_statistics(root: Path, findings: Findings) -> None:
-    """Every number, line and picture, beside what the files give."""
-    import pyarrow as pa
-
-    said = read_statistics(root, findings)
-    if said is not None:
-        check_identities(root, said, findings)
+def check_statistics(root: Path, records: list[pl.DataFrame], findings: Findings) -> None:
+    """Every number, line and picture, beside what the files give. `records`: of the released lines, as `columns_of`
+    has them."""
+    published = read_statistics(root, findings)
+    if published is not None:
+        check_identities(root, published, findings)
     try:
         rules = settings(root)
-        want = statistics_of(root, rules)
+        report = statistics(corpus_of_lines(root, records), rules.statistics)
     except (*BROKEN, OpenClawBenchError, pa.ArrowException) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         findings.add("statistics", DATA, f"cannot be computed from the files of the release: {message}")
         return
-    if said is not None:
-        compare(said, want.data(), DATA, "statistics", findings, counted="statistics")
-    check_text(root, TEXT, "statistics", as_text(want, rules).decode(), findings)
-    check_pictures(root, want, rules, findings)
+    if published is not None:
+        compare(published, report.data(), DATA, "statistics", findings, counted="statistics")
+    check_text(root, TEXT, "statistics", as_text(report, rules).decode(), findings)
+    check_pictures(root, report, rules, findings)
+
+
+def columns_of(lines: Sequence[Line[Master]]) -> pl.DataFrame:
+    """The columns of some records that the statistics are computed from."""
+    kinds = schema(Master)
+    names = [name for name in kinds if name in (*BASE_COLUMNS, *COLUMNS, *COMPUTED_FROM)]
+    values = {name: [line.value[name] for line in lines] for name in names}
+    return from_columns(values, kinds).select(record_columns(COLUMNS))
+
+
+def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
+    """What the statistics are computed from, of the JSONL files alone: the writer computes them from Parquet."""
+    labels = [
+        jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow).with_columns(cut=pl.lit(cut), side=pl.lit(side))
+        for cut, folder in CUTS.items()
+        for side in SIDES
+    ]
+    pool = jsonl(root / POOL_FILE, PoolRow)
+    return Corpus(corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root))
+
+
+def jsonl(path: Path, record: type[Keyed]) -> pl.DataFrame:
+    """The rows of a JSONL file of plain values."""
+    with open_lines(path) as file:
+        content = file.read()
+    return pl.read_ndjson(content, schema=schema(record)) if content else empty(record)
 
 
 def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
     """statistics.json, or null with a finding. The JSON Schema and the record must say the same of it."""
-    said: dict[str, Any] | None = read_json(root, DATA, "statistics", findings)
-    if said is None:
+    published: dict[str, Any] | None = read_json(root, DATA, "statistics", findings)
+    if published is None:
         return None
-    refused = next(Draft202012Validator(json_schema(StatisticsFile)).iter_errors(said), None)
+    refused = next(Draft202012Validator(json_schema(StatisticsFile)).iter_errors(published), None)
     try:
         StatisticsFile.model_validate_json((root / DATA).read_bytes())
     except ValidationError as error:
@@ -59,29 +101,29 @@ def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
     if refused is not None:
         findings.add("schemas_disagree", DATA, f"{refused.message}: only the JSON Schema refuses it")
         return None
-    return said
+    return published
 
 
-def check_identities(root: Path, said: dict[str, Any], findings: Findings) -> None:
+def check_identities(root: Path, published: dict[str, Any], findings: Findings) -> None:
     """What its tables and the summary say of one another."""
     try:
         summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
         if too_large(summary) is not None:
             return  # named by the check of the summaries
-        book = own_book(said["sections"], summary)
-        contradictions = check(book)
+        declared = identities(published["sections"], summary)
+        found = contradictions(declared)
     except (*BROKEN, AttributeError, StopIteration) as error:
         findings.add("identities", DATA, f"cannot be compared with {SUMMARY}: {type(error).__name__}: {error}")
         return
-    findings.checked["identities"] += sum(len(list(group)) for group in (book.sums, book.shares, book.same))
-    for one in contradictions:
-        findings.add("identities", DATA, str(one))
+    findings.checked["identities"] += len(declared)
+    for contradiction in found:
+        findings.add("identities", DATA, str(contradiction))
 
 
-def check_pictures(root: Path, want: Report, rules: PublishRules, findings: Findings) -> None:
+def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Findings) -> None:
     """Each picture says which numbers it shows; drawn again by the same version of the same library, it is the same."""
     owed = {}
-    for section in drawn(want):
+    for section in drawn(report):
         for kind in rules.statistics.pictures:
             owed[picture_name(section, kind)] = (section, kind)
     for path in sorted((root / FOLDER).glob("*")):
@@ -92,20 +134,20 @@ def check_pictures(root: Path, want: Report, rules: PublishRules, findings: Find
             findings.add("file_missing", name, "a release owes this file")
             continue
         findings.checked["pictures"] += 1
-        said = stamp(section, want)
-        if wrong := picture_is_wrong((root / name).read_bytes(), section, kind, said, findings):
+        content = (root / name).read_bytes()
+        if wrong := picture_is_wrong(content, section, kind, stamp(section, report), findings):
             findings.add("pictures", name, wrong)
 
 
-def picture_is_wrong(content: bytes, section: Section, kind: str, said: str, findings: Findings) -> str | None:
-    """What is wrong with a picture, else null. `said`: what it must say of itself."""
-    if said.encode() not in content:
+def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, findings: Findings) -> str | None:
+    """What is wrong with a picture, else null. `label`: what its metadata must say."""
+    if label.encode() not in content:
         return "was not drawn from the numbers that the files give"
     if plots.drawn_by().encode() not in content:
         findings.checked["pictures_of_another_version"] += 1  # their pixels cannot be compared; what they show is said
         return None
     assert section.plot is not None
-    again = plots.pictures(section.plot, [kind], said)[kind]
+    again = plots.pictures(section.plot, [kind], label)[kind]
     same = again == content or (kind != "svg" and pixels(again) == pixels(content))
     return None if same else "differs from what is drawn from the same numbers"
 

@@ -2,7 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+
+import polars as pl
 
 from openclawbench.records.release import Master, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import STATUS_OF
@@ -13,6 +16,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.lines import Line, raw_lines, read_line, read_lines
 from openclawbench.release.validate.record import problems
 from openclawbench.release.validate.slim import Slim, slim
+from openclawbench.release.validate.statistics import columns_of
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy
@@ -20,33 +24,24 @@ from openclawbench.rules.taxonomy import Taxonomy
 
 def check_model(
     root: Path, model: str, index: Mapping[Key, RecordIndexRow], deriver: Deriver | None, findings: Findings
-) -> dict[Key, Slim]:
-    """Check the files of one model; what later checks need of each of its records."""
+) -> tuple[dict[Key, Slim], list[pl.DataFrame]]:
+    """Check the files of one model; what later checks need of each of its records, and what statistics need of them."""
     folder = f"{ROOT}/{model}"
     records: dict[Key, Slim] = {}
-    some: list[Line[Master]] = []
-    for line in check_master(root, f"{folder}/{MASTER_FILE}", model, findings):
-        some.append(line)
-        if len(some) == AT_ONCE:
-            take(some, records, index, deriver)
-            some = []
-    take(some, records, index, deriver)
+    columns: list[pl.DataFrame] = []
+    lines = check_master(root, f"{folder}/{MASTER_FILE}", model, findings)
+    while batch := list(islice(lines, AT_ONCE)):
+        for line, basis in zip(batch, basis_of(batch, index), strict=True):
+            records[line.key] = slim(line, basis)
+        columns.append(columns_of(batch))
+        if deriver is not None:
+            deriver.check(batch)
     check_tiers(root, folder, records, findings)
     for status, file in POSITIVES_FILES.items():
         check_positives(root, f"{folder}/{file}", status, records, findings)
     for stage in STAGES:
         check_raw(root, f"{folder}/{stage_raw_file(stage)}", stage, records, findings)
-    return records
-
-
-def take(
-    lines: list[Line[Master]], records: dict[Key, Slim], index: Mapping[Key, RecordIndexRow], deriver: Deriver | None
-) -> None:
-    """Keep what is needed of some records, and compare them with what the stages make of them."""
-    for line, basis in zip(lines, basis_of(lines, index), strict=True):
-        records[line.key] = slim(line, basis)
-    if deriver is not None:
-        deriver.check(lines)
+    return records, columns
 
 
 def check_master(root: Path, name: str, model: str, findings: Findings) -> Iterator[Line[Master]]:

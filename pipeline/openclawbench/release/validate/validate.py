@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import polars as pl
+
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.common import refuse_other_folder
 from openclawbench.release.keys import Key
@@ -44,11 +46,14 @@ def validate(root: Path) -> Findings:
     check_forms(root, in_force.contents.get(PublishRules.FILE, {}).get("jsonl") if in_force else None, findings)
     index = read_index(root, findings)
     records: dict[Key, Slim] = {}
+    columns: list[pl.DataFrame] = []
     derived = Derived(privacy.marker.partition("{")[0])
     for model in models:
         name = f"{ROOT}/{model}/{MASTER_FILE}"
         deriver = Deriver(root, model, name, index, in_force, passes, derived, findings) if in_force else None
-        records |= check_model(root, model, index, deriver, findings)
+        own_records, own_columns = check_model(root, model, index, deriver, findings)
+        records |= own_records
+        columns += own_columns
         check_parquet_tables(root, model, findings)
     check_index(index, records, derived, findings)
     check_labels(root, records, findings)
@@ -56,9 +61,8 @@ def validate(root: Path) -> Findings:
     check_human(root, records, findings)
     if in_force is not None:
         check_cuts(root, records, index, derived, in_force, findings)
-    check_human(root, records, findings)
     check_numbers(root, models, records, findings)
-    check_statistics(root, findings)
+    check_statistics(root, columns, findings)
     if package is not None:
         check_data_package(root, package, digests, records, in_force, passes, findings)
     text = check_released_text(root, models, privacy, findings)

@@ -29,15 +29,14 @@ from openclawbench.release.card.described import TEXTS, described
 from openclawbench.release.human import HUMAN_ROWS, write_human
 from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import as_json, write_labels
-from openclawbench.release.notice import RULES_NOTICE, notice_of
+from openclawbench.release.notice import RULES_NOTICE
 from openclawbench.release.privacy.policy import REPORT, RULES_FILE, left_in, refuse_blocked, report
 from openclawbench.release.privacy.publishing import Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import write_index
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
-from openclawbench.release.statistics.files import statistics_files, statistics_of
-from openclawbench.release.statistics.own import refuse_contradictions
+from openclawbench.release.statistics.files import refuse_contradictions, statistics_files, statistics_of
 from openclawbench.release.writer.files import compress_all
 from openclawbench.release.writer.parquet import ParquetTables
 from openclawbench.release.writer.provenance import NAME as PACKAGE
@@ -45,8 +44,7 @@ from openclawbench.release.writer.provenance import RULES, data_package, made_fr
 from openclawbench.release.writer.render import LINE_FILES, MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import RAW_FILES, SECOND_NOTICE, SECOND_ROWS, write_second_pass
 from openclawbench.release.writer.staging_folder import Building
-from openclawbench.release.writer.summarize import GROUPS, LISTED, TOTALS
-from openclawbench.reports.counting import share
+from openclawbench.release.writer.summarize import SUMMARY, summary_files
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.runtime.run import Run, digest
 from openclawbench.runtime.shard_task import Keys
@@ -77,7 +75,6 @@ def publish(run: Run, commands: list[str], verdicts: Sequence[HumanVerdict] = ()
     write_human(verdicts, assignments, building)
     basis, fingerprints = (data.scan(table, keys[table]) for table in (LabelBasis, Fingerprint))
     write_index(digests_of_records, scanned.redacted, basis, fingerprints, building)
-    write_human(verdicts, assignments, building)
     counts = data.scan(SummaryCount, keys[SummaryCount]).collect()
     judges = write_summaries(counts, models, building)
     if has_second(run):
@@ -182,28 +179,10 @@ def sorted_rows(path: Path) -> Iterator[Row]:
 
 def write_summaries(counts: pl.DataFrame, models: list[str], building: Building) -> set[str]:
     """dataset_summary_all.json of each model and dataset_summary.json of the corpus; returns the judges' names."""
-    for model in models:
-        own = counts.filter(pl.col("source_model") == model)
-        building.write(f"{ROOT}/{model}/dataset_summary_all.json", as_json(summary(own) | {"source_model": model}))
-    whole = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
-    corpus = summary(whole) | {"source_models": models}
-    building.write("dataset_summary.json", as_json(corpus))
-    return {name for name in corpus["judge"] if name != "not_asked"}
-
-
-def summary(counts: pl.DataFrame) -> dict[str, Any]:
-    """{group: {name: count}} of every group, the gap with its rates, and what to know of the judge."""
-    found: dict[str, Any] = {name: {} for name in (*GROUPS, *TOTALS, *LISTED)}
-    for row in counts.iter_rows(named=True):
-        found[row["group"]][row["name"]] = row["count"]
-    for group, names in TOTALS.items():
-        found[group] = {name: found[group].get(name, 0) for name in names}
-    gap = found["outcome_process_gap"]
-    for base in (name.removesuffix("_anomalous") for name in [*gap] if name.endswith("_anomalous")):
-        gap[f"{base}_anomalous_rate"] = share(gap[f"{base}_anomalous"], gap[base])
-    if (notice := notice_of(found["judge"])) is not None:
-        found["notice"] = notice
-    return found
+    files = summary_files(counts, models)
+    for name, content in files.items():
+        building.write(name, as_json(content))
+    return {name for name in files[SUMMARY]["judge"] if name != "not_asked"}
 
 
 def notice_texts() -> list[str]:

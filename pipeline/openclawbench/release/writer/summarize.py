@@ -1,10 +1,17 @@
-"""Summaries: counts per source model for dataset_summary_all.json, a definition an expression."""
+"""Summaries: the counts of dataset_summary.json and of each source model, a definition an expression."""
+
+from typing import Any
 
 import polars as pl
 
 from openclawbench.records.release import LabelBases, SummaryCounts
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
+from openclawbench.release.notice import notice_of
+from openclawbench.release.writer.render import ROOT
+from openclawbench.reports.counting import share
 from openclawbench.runtime.stage import stage
+
+SUMMARY, MODEL_SUMMARY = "dataset_summary.json", "dataset_summary_all.json"
 
 PASSING = pl.col("oracle_outcome") == "pass"
 LABEL = pl.when(pl.col("is_anomalous")).then(pl.lit("anomalous")).when(~pl.col("is_anomalous")).then(pl.lit("normal"))
@@ -85,6 +92,32 @@ def summarize(basis: LabelBases) -> SummaryCounts:
     parts.append(listed(basis, "repairs", "repair_rules"))
     parts.append(events(basis))
     return pl.concat(parts).sort(by)
+
+
+def summary_files(counts: pl.DataFrame, models: list[str]) -> dict[str, dict[str, Any]]:
+    """Path -> content of the summary of each source model and of the corpus. `counts`: rows of SummaryCount."""
+    files = {
+        f"{ROOT}/{model}/{MODEL_SUMMARY}": summary(counts.filter(pl.col("source_model") == model))
+        | {"source_model": model}
+        for model in models
+    }
+    return files | {SUMMARY: summary(counts) | {"source_models": models}}
+
+
+def summary(counts: pl.DataFrame) -> dict[str, Any]:
+    """{group: {name: count}} of every group, the gap with its rates, and what to know of the judge."""
+    found: dict[str, Any] = {name: {} for name in (*GROUPS, *TOTALS, *LISTED)}
+    sums = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
+    for row in sums.iter_rows(named=True):
+        found[row["group"]][row["name"]] = row["count"]
+    for group, names in TOTALS.items():
+        found[group] = {name: found[group].get(name, 0) for name in names}
+    gap = found["outcome_process_gap"]
+    for base in (name.removesuffix("_anomalous") for name in [*gap] if name.endswith("_anomalous")):
+        gap[f"{base}_anomalous_rate"] = share(gap[f"{base}_anomalous"], gap[base])
+    if (notice := notice_of(found["judge"])) is not None:
+        found["notice"] = notice
+    return found
 
 
 def listed(basis: pl.LazyFrame, group: str, column: str) -> pl.LazyFrame:

@@ -1,5 +1,6 @@
 """Composition of the corpus: source models (paper T4), partitions (T5), calibration pool (T6), quality tiers (T31)."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import get_args
 
@@ -8,9 +9,12 @@ import polars as pl
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, TIERS
 from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.labels.labels import CUTS, SIDES
-from openclawbench.release.settings import Statistics
+from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics import pictures
+from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.corpus import ANOMALOUS, Corpus
+from openclawbench.release.statistics.declaration import Figures, same, statistic, total_row
+from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports.counting import by_model, share, with_models
 from openclawbench.reports.section import BY_MODEL, Row, Section
 
@@ -18,7 +22,20 @@ TOTAL = "Total"
 PASSING = [name for name in get_args(SliceLabel) if name.startswith("pass_")]
 
 
-def source_models(corpus: Corpus) -> Section:
+def trajectories_identity(figures: Figures, table: str) -> Identity:
+    """The last row of a table counts as many trajectories as the summary."""
+    counted = figures.tables[table][-1]["trajectories"]
+    return same("trajectories", {SUMMARY: figures.summary["totals"]["trajectories"], table: counted})
+
+
+def source_models_identities(figures: Figures) -> Iterator[Identity]:
+    """The last row is the sum of the others, and the corpus."""
+    yield from total_row(figures, "source_models", "source_model", ["trajectories", "steps", "calibration"])
+    yield trajectories_identity(figures, "source_models")
+
+
+@statistic(identities=source_models_identities)
+def source_models(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T4: a row a source model, and the total."""
     rows = [model_row(corpus, model) for model in corpus.models]
     whole = corpus.records.height
@@ -67,7 +84,15 @@ def model_row(corpus: Corpus, model: str) -> Row:
     }
 
 
-def partitions(corpus: Corpus, rules: Statistics) -> Section:
+def partitions_identities(figures: Figures) -> Iterator[Identity]:
+    """The corpus is the one that the summary counts."""
+    sizes = {row["partition"]: row["size"] for row in figures.tables["partitions"]}
+    whole = figures.summary["totals"]["trajectories"]
+    yield same("trajectories", {SUMMARY: whole, "partitions": sizes["corpus"]})
+
+
+@statistic(identities=partitions_identities)
+def partitions(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T5: corpus, tiers, the accepted rows of the label files, the pool."""
     tiers = corpus.records["quality_tier"]
     sizes = {"corpus": corpus.records.height} | {tier: int((tiers == tier).sum()) for tier in TIERS}
@@ -96,7 +121,7 @@ def partitions(corpus: Corpus, rules: Statistics) -> Section:
                 "partition": name,
                 "size": size,
                 "share": share(size, corpus.records.height),
-                "default_use": rules.default_use.get(name, ""),
+                "default_use": settings.default_use.get(name, ""),
             }
             for name, size in sizes.items()
         ],
@@ -104,7 +129,20 @@ def partitions(corpus: Corpus, rules: Statistics) -> Section:
     )
 
 
-def calibration_pool(corpus: Corpus) -> Section:
+def calibration_pool_identities(figures: Figures) -> Iterator[Identity]:
+    """The last row is the sum of the others, and the pool as other tables have it."""
+    yield from total_row(figures, "calibration_pool", "slice_label", ["count"])
+    sizes = {row["partition"]: row["size"] for row in figures.tables["partitions"]}
+    places = {
+        "calibration_pool": figures.tables["calibration_pool"][-1]["count"],
+        "source_models": figures.tables["source_models"][-1]["calibration"],
+        "partitions": sizes["calibration_pool"],
+    }
+    yield same("calibration pool", places)
+
+
+@statistic(identities=calibration_pool_identities)
+def calibration_pool(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T6: the pool by slice."""
     counted = {row["slice_label"]: row for row in by_model(corpus.pool.lazy(), ["slice_label"], "count")}
     rows = with_models(
@@ -130,7 +168,15 @@ def calibration_pool(corpus: Corpus) -> Section:
     )
 
 
-def quality_tiers(corpus: Corpus, rules: Statistics) -> Section:
+def quality_tiers_identities(figures: Figures) -> Iterator[Identity]:
+    """The last row is the sum of the others, and the corpus."""
+    columns = ["trajectories", "anomalous", "normal", "undecided"]
+    yield from total_row(figures, "quality_tiers", "quality_tier", columns)
+    yield trajectories_identity(figures, "quality_tiers")
+
+
+@statistic(identities=quality_tiers_identities)
+def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T31, with what the tiers' labels are."""
     records = corpus.records
     counted = {row["quality_tier"]: row for row in by_model(records.lazy(), ["quality_tier"], "trajectories")}
@@ -140,7 +186,7 @@ def quality_tiers(corpus: Corpus, rules: Statistics) -> Section:
     rows = [
         row
         | decisions(records.filter(pl.col("quality_tier") == row["quality_tier"]))
-        | {"default_use": rules.default_use.get(row["quality_tier"], "")}
+        | {"default_use": settings.default_use.get(row["quality_tier"], "")}
         for row in rows
     ]
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
