@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.measures import PROCESSES, library_pool, measured, reference
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
 from openclawbench.flow import up_to
 from openclawbench.intake.intake import take_in
@@ -24,7 +24,7 @@ from openclawbench.runtime.engines.processes import Processes
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.engines.ray_core import RayCore
 from openclawbench.runtime.run import Run
-from openclawbench.runtime.shard_task import Chain, Worker
+from openclawbench.runtime.shard_task import ShardTask, ShardWorker
 from openclawbench.storage.data_folder import DataFolder, table_name
 
 Result = dict[str, Any]
@@ -34,7 +34,7 @@ def through(folder: Path, verb: str) -> Result:
     """`openclawbench VERB` in one process, on a folder in which everything before is up to date."""
     data = DataFolder(folder / "data")
     inputs = {"raw": str(folder / "raw"), "oracle": str(folder / "oracle"), "engine": "serial", "judge": "rules"}
-    done = bring(data, settings(data, **inputs), verb, Progress(quiet=True))
+    done = update(data, settings(data, **inputs), verb, Progress(quiet=True))
     return {"redone": done.redone, "shards": max(one.shards for one in done.reports)}
 
 
@@ -81,7 +81,7 @@ def copy_lines(folder: Path) -> Result:
     return {"lines": count, "sha256": digest.hexdigest()}
 
 
-def planned(folder: Path, name: str) -> tuple[Run, list[Chain]]:
+def planned(folder: Path, name: str) -> tuple[Run, list[ShardTask]]:
     """A run to packets over a data folder that has nothing, and the shards with their stages."""
     data = DataFolder(folder / name)
     run = Run(data, take_in(data, folder / "raw", folder / "oracle", save=True), None)
@@ -94,7 +94,7 @@ def over(engine: Engine, folder: Path, name: str) -> Result:
     """The shards over an engine; `working` is the time from the first shard that is handed out."""
     run, chains = planned(folder, name)
     begun: list[float] = []
-    worker = Worker(run.data, {}, run.rules)
+    worker = ShardWorker(run.data, {}, run.rules)
     done = len(list(engine.run(worker.carry_out, chains, lambda _: begun.append(time.perf_counter()))))
     return {"shards": done, "working": time.perf_counter() - begun[0]}
 
@@ -107,7 +107,7 @@ def processes(folder: Path) -> Result:
 def bare_pool(folder: Path) -> Result:
     """The same shards mapped by the standard library's pool, which does nothing else."""
     run, chains = planned(folder, "data-bare")
-    worker = Worker(run.data, {}, run.rules)
+    worker = ShardWorker(run.data, {}, run.rules)
     started = time.perf_counter()
     with library_pool() as pool:
         done = len(list(pool.map(worker.carry_out, chains)))

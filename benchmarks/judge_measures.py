@@ -15,12 +15,12 @@ from typing import Any
 from benchmarks.fixed_latency import response
 from benchmarks.measures import cpu_seconds, peak_mb
 from openclawbench.cli.judge_factory import how
-from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.request_options import RequestOptions
 from openclawbench.judge.client.transport import Endpoint
-from openclawbench.judge.language_model import Asking, LanguageModelJudge
+from openclawbench.judge.language_model import ClientOptions, LanguageModelJudge
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_SETTLED
 from openclawbench.judge.ledger.sqlite_file import locked, open_for_writing
-from openclawbench.judge.protocol import Complaint, Heard, Question
+from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.request import RequestRules
@@ -39,10 +39,10 @@ class Reader:
 
     digest = "bench"
 
-    def read(self, question: Question, finish: str, text: str) -> Heard:
+    def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
         """Its verdict; a complaint where there is none."""
         verdict = json.loads(text).get("verdict")
-        return Heard(None, str(verdict)) if verdict else Heard(Complaint("schema", "verdict"), "schema")
+        return AnswerCheck(None, str(verdict)) if verdict else AnswerCheck(AnswerProblem("schema", "verdict"), "schema")
 
 
 class Questions:
@@ -150,7 +150,7 @@ def ask(url: str, calls: int, in_flight: int, folder: Path, transport: str) -> R
     return {"to_first_call": first[0] - started if first else None}
 
 
-def judge_of(folder: Path, asking: Asking | None) -> LanguageModelJudge:
+def judge_of(folder: Path, asking: ClientOptions | None) -> LanguageModelJudge:
     """The judge of the benchmark."""
     return LanguageModelJudge(
         "bench", folder, {"bench": SCHEMA}, Reader(), RequestRules.load(), AskingRules.load(), asking
@@ -168,7 +168,7 @@ def fill(folder: Path, answered: int) -> None:
             key = hashlib.sha256(digest.encode()).digest()
             row = (key, "a", "bench", digest, digest, "complete", content, "r1", 1500, 0, 300, 0.002, 6000, 1, 0.2)
             for kind, values in (
-                (ADD_ANSWER, (*row, 0.0, Way().text, None, hashlib.sha256(content).digest(), None, 0)),
+                (ADD_ANSWER, (*row, 0.0, RequestOptions().text, None, hashlib.sha256(content).digest(), None, 0)),
                 (ADD_SETTLED, settled(judge, digest, key)),
             ):
                 connection.execute(kind.over(1), values)
@@ -180,7 +180,7 @@ def settled(judge: LanguageModelJudge, digest: str, key: bytes) -> tuple[bytes |
     return judge.question_id(digest), key, key, "read", judge.reads_as, key
 
 
-def timed(asking: Asking, first: list[float]) -> Asking:
+def timed(asking: ClientOptions, first: list[float]) -> ClientOptions:
     """The same asking; notes when it sends for the first time."""
 
     def transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Any:
@@ -195,7 +195,7 @@ def timed(asking: Asking, first: list[float]) -> Asking:
         made.send = noted  # type: ignore[assignment, method-assign]
         return made
 
-    return Asking(**{**vars(asking), "transport": transport})
+    return ClientOptions(**{**vars(asking), "transport": transport})
 
 
 MEASURES: dict[str, Callable[[str, int, int, Path], Result]] = {

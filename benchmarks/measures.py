@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import Settings, settings
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.flow import up_to
@@ -27,7 +27,7 @@ from openclawbench.intake.intake import Intake, take_in
 from openclawbench.judge.protocol import Judge
 from openclawbench.runtime.engines.processes import Processes, begin, threads_each, threads_of_polars
 from openclawbench.runtime.run import Run, StageReport
-from openclawbench.runtime.shard_task import Worker
+from openclawbench.runtime.shard_task import ShardWorker
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder, read_json
 
@@ -72,7 +72,7 @@ def one_process(folder: Path) -> dict[str, Any]:
     data = DataFolder(folder / "data")
     intake = take_in(data, folder / "raw", None, save=True)
     data.save_layout({"shards": intake.shards})
-    (report,) = Run(data, intake, None).bring([normalize], lambda *_: None)
+    (report,) = Run(data, intake, None).update([normalize], lambda *_: None)
     return {"shards": report.redone}
 
 
@@ -82,7 +82,7 @@ def two_processes(folder: Path) -> dict[str, Any]:
     intake = take_in(data, folder / "raw", None, save=True)
     data.save_layout({"shards": intake.shards})
     started, engine = time.perf_counter(), Processes(PROCESSES)
-    (report,) = Run(data, intake, None, lambda _: engine).bring([normalize], lambda *_: None)
+    (report,) = Run(data, intake, None, lambda _: engine).update([normalize], lambda *_: None)
     return {"shards": report.redone, "after_scan": time.perf_counter() - started}
 
 
@@ -91,7 +91,7 @@ def bare_pool(folder: Path) -> dict[str, Any]:
     data = DataFolder(folder / "data-bare")
     run = Run(data, take_in(data, folder / "raw", None, save=True), None)
     run.plan([normalize])
-    worker = Worker(data, {}, run.rules)
+    worker = ShardWorker(data, {}, run.rules)
     started = time.perf_counter()
     with library_pool() as pool:
         done = list(pool.map(worker.carry_out, run.chains([normalize])))
@@ -109,7 +109,7 @@ def library_pool() -> Iterator[ProcessPoolExecutor]:
 def again(folder: Path) -> dict[str, Any]:
     """`openclawbench normalize` on a folder that is up to date, or in which one session is new."""
     data = DataFolder(folder / "data")
-    done = bring(data, settings(data, raw=str(folder / "raw")), "normalize", Progress(quiet=True))
+    done = update(data, settings(data, raw=str(folder / "raw")), "normalize", Progress(quiet=True))
     return {"redone": done.redone}
 
 
@@ -127,7 +127,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
     run = Concluded(data, intake, None)
     digests, _ = timed(lambda: run.plan(run_through))
-    whole, done = timed(lambda: {one.stage: one for one in run.bring(run_through, lambda *_: None)})
+    whole, done = timed(lambda: {one.stage: one for one in run.update(run_through, lambda *_: None)})
     reports = [done[stage.name] for stage in run_through]
     each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in reports}
     first = each.pop("normalize")
@@ -166,20 +166,20 @@ def raw_to_packets(folder: Path) -> dict[str, Any]:
     data, engine = DataFolder(folder / "data-whole"), Processes(PROCESSES)
     intake = take_in(data, folder / "raw", folder / "oracle", save=True)
     data.save_layout({"shards": intake.shards})
-    reports = list(Run(data, intake, None, lambda _: engine).bring(up_to("packet"), lambda *_: None))
+    reports = list(Run(data, intake, None, lambda _: engine).update(up_to("packet"), lambda *_: None))
     return {"shards": reports[0].redone}
 
 
 def merged(folder: Path) -> dict[str, Any]:
     """Everything up to merged records, with the rules judge."""
-    done = bring(DataFolder(folder / "data"), chosen(folder), "merge", Progress(quiet=True))
+    done = update(DataFolder(folder / "data"), chosen(folder), "merge", Progress(quiet=True))
     return {"redone": done.redone, "worker_mb": largest_worker_mb()}
 
 
 def released(folder: Path) -> dict[str, Any]:
     """A release of what `merged` left: fingerprints, cuts, counts, lines; then the folder itself."""
     started = time.perf_counter()
-    done = bring(DataFolder(folder / "data"), chosen(folder), "release", Progress(quiet=True))
+    done = update(DataFolder(folder / "data"), chosen(folder), "release", Progress(quiet=True))
     parts = {report.stage: report.seconds for report in done.reports if report.redone}
     seconds = {**parts, "everything": time.perf_counter() - started}
     return {"redone": done.redone, "released": done.released, "parts": seconds, "worker_mb": largest_worker_mb()}

@@ -16,7 +16,7 @@ from openclawbench.cli import export_tables as export
 from openclawbench.cli import tables as report
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.run_summary import cautions_of, why_a_person
-from openclawbench.cli.session import bring, current
+from openclawbench.cli.session import current, update
 from openclawbench.cli.settings import SETTABLE, settings
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.flow import VERBS
@@ -66,7 +66,7 @@ def run(
     flags = {"raw": raw and str(raw), "oracle": oracle and str(oracle)} | chosen
     in_force = settings(folder, **flags)
     with Progress(quiet=True) as progress:
-        done = bring(folder, in_force, to, progress)
+        done = update(folder, in_force, to, progress)
     published = done.released is not None and done.tables is not None
     return Ran(
         data=folder.root,

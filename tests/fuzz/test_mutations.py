@@ -19,7 +19,7 @@ from mutations import BYTES, Mutation, flip_bits, mutant
 from normalizing import SAMPLES, Normalized, check_accounting, normalized_folder, read
 
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
 from openclawbench.intake.intake import Intake
 from openclawbench.sources.registry import members, read_first
@@ -159,7 +159,7 @@ def test_damaged_sessions_go_through_every_stage(tmp_path: Path) -> None:
         (raw / name).write_bytes(content)
     data = DataFolder(tmp_path / "data")
     chosen = settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules")
-    done = bring(data, chosen, "release", Progress(quiet=True))
+    done = update(data, chosen, "release", Progress(quiet=True))
     assert done.released
     assert done.sessions > 1000
 

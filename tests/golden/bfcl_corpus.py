@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import Done, bring
+from openclawbench.cli.session import Done, update
 from openclawbench.cli.settings import settings
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.oracle import Contradiction, Coverage, Fused
@@ -97,11 +97,11 @@ class Corpus:
         models = settings(self.data).bfcl_models
         return Reading(take_in(self.data, self.raw, oracle or self.tree.parent, save=False, models=models))
 
-    def bring(self, verb: str = "fuse", **flags: Any) -> "Outcome":
+    def update(self, verb: str = "fuse", **flags: Any) -> "Outcome":
         """Run up to a verb in this process."""
         self.write_manifest()
         chosen = settings(self.data, raw=str(self.raw), oracle=str(self.tree.parent), judge="rules", **flags)
-        return Outcome(bring(self.data, chosen, verb, Progress(quiet=True)))
+        return Outcome(update(self.data, chosen, verb, Progress(quiet=True)))
 
 
 class Reading:

@@ -22,7 +22,7 @@ CALLS, TEXT = "scripted-calls", "scripted-text"
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Every task of the tree ran once."""
-    return Corpus(tmp_path_factory.mktemp("bfcl")).sessions().bring()
+    return Corpus(tmp_path_factory.mktemp("bfcl")).sessions().update()
 
 
 def test_every_session_gets_the_outcome_that_the_evaluator_counted(whole: Outcome) -> None:
@@ -177,7 +177,7 @@ def test_an_id_that_fails_twice_is_no_riddle(tmp_path: Path) -> None:
 def test_without_a_manifest_nothing_is_joined_and_a_person_is_told(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple"}).sessions()
     corpus.manifest.clear()
-    found = corpus.bring()
+    found = corpus.update()
     assert found.faults == ["bfcl_no_manifest"]
     assert "nothing of it is joined" in found.done.faults[0]["message"]
     assert found.outcomes() == {(None, None): 6}
@@ -209,7 +209,7 @@ def test_scores_without_results_give_failures_only(tmp_path: Path) -> None:
 def test_where_only_failures_are_known_there_is_no_share_of_passes(tmp_path: Path) -> None:
     corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
     corpus.file("multiple", "result").unlink()
-    found = corpus.bring()
+    found = corpus.update()
     rows = {row["subset"]: row for row in found.rows_of_coverage()}
     assert [(rows[one]["scored"], rows[one]["failures_only"]) for one in ("multiple", "live_simple")] == [
         (1, 1),
@@ -228,7 +228,7 @@ def test_a_failure_that_another_row_confirms_is_no_failure_alone(name: str, tmp_
     corpus.file("multiple", "result").unlink()
     row = {"source_model": "scripted-calls", "native_session_basename": "multiple_4", "task_id": "multiple_4"}
     (corpus.tree.parent / f"{name}.jsonl").write_text(json.dumps(row | {"success": False}) + "\n")
-    found = corpus.bring()
+    found = corpus.update()
     row = found.fused()["multiple_4"]
     assert (row["oracle_match"], row["oracle_outcome"], row["oracle"]["flags"]) == ("duplicate_rows", "fail", [])
     assert [one["failures_only"] for one in found.rows_of_coverage() if one["subset"] == "multiple"] == [0]
@@ -238,7 +238,7 @@ def test_a_stray_id_does_not_harm_the_category_that_it_is_of(tmp_path: Path) -> 
     corpus = Corpus(tmp_path, {"multiple", "live_simple"}).sessions()
     path = corpus.file("live_simple", "result")
     rewrite(path, [*lines(path), '{"id": "multiple_0", "result": []}'])
-    found = corpus.bring()
+    found = corpus.update()
     assert found.notes == ["bfcl_other_category"]
     (warning,) = found.intake.warnings
     assert (warning["file"], warning["line"]) == (path.relative_to(corpus.tree.parent).as_posix(), 21)
@@ -393,6 +393,6 @@ def test_a_row_counts_under_the_subset_of_its_session(tmp_path: Path) -> None:
     """The manifest names another subset than the tree does: matched and rows stand in one line."""
     corpus = Corpus(tmp_path, {"multiple"})
     corpus.attempt(CALLS, "multiple_0", "once", subset="mine")
-    found = corpus.bring()
+    found = corpus.update()
     row = found.coverage()[CALLS, "mine"]
     assert (row["sessions"], row["matched"], row["oracle_rows"], row["unmatched_rows"]) == (1, 1, 1, 0)

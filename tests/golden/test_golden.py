@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
 from openclawbench.records.oracle import Coverage
 from openclawbench.storage.data_folder import DataFolder
@@ -78,7 +78,7 @@ def run(case: Path, folder: Path) -> Outcome:
     data.save_layout({"shards": SHARDS})
     oracle = case / "oracle"
     chosen = settings(data, raw=str(case / "raw"), oracle=str(oracle) if oracle.is_dir() else None, judge="rules")
-    done = bring(data, chosen, "release", Progress(quiet=True))
+    done = update(data, chosen, "release", Progress(quiet=True))
     assert done.tables is not None
     records: dict[str, Any] = {}
     tiers: Counter[str] = Counter()
@@ -88,7 +88,7 @@ def run(case: Path, folder: Path) -> Outcome:
             assert name not in records, f"{name}: two source models have it; give the files of the case other names"
             records[name] = without(record)
         for file in TIER_FILES:
-            tiers.update(record["trajectory_id"] for record in read_jsonl(model / file))
+            tiers.update_expected(record["trajectory_id"] for record in read_jsonl(model / file))
     rows = done.files.sort("path").to_dicts()
     files = {
         "files": [{name: row[name] for name in FILE_FIELDS} for row in rows],
@@ -156,7 +156,7 @@ def write(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def update(case: Path, outcome: Outcome) -> None:
+def update_expected(case: Path, outcome: Outcome) -> None:
     """Write expected/ anew."""
     folder = case / "expected"
     for path in folder.glob("*.json"):
@@ -175,7 +175,7 @@ def marked(case: Path) -> object:
 def test_golden(case: Path, tmp_path: Path) -> None:
     outcome = run(case, tmp_path / "data")
     if UPDATE:
-        update(case, outcome)
+        update_expected(case, outcome)
     expected = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (case / "expected").glob("*.json")}
     files = expected.pop("files")
     assert sorted(outcome.records) == sorted(expected), f"{case.name}: other trajectories than expected. {HINT}"

@@ -97,7 +97,7 @@ def build(folder: Path) -> Corpus:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    return build(tmp_path_factory.mktemp("joins")).bring()
+    return build(tmp_path_factory.mktemp("joins")).update()
 
 
 def outcomes(found: Outcome) -> dict[str, str | None]:
@@ -202,7 +202,7 @@ def test_the_list_of_rows_is_bounded_and_says_how_many_more(tmp_path: Path) -> N
     for number in range(100):
         rows.add(f"nobody-{number}")
     rows.write(corpus)
-    found = corpus.bring()
+    found = corpus.update()
     shown = as_files(coverage_of(found.tables.run, found.tables.__getitem__))["coverage.md"].decode()
     assert shown.count("`nobody-") == 60
     assert "… and 40 more rows, in the JSON file." in shown
@@ -220,7 +220,7 @@ def test_a_row_that_says_nothing_of_a_run_contradicts_none_that_does(tmp_path: P
     rows.add("lost", None, status="infra_error")
     rows.add("lost", None, status="not_scored")
     rows.write(corpus)
-    found = corpus.bring()
+    found = corpus.update()
     told = {name: (row["oracle_match"], row["oracle"]["status"]) for name, row in found.fused(MODEL).items()}
     assert told == {
         "passed": ("matched", "scored"),
@@ -263,7 +263,7 @@ def test_copies_of_a_session_beside_which_different_outcomes_lie(
         (folder / "trajectory.jsonl").write_text("".join(json.dumps(one) + "\n" for one in TRIAL), encoding="utf-8")
         record = {"trial_id": "t", "task_id": "drop", "completeness": "complete", "evaluation": {"passed": verdict}}
         (folder / "record.json").write_text(json.dumps(record), encoding="utf-8")
-    found = corpus.bring()
+    found = corpus.update()
     (row,) = found.rows(Fused)
     assert (row["oracle_match"], row["oracle_outcome"]) == (match, outcome)
     differ = match == "contradiction"
@@ -280,7 +280,7 @@ def test_a_row_that_is_scored_and_says_no_success_is_a_fault(more: dict[str, Any
     corpus.session(MODEL, "one")
     row = {"source_model": MODEL, "native_session_basename": "one"} | more
     (corpus.tree.parent / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
-    found = corpus.bring()
+    found = corpus.update()
     assert found.faults == ["oracle_scored_without_success"]
     fault = found.done.faults[0]
     assert fault["line"] == 1
@@ -302,7 +302,7 @@ def test_the_manifest_may_spell_names_otherwise_too(tmp_path: Path) -> None:
         {"source_model": MODEL, "native_session_basename": n, "task_id": t, "success": True} for n, t in said.items()
     ]
     (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = corpus.bring()
+    found = corpus.update()
     assert {name: row["oracle_outcome"] for name, row in found.fused(MODEL).items() if row["oracle"]} == {
         "Upper": "pass"
     }
@@ -325,7 +325,7 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
     rows = [{"source_model": MODEL, "native_session_basename": "matched", "success": True}]
     rows.append({"source_model": MODEL, "native_session_basename": "lost", "status": "infra_error"})
     (corpus.tree.parent / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = corpus.bring("release", unmatched=policy)
+    found = corpus.update("release", unmatched=policy)
     master = {row["trajectory_id"].split(".")[0]: row for row in found.rows(Master)}
     for name in ("unmatched", "lost"):
         row = master[name]
@@ -339,14 +339,14 @@ def test_what_becomes_of_a_session_without_an_outcome(policy: str, tmp_path: Pat
     assert counts["outcome_process_gap", "passing"] == 1
     pool = [row["trajectory_id"] for row in found.rows(LabelAssignment) if row["in_calibration_pool"]]
     assert pool in ([], [master["matched"]["trajectory_id"]])
-    corpus.bring("release")  # the policy is kept for the folder
+    corpus.update("release")  # the policy is kept for the folder
     assert settings(corpus.data).unmatched == policy
     assert settings(corpus.data).origin["unmatched"] == "last run"
 
 
 def test_an_unknown_policy_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Use one of: exclude, review"):
-        Corpus(tmp_path, {"none"}).bring(unmatched="guess")
+        Corpus(tmp_path, {"none"}).update(unmatched="guess")
 
 
 def test_the_report_says_it_all_and_twice_the_same(found: Outcome) -> None:
@@ -369,7 +369,7 @@ def test_status_shows_faults_of_the_manifest_and_the_oracle(tmp_path: Path, caps
     for task in ("t1", "t2"):
         corpus.manifest.append({"source_model": "scripted-calls", "native_session_basename": "x", "task_id": task})
     corpus.header("multiple", accuracy=0.0, correct_count=0, total_count=6)
-    corpus.bring("normalize")
+    corpus.update("normalize")
     run = current(corpus.data, settings(corpus.data))
     print_status(run, [], output())
     shown = capsys.readouterr().out

@@ -16,7 +16,7 @@ from child import EXAMPLE, ROOT, Started, call, files, lines, manifest, start, t
 from openclawbench.judge.client.aiohttp_transport import AiohttpTransport
 from openclawbench.judge.client.openai_transport import OpenaiTransport
 from openclawbench.judge.client.transport import Endpoint as TransportEndpoint
-from openclawbench.judge.client.transport import Passing, Refusal
+from openclawbench.judge.client.transport import RejectedRequest, TransientError
 from openclawbench.rules.asking import AskingRules
 
 pytestmark = pytest.mark.slow
@@ -442,9 +442,9 @@ def test_both_transports_send_the_same_and_say_the_same(
         async with kind(who, 2, quick) as transport:
             try:
                 received = await transport.send(json.dumps(body).encode())
-            except Passing as failure:
+            except TransientError as failure:
                 return failure.reason, failure.may_be_paid, failure.retry_after
-            except Refusal as refusal:
+            except RejectedRequest as refusal:
                 return refusal.status, refusal.message, refusal.body
             return received.body, received.parsed, received.headers["x-request-id"]
 

@@ -12,7 +12,7 @@ from child import EXAMPLE, call, few_shards, files, small_raw, temporary
 from conftest import Ran
 from storage import BUCKET, KEYS, SECRET, Store, store_process
 
-from openclawbench.storage.object_store import Remote
+from openclawbench.storage.object_store import ObjectStore
 
 pytestmark = pytest.mark.slow
 SHARDS = 3
@@ -127,7 +127,7 @@ def test_a_changed_object_redoes_its_shard_alone(store: Store, small: Ran, tmp_p
 def test_of_several_who_create_an_object_one_does(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in store.env.items():
         monkeypatch.setenv(name, value)
-    remote = Remote(f"s3://{BUCKET}/once", store.endpoint_url)
+    remote = ObjectStore(f"s3://{BUCKET}/once", store.endpoint_url)
     assert [remote.create("it", b"first"), remote.create("it", b"second")] == [True, False]
     assert remote.read("it") == b"first"
 

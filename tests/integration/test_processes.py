@@ -126,7 +126,7 @@ def test_a_shard_that_fails_is_named_and_the_others_are_done(engine: Engine, sma
     run = Run(data, take_in(data, small.raw, None, save=True), None, lambda _: engine)
     reports = {}
     with pytest.raises(StageFailed, match=r"stage fussy: 1 of \d shards failed; shard \d: ValueError: not this one"):
-        reports.update((report.stage, report) for report in run.bring([normalize, fussy], lambda *_: None))
+        reports.update((report.stage, report) for report in run.update([normalize, fussy], lambda *_: None))
     assert reports["normalize"].redone == reports["fussy"].stale == reports["fussy"].redone + 1
     assert len(list((data.work / "trace_summary_row").glob("*.parquet"))) == reports["fussy"].redone
     assert not data.manifest_file("fussy").exists()
@@ -146,7 +146,7 @@ def test_a_judge_outside_the_program_stays_in_one_process(small: Ran, tmp_path: 
     data = DataFolder(few_shards(tmp_path / "data", 7))
     stages = FLOW[: [one.name for one in FLOW].index("ask_a") + 1]
     run = Run(data, take_in(data, small.raw, None, save=True), Outside(), lambda _: Processes(2))
-    assert [report.failed for report in run.bring(stages, lambda *_: None)] == [{}] * len(stages)
+    assert [report.failed for report in run.update(stages, lambda *_: None)] == [{}] * len(stages)
 
 
 def test_shards_wait_for_each_other_only_where_the_whole_corpus_is_read() -> None:

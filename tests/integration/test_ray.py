@@ -14,7 +14,7 @@ import pytest
 from child import EXAMPLE, ROOT, Started, call, few_shards, files, spoil, start, temporary
 from conftest import Ran
 
-from openclawbench.runtime.engines.protocol import Lost
+from openclawbench.runtime.engines.protocol import LostTask
 from openclawbench.runtime.engines.ray_core import GONE, RayCore
 
 pytestmark = pytest.mark.slow
@@ -162,7 +162,7 @@ def test_the_task_at_which_workers_die_twice_is_lost_and_no_other(address: str) 
     )
     command, env = [sys.executable, "-c", script], os.environ | ENV
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=PATIENCE)
-    lost = repr((3, Lost(GONE)))
+    lost = repr((3, LostTask(GONE)))
     assert done.stdout.splitlines() == [f"[(0, 0), (1, 1), (2, 2), {lost}, (4, 4)]", "ValueError three"], done.stderr
 
 

@@ -14,7 +14,7 @@ from openclawbench.base.terminal import output
 from openclawbench.cli.commands.status import NAME_SHOWN, SHOWN, as_data, most_of, print_status
 from openclawbench.cli.commands.trace import raw_records
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring, current
+from openclawbench.cli.session import current, update
 from openclawbench.cli.settings import settings
 from openclawbench.inspect.find import find
 from openclawbench.records.session import Trajectory
@@ -44,7 +44,7 @@ def normalized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, lis
     (raw / "model-native" / "sessions.json").write_text("{")
     data = DataFolder(folder / "data")
     chosen = settings(data, raw=str(raw), oracle=None, judge="rules")
-    done = bring(data, chosen, "enrich", Progress(quiet=True))
+    done = update(data, chosen, "enrich", Progress(quiet=True))
     assert done.tables is not None
     rows = done.tables[Trajectory].select("source_model", "trajectory_id").collect().iter_rows()
     return current(data, chosen), raw, sorted(f"{model}/{name}" for model, name in rows)

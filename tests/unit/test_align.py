@@ -10,7 +10,7 @@ from normalizing import SAMPLES
 from pydantic import ValidationError
 
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
 from openclawbench.construct.align import align
 from openclawbench.construct.describe.describe import describe
@@ -125,7 +125,7 @@ def test_the_text_of_real_sessions_is_the_same_behind_alignment(tmp_path: Path) 
         (raw / f"{name}.jsonl").symlink_to(SAMPLES / "2026.2.1" / f"{name}.jsonl")
     data = DataFolder(tmp_path / "data")
     data.save_layout({"shards": 1})
-    done = bring(
+    done = update(
         data, settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules"), "packet", Progress(quiet=True)
     )
     assert done.tables is not None

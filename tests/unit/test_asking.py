@@ -14,11 +14,11 @@ from openclawbench.cli.judge_factory import price_of
 from openclawbench.errors import BudgetReached, EndpointFailing, UsageError
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.messages import chat_request, corrective, messages_of
-from openclawbench.judge.client.rate_limit import Pace, RateLimits, duration
-from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.rate_limit import RateLimits, TokenBucket, duration
+from openclawbench.judge.client.request_options import RequestOptions
 from openclawbench.judge.client.responses import checked, message_in, parsed, retry_after
-from openclawbench.judge.client.retry import Breaker, Patience
-from openclawbench.judge.client.transport import Endpoint, Passing, Refusal, shown
+from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
+from openclawbench.judge.client.transport import Endpoint, RejectedRequest, TransientError, shown
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
@@ -95,7 +95,7 @@ def test_what_is_shared_comes_first_then_what_a_stage_says_then_the_material() -
 
 def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
     request = chat_request("m", REQUEST, messages_of(QUESTION), "stage_a", SCHEMA, "p")
-    way = Way()
+    way = RequestOptions()
     body = way.body(request, "Schema:")
     assert body["response_format"]["json_schema"]["strict"] is True
     assert (body["temperature"], body["seed"], body["max_completion_tokens"]) == (0.0, 1, 8192)
@@ -113,7 +113,7 @@ def test_a_way_leaves_out_what_is_refused_one_after_the_other() -> None:
     assert limits[1] is not None and limits[1].body(request, "")["max_tokens"] == 8192
     last = limits[1].without("max_completion_tokens")
     assert last is not None and last.limit is None and last.without("max_completion_tokens") is None
-    assert Way.from_text(last.text) == last
+    assert RequestOptions.from_text(last.text) == last
 
 
 @pytest.mark.parametrize(
@@ -162,26 +162,26 @@ def test_how_an_answer_ended(body: bytes, finish: str, text: str) -> None:
     "body", [b"", b"{", b"[]", b'{"choices": []}', b'{"error": {}}', completion(content="{}")[:-3]]
 )
 def test_a_200_without_a_whole_answer_may_pass_and_may_be_paid(body: bytes) -> None:
-    with pytest.raises(Passing, match="broken_body") as raised:
+    with pytest.raises(TransientError, match="broken_body") as raised:
         checked(200, {}, body, RULES)
     assert raised.value.may_be_paid
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
 def test_what_is_tried_again(status: int) -> None:
-    with pytest.raises(Passing, match=f"status_{status}"):
+    with pytest.raises(TransientError, match=f"status_{status}"):
         checked(status, {}, b"", RULES)
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 413, 422])
 def test_what_is_not(status: int) -> None:
-    with pytest.raises(Refusal):
+    with pytest.raises(RejectedRequest):
         checked(status, {}, b"", RULES)
 
 
 def test_an_empty_account_is_no_passing_429() -> None:
     body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
-    with pytest.raises(Refusal, match="insufficient_quota"):
+    with pytest.raises(RejectedRequest, match="insufficient_quota"):
         checked(429, {"retry-after": "1"}, body, RULES)
 
 
@@ -206,7 +206,7 @@ def test_words_of_an_endpoint_are_cut_and_on_one_line() -> None:
 @pytest.mark.parametrize("per_minute", [10, 60, 500, 3000])
 def test_no_minute_holds_more_than_was_stated_however_requests_come(per_minute: int) -> None:
     """Requests come as fast as they may, with pauses, and reach the endpoint up to a second late."""
-    pace, now, sent = Pace(per_minute, RULES.limits), 0.0, []
+    pace, now, sent = TokenBucket(per_minute, RULES.limits), 0.0, []
     chance = random.Random(per_minute)
     while now < 300.0:
         if (wait := pace.wait(1, now)) > 0.0:
@@ -317,7 +317,7 @@ def test_a_price_comes_from_flags_the_table_or_this_machine() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------ retries
-def attempts_until(failures: list[Passing], **rules: Any) -> tuple[Any, list[float]]:
+def attempts_until(failures: list[TransientError], **rules: Any) -> tuple[Any, list[float]]:
     """What a request that fails so comes to, and how long was waited."""
     left, naps = failures[1:], []
 
@@ -329,41 +329,43 @@ def attempts_until(failures: list[Passing], **rules: Any) -> tuple[Any, list[flo
     async def sleep(seconds: float) -> None:
         naps.append(seconds)
 
-    patience = Patience(RULES.retry.model_copy(update=rules))
+    patience = RetryPolicy(RULES.retry.model_copy(update=rules))
     try:
         return asyncio.run(patience.again(failures[0], attempt, sleep)), naps
-    except Passing as last:
+    except TransientError as last:
         return last.reason, naps
 
 
 def test_failures_are_waited_out_with_jitter_and_retry_after_is_honoured() -> None:
     random.seed(3)
-    found, naps = attempts_until([Passing("status_503"), Passing("timeout"), Passing("status_429", False, 20.0)])
+    found, naps = attempts_until(
+        [TransientError("status_503"), TransientError("timeout"), TransientError("status_429", False, 20.0)]
+    )
     assert found == "answer" and len(naps) == 3
     assert naps[0] <= RULES.retry.first_wait_s and naps[1] <= 2 * RULES.retry.first_wait_s
     assert 20.0 <= naps[2] <= 20.0 + RULES.retry.longest_wait_s
 
 
 def test_patience_ends_but_not_with_an_endpoint_that_is_busy() -> None:
-    assert attempts_until([Passing("timeout")] * 20, attempts=4)[0] == "timeout"
-    assert len(attempts_until([Passing("timeout")] * 20, attempts=4)[1]) == 3
-    assert attempts_until([Passing("status_429")] * 20, attempts=4)[0] == "answer"
-    assert attempts_until([Passing("status_429")] * 20, patience_s=-1.0)[0] == "status_429"
+    assert attempts_until([TransientError("timeout")] * 20, attempts=4)[0] == "timeout"
+    assert len(attempts_until([TransientError("timeout")] * 20, attempts=4)[1]) == 3
+    assert attempts_until([TransientError("status_429")] * 20, attempts=4)[0] == "answer"
+    assert attempts_until([TransientError("status_429")] * 20, patience_s=-1.0)[0] == "status_429"
 
 
 def test_the_breaker_counts_failures_in_a_row() -> None:
-    breaker = Breaker(2, RULES.retry.model_copy(update={"breaker_least": 4, "breaker_per_slot": 1}))
+    breaker = CircuitBreaker(2, RULES.retry.model_copy(update={"breaker_least": 4, "breaker_per_slot": 1}))
     for _ in range(10):
         for _ in range(3):
-            breaker.failed(Passing("status_500"))
-        breaker.failed(Passing("status_429"))
+            breaker.failed(TransientError("status_500"))
+        breaker.failed(TransientError("status_429"))
         breaker.answered()
     for _ in range(3):
-        breaker.failed(Passing("status_500"))
+        breaker.failed(TransientError("status_500"))
     with pytest.raises(EndpointFailing, match="4 times in a row"):
-        breaker.failed(Passing("timeout"))
+        breaker.failed(TransientError("timeout"))
     with pytest.raises(EndpointFailing, match="wait 5000 s"):
-        Breaker(2, RULES.retry).failed(Passing("status_429", retry_after=5000.0))
+        CircuitBreaker(2, RULES.retry).failed(TransientError("status_429", retry_after=5000.0))
 
 
 # ---------------------------------------------------------------------------------------------------------- addresses

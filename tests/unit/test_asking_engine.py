@@ -10,9 +10,9 @@ from benchmarks.judge_measures import Reader, judge_of, shards
 from openclawbench.base.gc_control import YOUNG
 from openclawbench.cli.judge_factory import how
 from openclawbench.judge.client.responses import checked
-from openclawbench.judge.client.transport import Received
-from openclawbench.judge.language_model import Asking
-from openclawbench.judge.protocol import Complaint, Heard, Question
+from openclawbench.judge.client.transport import HttpResponse
+from openclawbench.judge.language_model import ClientOptions
+from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
 
@@ -30,17 +30,17 @@ class AtOnce:
 
     async def __aexit__(self, *error: object) -> None: ...
 
-    async def send(self, body: bytes) -> Received:
+    async def send(self, body: bytes) -> HttpResponse:
         """The answer."""
         self.look()
         return checked(200, {}, BODY, AskingRules.load())
 
 
-def asking(look: Callable[[], None]) -> Asking:
+def asking(look: Callable[[], None]) -> ClientOptions:
     """How the questions are asked, over that transport."""
     settings = AskingSettings.of({"base_url": "http://127.0.0.1:1/v1", "price_in": 1, "price_out": 1})
     made = how("bench", settings, AskingRules.load(), lambda _: None)
-    return Asking(**{**vars(made), "transport": lambda *_: AtOnce(look)})
+    return ClientOptions(**{**vars(made), "transport": lambda *_: AtOnce(look)})
 
 
 def test_garbage_is_collected_seldom_while_questions_are_asked(tmp_path: Path) -> None:
@@ -55,11 +55,15 @@ def test_an_answer_is_read_once_and_a_second_one_only_where_the_first_cannot_be_
     read: list[str] = []
 
     class Doubting(Reader):
-        def read(self, question: Question, finish: str, text: str) -> Heard:
+        def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
             first = question.trajectory_id not in read
             read.append(question.trajectory_id)
             odd = int(question.trajectory_id, 16) % 2
-            return Heard(Complaint("schema", "say it otherwise"), "schema") if odd and first else Heard(None, "accept")
+            return (
+                AnswerCheck(AnswerProblem("schema", "say it otherwise"), "schema")
+                if odd and first
+                else AnswerCheck(None, "accept")
+            )
 
     sent: list[Any] = []
     judge = judge_of(tmp_path, asking(lambda: sent.append(1)))

@@ -16,7 +16,7 @@ import pytest
 from openclawbench.errors import WorkersFailed
 from openclawbench.runtime.engines.choice import WORTH_BYTES, engine_for
 from openclawbench.runtime.engines.processes import THREADS, Processes, processors
-from openclawbench.runtime.engines.protocol import Engine, Lost
+from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
 
 TASKS = list(range(7))
@@ -72,7 +72,7 @@ def test_workers_share_the_processors(workers: int) -> None:
 
 def test_the_task_at_which_a_worker_dies_is_lost_and_no_other() -> None:
     found = dict(Processes(2).run(dies_of_three, TASKS))
-    assert isinstance(found.pop(3), Lost)
+    assert isinstance(found.pop(3), LostTask)
     assert found == {number: number for number in TASKS if number != 3}
 
 

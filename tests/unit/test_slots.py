@@ -2,24 +2,24 @@
 
 import asyncio
 
-from openclawbench.judge.client.concurrency import Slots
-from openclawbench.judge.client.transport import Passing
+from openclawbench.judge.client.concurrency import AdaptiveConcurrency
+from openclawbench.judge.client.transport import TransientError
 from openclawbench.rules.asking import AskingRules
 
 
 def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None:
     async def run() -> list[float]:
         clock, open_slots = [0.0], []
-        slots = Slots(8, 8, AskingRules.load().adapt, lambda: clock[0])
+        slots = AdaptiveConcurrency(8, 8, AskingRules.load().adapt, lambda: clock[0])
         for _ in range(8):
             await slots.__aenter__()
         waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]
         clock[0] = 1.0
         for _ in range(8):
-            slots.failed(Passing("status_429"), 0.5)
+            slots.failed(TransientError("status_429"), 0.5)
             open_slots.append(slots.open)
-        slots.failed(Passing("status_500"), 2.0)
-        slots.failed(Passing("timeout"), 2.0)
+        slots.failed(TransientError("status_500"), 2.0)
+        slots.failed(TransientError("timeout"), 2.0)
         open_slots.append(slots.open)
         for _ in range(4):
             await slots.__aexit__()
@@ -43,7 +43,7 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
 
 def test_answers_that_wait_for_their_commit_keep_others_from_being_sent() -> None:
     async def run() -> None:
-        slots = Slots(4, 1, AskingRules.load().adapt)
+        slots = AdaptiveConcurrency(4, 1, AskingRules.load().adapt)
         for _ in range(4):
             await slots.__aenter__()
         waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]

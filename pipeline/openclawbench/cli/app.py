@@ -36,7 +36,7 @@ from openclawbench.cli.panels import InPanels
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.release_options import Releasing, commands, left_in, with_releasing
 from openclawbench.cli.run_summary import cautions_of, exit_of, last_line, why_a_person
-from openclawbench.cli.session import Done, bring, current
+from openclawbench.cli.session import Done, current, update
 from openclawbench.cli.settings import settings
 from openclawbench.cli.where import HERE, Where, with_where
 from openclawbench.errors import UsageError
@@ -84,7 +84,7 @@ def carry_out(
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw, oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        done = bring(folder, chosen, verb, progress, annotation_pass)
+        done = update(folder, chosen, verb, progress, annotation_pass)
     report.say(errors(), report.complaints(done))
     report.say(errors(), second_pass.notes(chosen))
     report.say(errors(), [*report.notes(done), *report.warnings(done.files)])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openclawbench.errors import UsageError
 from openclawbench.fulltax.answer_reader import AnswerReader
 from openclawbench.fulltax.rules_judge import RulesJudge
-from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.transport import Endpoint, Transport
 from openclawbench.judge.protocol import Judge
 from openclawbench.judge.settings import AskingSettings
@@ -19,7 +19,7 @@ from openclawbench.rules.prices import Price, PriceRules
 from openclawbench.rules.request import RequestRules
 
 if TYPE_CHECKING:
-    from openclawbench.judge.language_model import Asking
+    from openclawbench.judge.language_model import ClientOptions
 
 JUDGES = ("rules", "openai")
 FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
@@ -31,7 +31,7 @@ def make_judge(
     model: str | None = None,
     ledger: Path | None = None,
     settings: AskingSettings | None = None,
-    report: Callable[[Tally], None] | None = None,
+    report: Callable[[JudgeProgress], None] | None = None,
     batch: bool = False,
     former: Path | None = None,
     runs: int = 1,
@@ -65,12 +65,12 @@ def how(
     model: str,
     settings: AskingSettings,
     rules: AskingRules,
-    report: Callable[[Tally], None],
+    report: Callable[[JudgeProgress], None],
     batch: bool = False,
     runs: int = 1,
-) -> "Asking":
+) -> "ClientOptions":
     """How to ask, by the settings. Address, key and price are looked for when something has to be asked."""
-    from openclawbench.judge.language_model import Asking
+    from openclawbench.judge.language_model import ClientOptions
 
     def endpoint() -> Endpoint:
         return Endpoint.from_environment(settings.base_url, rules, os.environ)
@@ -79,7 +79,7 @@ def how(
         online = price_of(model, settings, endpoint())
         return online.times(PriceRules.load().batch_share) if batch else online
 
-    return Asking(
+    return ClientOptions(
         endpoint=endpoint,
         transport=openai_transport if settings.transport == "openai" else aiohttp_transport,
         price=price,

@@ -10,13 +10,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from openclawbench.base.terminal import errors, pluralize, safe
-from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.runtime.run import StageReport
 
 PLAIN_EVERY_S = 10.0
 
 
-def said(tally: Tally) -> str:
+def said(tally: JudgeProgress) -> str:
     """One line: done of all, rate, time left, money, what went wrong, what this run's answers say."""
     seconds = max(time.monotonic() - tally.started, 0.001)
     rate = tally.calls / seconds
@@ -71,7 +71,7 @@ class Progress:
         if self.bars:
             self.bars.update(self.task, description=stage, completed=done, total=total)
 
-    def asking(self, tally: Tally) -> None:
+    def asking(self, tally: JudgeProgress) -> None:
         """How far the questions of a stage are: every second on a terminal, else every tenth, and at the end; who is
         asked, once."""
         if tally.endpoint and tally.endpoint not in self.asked and not self.quiet:

@@ -21,7 +21,7 @@ from openclawbench.errors import UsageError
 from openclawbench.flow import second_up_to, up_to, whole
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.raw_object_store import Raw
-from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
@@ -31,9 +31,9 @@ from openclawbench.rules.packet import PacketRules
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.run import Run, StageReport
-from openclawbench.runtime.shard_task import Chain
+from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
-from openclawbench.storage.object_store import Remote
+from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
 
 STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
@@ -81,7 +81,7 @@ class Tables:
         return self.run.data.scan(record, mine)
 
 
-def bring(
+def update(
     data: DataFolder,
     settings: Settings,
     verb: str,
@@ -114,7 +114,7 @@ def bring(
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
         decided = {one.name: one.writes[0] for one in stages if issubclass(one.writes[0], Annotation)}
         reports = []
-        for report in run.bring(stages, progress.shard):
+        for report in run.update(stages, progress.shard):
             progress.stage(report)
             if report.redone and (table := decided.get(report.stage)):
                 progress.tiers(tiers(run, table))
@@ -163,19 +163,21 @@ def know_code(data: DataFolder) -> dict[str, Parsed]:
     return known
 
 
-def engine(settings: Settings, chains: list[Chain]) -> Engine:
+def engine(settings: Settings, chains: list[ShardTask]) -> Engine:
     """What the stale shards are done with."""
     raw_bytes = sum(chain.intake.size() for chain in chains)
     return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
 
 
-def judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge:
+def judge_of(own: Purse, settings: Settings, report: Callable[[JudgeProgress], None] | None = None) -> Judge:
     """The judge of the settings; without `report` it only looks up."""
     batch = bool(settings.asking.batch)
     return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, batch, own.former, own.runs)
 
 
-def second_judge_of(own: Purse, settings: Settings, report: Callable[[Tally], None] | None = None) -> Judge | None:
+def second_judge_of(
+    own: Purse, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
+) -> Judge | None:
     """The judge of the second pass; null where there is none. UsageError where one is to be asked and none is named."""
     if settings.second_judge is None:
         if report is not None:
@@ -209,7 +211,7 @@ def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pa
 
 def place(where: Raw) -> str:
     """The path from the root, so that it is found from any working folder; an address as it is."""
-    return str(where if isinstance(where, Remote) else where.resolve())
+    return str(where if isinstance(where, ObjectStore) else where.resolve())
 
 
 def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:

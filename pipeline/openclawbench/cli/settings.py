@@ -15,7 +15,7 @@ from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.runtime.engines.choice import ENGINES
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.storage.object_store import Remote, is_url
+from openclawbench.storage.object_store import ObjectStore, is_url
 
 FILE = "openclawbench.toml"
 ENVIRONMENT = "OPENCLAWBENCH_"
@@ -90,7 +90,7 @@ class Settings:
     ray_address: str | None  # null: a Ray cluster of this machine alone
     workers: int | None  # null: one for each processor
     shard: ShardSelection | None  # null: everything
-    parts: Remote | None  # where parts of tables are, if not in the data folder
+    parts: ObjectStore | None  # where parts of tables are, if not in the data folder
     endpoint_url: str | None  # of object storage that is not AWS's
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
@@ -165,7 +165,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
     if found["parts"] is not None and not is_url(found["parts"]):
         raise UsageError(f"--parts {found['parts']}: is no address. Write s3://bucket/prefix, or leave it out.")
     return Settings(
-        raw=Remote(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
+        raw=ObjectStore(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
         judge=str(found["judge"]),
         model=found["model"],
@@ -176,7 +176,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         ray_address=found["ray_address"],
         workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
         shard=None if found["shard"] is None else ShardSelection.parse(found["shard"]),
-        parts=None if found["parts"] is None else Remote(found["parts"], endpoint_url),
+        parts=None if found["parts"] is None else ObjectStore(found["parts"], endpoint_url),
         endpoint_url=endpoint_url,
         asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
         unmatched=found["unmatched"],

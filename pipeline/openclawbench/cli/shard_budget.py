@@ -16,7 +16,7 @@ from openclawbench.judge.ledger.merge_shards import merge, refuse_other_shares, 
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.storage.lease import Folder, Lease
+from openclawbench.storage.lease import Lease, LeaseFolder
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,9 @@ def purse(data: DataFolder, settings: Settings, asked: str | None) -> Iterator[P
         return
     refuse_other_shares(data.ledger, share)
     rules = AskingRules.load().lease
-    with Lease(data.remote or Folder(data.work), f"share-{share.index}-of-{share.of}", rules.beat_s, rules.stale_s):
+    with Lease(
+        data.remote or LeaseFolder(data.work), f"share-{share.index}-of-{share.of}", rules.beat_s, rules.stale_s
+    ):
         yield Purse(own, data.ledger, cut(settings.asking, share, spent_in(data.ledger)), share.of)
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from openclawbench.base.code_digest import code_digest
 from openclawbench.fulltax.answers import read_reply
-from openclawbench.judge.protocol import Complaint, Heard, Question
+from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.records.json_schema import STAGE_RECORDS
 from openclawbench.rules.repairs import RepairRules
 
@@ -23,15 +23,15 @@ class AnswerReader:
         parts = [self.rules.digest, code_digest("openclawbench.fulltax.answers")]
         self.digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def read(self, question: Question, finish: str, text: str) -> Heard:
+    def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
         """What is wrong with the answer, and the label that a stage is there for: route, subtype (`normal`,
         `unresolved` where there is none), severity, verdict; the failure where the answer cannot be read."""
         b1 = (json.loads(question.previous) if question.previous else {}).get("b1")
         model: type[BaseModel] = STAGE_RECORDS[question.stage]
         reading = read_reply(finish, text, model, question.trajectory_id, self.rules, b1, sent_id=question.sent_id)
         if reading.failure is not None:
-            return Heard(Complaint(reading.failure, reading.detail or reading.failure), reading.failure)
-        return Heard(None, label_of(question.stage, reading.answer))
+            return AnswerCheck(AnswerProblem(reading.failure, reading.detail or reading.failure), reading.failure)
+        return AnswerCheck(None, label_of(question.stage, reading.answer))
 
 
 def label_of(stage: str, answer: Any) -> str:

@@ -30,7 +30,7 @@ from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.storage.object_store import Remote
+from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.schema import bytes_column, from_columns, schema
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
@@ -221,7 +221,7 @@ def outcomes_of(
 
 def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:
     """How to read the files of these entries, in their order: bytes, and the stamp as the folder has it."""
-    if not isinstance(raw, Remote):
+    if not isinstance(raw, ObjectStore):
         return lambda path: whole_content(f"{raw}/{path}")
     fetched = Fetched(raw, [entry.path for entry in entries], {entry.path: entry.size for entry in entries})
     return lambda path: (decompressed(fetched.read(path)), None)

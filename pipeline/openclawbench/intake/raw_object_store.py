@@ -11,13 +11,13 @@ from openclawbench.base.session_names import packed_variants
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, MAGIC, removed
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.storage.object_store import Remote, Stamp
+from openclawbench.storage.object_store import ObjectStore, Stamp
 
-Raw = Path | Remote
+Raw = Path | ObjectStore
 AT_ONCE, BYTES_AT_ONCE = 64, 64 << 20  # files, bytes that are fetched together
 
 
-def listed(raw: Remote) -> dict[str, Stamp]:
+def listed(raw: ObjectStore) -> dict[str, Stamp]:
     """(name, stamp) of every file below the prefix."""
     return {name: stamp for name, stamp in raw.stamps().items() if name and not name.endswith("/")}
 
@@ -26,7 +26,7 @@ class Fetched:
     """The bytes of files that will be asked for in this order; a few are fetched together, ahead of being asked for.
     One that is asked for out of order is fetched alone."""
 
-    def __init__(self, raw: Remote, names: Iterable[str], sizes: dict[str, int]) -> None:
+    def __init__(self, raw: ObjectStore, names: Iterable[str], sizes: dict[str, int]) -> None:
         self.raw, self.sizes = raw, sizes
         self.order = list(dict.fromkeys(names))
         self.places = {name: place for place, name in enumerate(self.order)}
@@ -63,13 +63,13 @@ def content_of(stored: bytes) -> bytes | None:
 
 def local_file(raw: Raw, name: str) -> Path:
     """Where a file can be opened; one in object storage is fetched to this machine once a process."""
-    return Copy.of(raw, name, os.getpid()).file if isinstance(raw, Remote) else raw / name
+    return Copy.of(raw, name, os.getpid()).file if isinstance(raw, ObjectStore) else raw / name
 
 
 class Copy:
     """A store out of object storage with what belongs to it, in a folder of this process's own."""
 
-    def __init__(self, raw: Remote, name: str) -> None:
+    def __init__(self, raw: ObjectStore, name: str) -> None:
         folder = Path(tempfile.mkdtemp(prefix="openclawbench-"))
         weakref.finalize(self, removed, folder, os.getpid())
         self.file = folder / name.rpartition("/")[2]
@@ -80,7 +80,7 @@ class Copy:
 
     @staticmethod
     @lru_cache(maxsize=1)
-    def of(raw: Remote, name: str, process: int) -> "Copy":
+    def of(raw: ObjectStore, name: str, process: int) -> "Copy":
         """The copy that was made last is kept: its sessions are asked for one by one."""
         return Copy(raw, name)
 
@@ -89,7 +89,7 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
     """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
     copied to work/."""
     names = packed_variants(name)
-    if not isinstance(raw, Remote):
+    if not isinstance(raw, ObjectStore):
         return [raw / one for one in names if (raw / one).exists()]
     found = []
     for one in names:
@@ -102,4 +102,4 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
 
 def is_there(raw: Raw) -> bool:
     """True for a folder, or a prefix with something below it. StorageError where the store does not say."""
-    return raw.exists() if isinstance(raw, Remote) else raw.is_dir()
+    return raw.exists() if isinstance(raw, ObjectStore) else raw.is_dir()

@@ -31,7 +31,7 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, member_content, read_store
 from openclawbench.sources.registry import PART_OF, FirstRecord, embedded, members, read_first, source_named
 from openclawbench.storage.data_folder import DataFolder, write_atomic
-from openclawbench.storage.object_store import Remote
+from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.schema import LARGE_BYTES
 
 NO_TRAJECTORY = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
@@ -85,16 +85,16 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     context, are what they were.
     """
     cache_file = data.shared_file("scan.json")
-    where, version = str(raw if isinstance(raw, Remote) else raw.resolve()), code_digest(__name__)
+    where, version = str(raw if isinstance(raw, ObjectStore) else raw.resolve()), code_digest(__name__)
     cached = saved_scan(cache_file)
     known = cached.files if (cached.raw, cached.version) == (where, version) else {}
-    below = listed(raw).items() if isinstance(raw, Remote) else files_below(str(raw))
+    below = listed(raw).items() if isinstance(raw, ObjectStore) else files_below(str(raw))
     stamps: dict[str, Stamp | None] = dict(sorted(below, key=lambda found: found[0].split("/")))
     for manifest in packed_variants(RUN_MANIFEST):
         stamps.pop(manifest, None)
     changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
-    looker = Looker(raw, stamps, changed)
-    files = {escaped(name): looker.file(name, known.get(name)) for name in stamps}
+    scanner = FileScanner(raw, stamps, changed)
+    files = {escaped(name): scanner.file(name, known.get(name)) for name in stamps}
     fresh = SavedScan(where, version, files)
     if fresh != cached and save:
         write_atomic(cache_file, [msgspec.json.encode(fresh)])
@@ -130,14 +130,14 @@ def escaped(name: str) -> str:
     return name if is_encodable(name) else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
-class Looker:
+class FileScanner:
     """Opens files; companions that many sessions share are read once."""
 
     def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str]) -> None:
         """`changed`: names that will be opened, in this order, as far as that is known."""
         self.raw = raw
         sizes = {name: stamp[0] for name in changed if (stamp := stamps[name])}
-        self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, Remote) else None
+        self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, ObjectStore) else None
         self.stamps = stamps
         self.names = frozenset(stamps)
         self.companions = Companions(self.companion_bytes)
@@ -338,7 +338,7 @@ def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, len
     """The bytes of one entry again. OSError, ValueError or BrokenStore where they can't be had."""
     if member is not None and length is None:
         return member_content(local_file(raw, path), member)
-    content = decompressed(raw.read(path)) if isinstance(raw, Remote) else whole_content(f"{raw}/{path}")[0]
+    content = decompressed(raw.read(path)) if isinstance(raw, ObjectStore) else whole_content(f"{raw}/{path}")[0]
     return content[:] if length is None else content[base_offset : base_offset + length]
 
 

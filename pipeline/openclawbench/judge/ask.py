@@ -17,7 +17,7 @@ MATERIAL = {"packet": "packets", "evidence": "evidence"}  # what a judge reads -
 
 
 @dataclass(frozen=True)
-class Asked:
+class ShardQuestions:
     """The questions of one shard. `material` is the table of the record that the judge reads."""
 
     requests: pl.LazyFrame
@@ -61,7 +61,7 @@ def ask_all(
     requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: StagePrompt
 ) -> list[dict[str, Any]]:
     """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
-    asked = Asked(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
+    asked = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
     rows = asked.rows()
     return [answer(row, one, judge) for row, one in zip(rows, asked.questions(rows), strict=True)] if rows else []
 

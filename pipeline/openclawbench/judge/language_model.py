@@ -2,9 +2,7 @@
 
 import asyncio
 import hashlib
-import signal
 import sqlite3
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,24 +12,33 @@ from typing import Any, Literal
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.gc_control import gc_reduced
-from openclawbench.errors import EndpointFailing, JudgingInterrupted, MissingAnswer, OpenClawBenchError
+from openclawbench.errors import EndpointFailing, MissingAnswer, OpenClawBenchError
 from openclawbench.judge.client.batch import BatchRun, open_requests
 from openclawbench.judge.client.batch_client import BatchClient
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.completion import parsed
-from openclawbench.judge.client.engine import REFUSED, Engine, Task
+from openclawbench.judge.client.engine import REFUSED, Engine, QuestionTask
+from openclawbench.judge.client.interrupt import InterruptHandler
 from openclawbench.judge.client.messages import ChatRequest, chat_request, corrective, messages_of
-from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
-from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.request_options import RequestOptions
 from openclawbench.judge.client.transport import Endpoint, Transport, shown
 from openclawbench.judge.ledger.keeping import was_cut_off_sooner
 from openclawbench.judge.ledger.ledger import Ledger
 from openclawbench.judge.ledger.merge_shards import bring_over, spent_before
 from openclawbench.judge.ledger.sqlite_file import NAME, connect_to_read, has_table, reading
-from openclawbench.judge.ledger.stored import Stored, answer_to, stored
+from openclawbench.judge.ledger.stored import StoredAnswer, answer_to, stored
 from openclawbench.judge.prompts import Prompt, read_prompt
-from openclawbench.judge.protocol import Complaint, FormerReply, Heard, Part, Question, Reader, Reply
+from openclawbench.judge.protocol import (
+    AnswerCheck,
+    AnswerProblem,
+    FormerReply,
+    Question,
+    QuestionSource,
+    Reader,
+    Reply,
+)
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
@@ -43,7 +50,7 @@ NO_TOKENS = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
 @dataclass(frozen=True)
-class Asking:
+class ClientOptions:
     """Settings of asking that decide no answer."""
 
     endpoint: Callable[[], Endpoint]
@@ -54,7 +61,7 @@ class Asking:
     tpm: float | None
     budget_usd: float | None
     budget_tokens: int | None
-    report: Callable[[Tally], None]
+    report: Callable[[JudgeProgress], None]
     batch: bool = False
     runs: int = 1  # that share the endpoint's limits
 
@@ -74,7 +81,7 @@ class LanguageModelJudge:
         reader: Reader,
         parameters: RequestRules,
         rules: AskingRules,
-        asking: Asking | None,
+        asking: ClientOptions | None,
         former: Path | None = None,
     ) -> None:
         """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up. `former`: folder of
@@ -118,7 +125,7 @@ class LanguageModelJudge:
             former=FormerReply(former.text, why.outcome if why else "read", former.request_id),
         )
 
-    def standing(self, question: Question) -> tuple[Stored, Stored] | None:
+    def standing(self, question: Question) -> tuple[StoredAnswer, StoredAnswer] | None:
         """The first and the last answer to a question, as settled, or as the ledger's answers are read now where this
         judge has not settled it; null where one is missing, or was cut off at a lower limit than that of now."""
         query = "select first, last from settled where question = ?"
@@ -150,7 +157,7 @@ class LanguageModelJudge:
             self.connection = connect_to_read(self.ledger)
         return self.connection
 
-    def kept(self, key: bytes) -> Stored:
+    def kept(self, key: bytes) -> StoredAnswer:
         """An answer that a settled question names."""
         found = stored(self.looked_up(), key)
         if found is None:
@@ -171,7 +178,7 @@ class LanguageModelJudge:
         return found | {"asked_at": dict(rows)}
 
     # ---------------------------------------------------------------------------------------------------------- asking
-    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+    def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Ask what the ledger has no answer to. Raises what ended the run early."""
         if self.asking is None:
             raise MissingAnswer(f"{self.model} cannot be asked from here.")
@@ -182,9 +189,9 @@ class LanguageModelJudge:
                 bring_over(self.former, self.ledger, map(self.question_id, asked))
             asyncio.run(self.ask_all(stage, kept, total, self.asking))
 
-    async def ask_all(self, stage: str, parts: list[Part], total: int, asking: Asking) -> None:
+    async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
         """Open the ledger, see what is missing, and only where something is, the endpoint."""
-        tally = Tally(stage, total)
+        tally = JudgeProgress(stage, total)
         with Ledger(self.ledger, self.rules.commit) as ledger:
             waiting = open_requests(ledger)
             if waiting and not asking.batch:
@@ -205,7 +212,9 @@ class LanguageModelJudge:
                 ticking.cancel()
                 asking.report(tally)
 
-    async def ask_online(self, batches: Iterator[list[Task]], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+    async def ask_online(
+        self, batches: Iterator[list[QuestionTask]], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
+    ) -> None:
         """Question by question."""
         endpoint, price = asking.endpoint(), asking.price()
         tally.endpoint = shown(endpoint.base_url)
@@ -217,22 +226,24 @@ class LanguageModelJudge:
             engine = Engine(
                 ledger, transport, endpoint, price, budget, limits, slots, self.rules, self.plain.text, tally
             )
-            with interruptible(engine.halt):
+            with InterruptHandler(engine.halt):
                 await engine.run(batches)
 
-    async def ask_in_batches(self, parts: list[Part], ledger: Ledger, tally: Tally, asking: Asking) -> None:
+    async def ask_in_batches(
+        self, parts: list[QuestionSource], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
+    ) -> None:
         """File by file. The way is the one that was found online, else the one that OpenAI takes."""
         endpoint, price = asking.endpoint(), asking.price()
         tally.endpoint = shown(endpoint.base_url)
         remembered = ledger.accepts(shown(endpoint.base_url), self.model)
-        way = Way.from_text(remembered) if remembered else Way()
+        way = RequestOptions.from_text(remembered) if remembered else RequestOptions()
         stopped: list[OpenClawBenchError] = []
 
         def stop() -> None:
             if stopped:
                 raise stopped[0]
 
-        def tasks() -> Iterator[list[Task]]:
+        def tasks() -> Iterator[list[QuestionTask]]:
             tally.done = tally.too_long = 0
             return self.tasks(parts, ledger, tally)
 
@@ -240,10 +251,10 @@ class LanguageModelJudge:
         async with BatchClient(endpoint, self.rules) as client:
             plain = self.plain.text
             run = BatchRun(ledger, client, price, budget, way, self.rules, self.parameters, plain, tally, stop)
-            with interruptible(stopped.append):
+            with InterruptHandler(stopped.append):
                 await run.run(tasks)
 
-    def budget(self, asking: Asking, price: Price, ledger: Ledger) -> Budget:
+    def budget(self, asking: ClientOptions, price: Price, ledger: Ledger) -> Budget:
         """What may still be spent."""
         caps = (asking.budget_usd, asking.budget_tokens)
         usd, tokens = ledger.spent()
@@ -254,7 +265,9 @@ class LanguageModelJudge:
             budget.lose(size)
         return budget
 
-    def tasks(self, parts: Iterable[Part], ledger: Ledger, tally: Tally) -> Iterator[list[Task]]:
+    def tasks(
+        self, parts: Iterable[QuestionSource], ledger: Ledger, tally: JudgeProgress
+    ) -> Iterator[list[QuestionTask]]:
         """What has no answer yet, a few at a time; material is read for these questions alone."""
         for part in parts:
             rows = part.rows()
@@ -276,11 +289,11 @@ class LanguageModelJudge:
                     replace(task, is_new=known.isdisjoint((task.first.key, task.first.former_key))) for task in batch
                 ]
 
-    def task(self, question: Question) -> Task:
+    def task(self, question: Question) -> QuestionTask:
         """How a question is asked that has no answer yet."""
         messages = messages_of(question)
         ask = partial(self.request, question)
-        return Task(
+        return QuestionTask(
             question=question,
             id=self.question_id(question.request_sha256),
             first=ask(messages),
@@ -295,13 +308,13 @@ class LanguageModelJudge:
         schema = self.schemas[question.schema_id]
         return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
 
-    def read(self, question: Question, kept: Stored) -> Heard:
+    def read(self, question: Question, kept: StoredAnswer) -> AnswerCheck:
         """What an answer says, and what is wrong with it."""
         reply = reply_of(kept)
         return self.reader.read(question, reply.finish, reply.text)
 
     def second(
-        self, question: Question, messages: list[dict[str, str]], kept: Stored, complaint: Complaint
+        self, question: Question, messages: list[dict[str, str]], kept: StoredAnswer, complaint: AnswerProblem
     ) -> ChatRequest | None:
         """The corrective request; null where asking again is no use."""
         if kept.finish in NO_SECOND:
@@ -311,7 +324,7 @@ class LanguageModelJudge:
         return self.request(question, corrective(messages, said, complaint.detail, self.again.text))
 
 
-def reply_of(kept: Stored) -> Reply:
+def reply_of(kept: StoredAnswer) -> Reply:
     """A kept answer as a reply. How it ended is taken, as the text is, from the verbatim response, so that what a
     former version could not read is read now; the body of a refused question is an endpoint's own words."""
     usage = Usage(
@@ -354,44 +367,14 @@ def total(one: Usage, other: Usage) -> Usage:
     )
 
 
-def chained(first: list[Task], others: Iterator[list[Task]]) -> Iterator[list[Task]]:
+def chained(first: list[QuestionTask], others: Iterator[list[QuestionTask]]) -> Iterator[list[QuestionTask]]:
     """The batch that was looked at, then the others."""
     yield first
     yield from others
 
 
-async def tick(tally: Tally, report: Callable[[Tally], None]) -> None:
+async def tick(tally: JudgeProgress, report: Callable[[JudgeProgress], None]) -> None:
     """Tell how far it is, every second."""
     while True:
         await asyncio.sleep(1.0)
         report(tally)
-
-
-class interruptible:
-    """Ctrl-C ends the asking: nothing new is sent, calls in flight are waited for; a second one does not wait."""
-
-    def __init__(self, halt: Callable[[OpenClawBenchError], None]) -> None:
-        self.halt = halt
-        self.former: Any = None
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self.former = signal.getsignal(signal.SIGINT)
-            asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self.stop)
-
-    def stop(self) -> None:
-        """The first Ctrl-C."""
-        self.halt(
-            JudgingInterrupted("stopped; the calls in flight were waited for, every answer is kept; run again to go on")
-        )
-        self.restore()
-
-    def restore(self) -> None:
-        """What Ctrl-C did before."""
-        if self.former is not None:
-            asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
-            signal.signal(signal.SIGINT, self.former)
-            self.former = None
-
-    def __exit__(self, *error: object) -> None:
-        self.restore()

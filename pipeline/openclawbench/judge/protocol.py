@@ -49,7 +49,7 @@ class Reply:
     reasoning: str | None = None
 
 
-class Part(Protocol):
+class QuestionSource(Protocol):
     """The questions of one shard: their rows first, which are cheap, the questions themselves on demand."""
 
     def rows(self) -> list[dict[str, Any]]:
@@ -62,7 +62,7 @@ class Part(Protocol):
 
 
 @dataclass(frozen=True)
-class Complaint:
+class AnswerProblem:
     """Why an answer cannot be used: its outcome, and what to tell the judge."""
 
     outcome: str
@@ -70,11 +70,11 @@ class Complaint:
 
 
 @dataclass(frozen=True)
-class Heard:
+class AnswerCheck:
     """An answer as its reader has it: `complaint` where it cannot be used, and a word for what it says, to be counted
     while a stage is asked (where it cannot be used, its outcome)."""
 
-    complaint: Complaint | None
+    complaint: AnswerProblem | None
     gist: str
 
     @property
@@ -88,7 +88,7 @@ class Reader(Protocol):
 
     digest: str
 
-    def read(self, question: Question, finish: str, text: str) -> Heard:
+    def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
         """What is wrong with the answer, and a word for what it says."""
         ...
 
@@ -102,7 +102,7 @@ class Judge(Protocol):
     digest: str  # stands in the key of every answer
     embedded: bool  # answers within this program: may be asked in several processes at once
 
-    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+    def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Make sure that every question of these parts (`total` of them) can be answered by `ask`; where a judge has
         to be asked over the network, this is when. Returns at once where there is nothing to prepare."""
         ...

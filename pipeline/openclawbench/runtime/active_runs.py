@@ -13,13 +13,13 @@ from types import TracebackType
 from typing import Any, Self
 
 from openclawbench.base.shard_selection import ShardSelection
-from openclawbench.runtime.shard_task import Chain
+from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, read_json
 
 TRIES = 3  # of reading what may just be written
 
 
-class Running:
+class ActiveRun:
     """The shards that are handed out and not done. Use it as a context manager, within the data folder's lock."""
 
     def __init__(self, data: DataFolder, share: ShardSelection | None) -> None:
@@ -40,12 +40,12 @@ class Running:
         self.path.unlink(missing_ok=True)
         self.file.close()
 
-    def begun(self, chain: Chain) -> None:
+    def begun(self, chain: ShardTask) -> None:
         """A shard is handed out."""
         self.shards[chain.shard] = [link.stage.name for link in chain.links]
         self.write()
 
-    def ended(self, chain: Chain) -> None:
+    def ended(self, chain: ShardTask) -> None:
         """A shard is done, or has failed."""
         self.shards.pop(chain.shard, None)
         self.write()

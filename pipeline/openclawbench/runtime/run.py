@@ -16,13 +16,23 @@ import polars as pl
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import StageFailed
 from openclawbench.intake.intake import SOURCES, Intake
-from openclawbench.judge.ask import MATERIAL, Asked
+from openclawbench.judge.ask import MATERIAL, ShardQuestions
 from openclawbench.judge.prompts import StagePrompt
 from openclawbench.judge.protocol import Judge
-from openclawbench.runtime.active_runs import Running
-from openclawbench.runtime.engines.protocol import Engine, Lost
+from openclawbench.runtime.active_runs import ActiveRun
+from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
-from openclawbench.runtime.shard_task import ALL, Chain, Judges, Keys, Link, Outcome, Shard, Worker, load
+from openclawbench.runtime.shard_task import (
+    ALL,
+    Judges,
+    Keys,
+    Shard,
+    ShardTask,
+    ShardWorker,
+    StageResult,
+    StageTask,
+    load,
+)
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
 from openclawbench.tables.record import Record
@@ -55,7 +65,7 @@ class Run:
         data: DataFolder,
         intake: Intake,
         judge: Judge | None,
-        choose: Callable[[list[Chain]], Engine] | None = None,
+        choose: Callable[[list[ShardTask]], Engine] | None = None,
         second: Judge | None = None,
         share: ShardSelection | None = None,
     ) -> None:
@@ -73,11 +83,11 @@ class Run:
         self.counted: dict[type[Record], int] = {}  # rows of tables that are up to date
         self.made: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # keys and rows of parts that this run wrote
 
-    def bring(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
+    def update(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
         """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
         other shard is as far as it can be."""
         reports = {report.stage: report for report in self.plan(stages)}
-        with Running(self.data, self.share) as running:
+        with ActiveRun(self.data, self.share) as running:
             for together in rounds(stages, self.judges):
                 self.bring_together(together, reports, progress, running)
                 for stage in together:
@@ -119,7 +129,7 @@ class Run:
         stages: list[Stage],
         reports: dict[str, StageReport],
         progress: Callable[[str, int, int], None],
-        running: Running,
+        running: ActiveRun,
     ) -> None:
         """Take every shard through those of the stages for which it is stale."""
         chains = self.chains(stages)
@@ -129,18 +139,18 @@ class Run:
         engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
-        worker = Worker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
         done, total = 0, sum(len(chain.links) for chain in chains)
         self.listed.clear()
         self.counted.clear()
         for chain, result in engine.run(worker.carry_out, chains, running.begun):
             running.ended(chain)
-            for outcome in lost(chain, result) if isinstance(result, Lost) else result:
+            for outcome in lost(chain, result) if isinstance(result, LostTask) else result:
                 done += 1
                 self.note(chain, outcome, reports[outcome.stage])
                 progress(outcome.stage, done, total)
 
-    def note(self, chain: Chain, outcome: Outcome, report: StageReport) -> None:
+    def note(self, chain: ShardTask, outcome: StageResult, report: StageReport) -> None:
         """What became of one stage of a chain; a failure is kept for `status` until the shard is redone."""
         report.seconds += outcome.seconds
         report.cpu += outcome.cpu
@@ -154,10 +164,10 @@ class Run:
             key = next(link.key for link in chain.links if link.stage.name == outcome.stage)
             self.data.note_failure(outcome.stage, outcome.shard, key, outcome.error)
 
-    def chains(self, stages: list[Stage]) -> list[Chain]:
+    def chains(self, stages: list[Stage]) -> list[ShardTask]:
         """For each shard that is stale, the stages to redo in order: those whose inputs are there, or are made by the
         stages before them."""
-        links: dict[Shard, list[Link]] = {}
+        links: dict[Shard, list[StageTask]] = {}
         lacking = {record: self.lacking(record) for stage in stages for record in stage.reads.values()}
         for stage in stages:
             fresh = self.fresh(stage)
@@ -167,9 +177,9 @@ class Run:
                 inputs = {record: self.read_by(shard, record) for record in stage.reads.values()}
                 made = {record for link in links.get(shard, ()) for record in link.stage.writes}
                 if all(record in made or not lacking[record] & keys.keys() for record, keys in inputs.items()):
-                    links.setdefault(shard, []).append(Link(stage, key, inputs))
+                    links.setdefault(shard, []).append(StageTask(stage, key, inputs))
         return [
-            Chain(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
+            ShardTask(shard, tuple(owed), self.intake if shard == ALL else self.intake.only(int(shard)))
             for shard, owed in links.items()
         ]
 
@@ -197,15 +207,15 @@ class Run:
             self.leave_manifest(stage, keys, report)
         return report
 
-    def ask_ahead(self, stage: Stage, chains: list[Chain], judge: Judge) -> None:
+    def ask_ahead(self, stage: Stage, chains: list[ShardTask], judge: Judge) -> None:
         """Let the judge answer the questions of a stage where it keeps its answers, before any shard reads them."""
         prompt: StagePrompt = self.rules[stage.name]["prompt"]
         requests, material = stage.reads["requests"], stage.reads[MATERIAL[judge.reads]]
 
-        def rows(chain: Chain, table: type[Record]) -> pl.LazyFrame:
+        def rows(chain: ShardTask, table: type[Record]) -> pl.LazyFrame:
             return load(self.data, chain, table, chain.links[0].inputs[table])
 
-        parts = (Asked(rows(chain, requests), rows(chain, material), prompt) for chain in chains)
+        parts = (ShardQuestions(rows(chain, requests), rows(chain, material), prompt) for chain in chains)
         stale = {chain.shard: self.keys[requests][chain.shard] for chain in chains}
         judge.prepare(stage.name, parts, self.data.rows(requests, stale))
 
@@ -303,9 +313,9 @@ def judge_for(stage: Stage, judges: Judges) -> Judge | None:
     return judges.get(stage.annotation_pass) if stage.judge else None
 
 
-def lost(chain: Chain, why: Lost) -> list[Outcome]:
+def lost(chain: ShardTask, why: LostTask) -> list[StageResult]:
     """What to say of a shard whose process was gone before it could say itself how far it came."""
-    return [Outcome(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
+    return [StageResult(chain.links[0].stage.name, chain.shard, 0.0, why.reason)]
 
 
 def sentence(report: StageReport) -> str:

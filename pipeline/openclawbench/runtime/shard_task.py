@@ -25,7 +25,7 @@ LARGEST_HELD = 64 << 20  # bytes of a table; a larger one, of a very long sessio
 
 
 @dataclass(frozen=True)
-class Link:
+class StageTask:
     """One stage of a chain: the key of what it is to write, the keys of what it reads."""
 
     stage: Stage
@@ -34,16 +34,16 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ShardTask:
     """The stale stages of one shard (or of the whole corpus), in order, with what enters there."""
 
     shard: Shard
-    links: tuple[Link, ...]
+    links: tuple[StageTask, ...]
     intake: Intake
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StageResult:
     """What became of one stage of a chain. `error` is the sentence of the exception that its function raised."""
 
     stage: str
@@ -55,7 +55,7 @@ class Outcome:
 
 
 @dataclass
-class Worker:
+class ShardWorker:
     """Carries out chains. It is sent to where they run: plain data, and the rules as they were loaded for the keys."""
 
     data: DataFolder
@@ -63,11 +63,11 @@ class Worker:
     rules: dict[str, dict[str, Any]] = field(default_factory=dict)  # stage -> parameter -> rules
     debug: bool = False  # let the exception of a stage function through, with its traceback
 
-    def carry_out(self, chain: Chain) -> list[Outcome]:
+    def carry_out(self, chain: ShardTask) -> list[StageResult]:
         """Bring a shard up to date as far as it goes: an error ends the chain, later stages would read what is not
         there."""
-        found: list[Outcome] = []
-        tables = Tables(self.data, chain)
+        found: list[StageResult] = []
+        tables = ShardTables(self.data, chain)
         with gc_disabled(), engine_of(chain):
             for place, link in enumerate(chain.links):
                 started, cpu = time.perf_counter(), time.process_time()
@@ -75,12 +75,12 @@ class Worker:
                 tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
                 error = self.compute(link, tables)
                 spent = time.perf_counter() - started, time.process_time() - cpu
-                found.append(Outcome(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
+                found.append(StageResult(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
                 if error is not None:
                     break
         return found
 
-    def compute(self, link: Link, tables: "Tables") -> str | None:
+    def compute(self, link: StageTask, tables: "ShardTables") -> str | None:
         """Run the stage function on one shard and write its parts; an error of the function, or a part that cannot be
         read, becomes text."""
         stage = link.stage
@@ -120,12 +120,12 @@ def carried_out(
 
 
 @dataclass
-class Tables:
+class ShardTables:
     """The tables of one chain. What is made or read of a shard is held as long as a later stage of the chain reads it,
     so that no table is read twice, nor read at all where it was just made."""
 
     data: DataFolder
-    chain: Chain
+    chain: ShardTask
     wanted: set[type[Record]] = field(default_factory=set)  # by later stages of the chain
     held: dict[type[Record], pl.DataFrame] = field(default_factory=dict)
     counted: dict[type[Record], int] = field(default_factory=dict)  # rows of what the last stage made
@@ -145,7 +145,7 @@ class Tables:
         """True for a shard without a very long session."""
         return self.chain.intake.size() <= LARGEST_HELD
 
-    def write(self, record: type[Record], link: Link, table: pl.DataFrame | StreamedTable) -> None:
+    def write(self, record: type[Record], link: StageTask, table: pl.DataFrame | StreamedTable) -> None:
         """Write a part that a stage made."""
         self.data.write_part(record, self.chain.shard, link.key, table, origins(record, link, self.chain.shard))
         if isinstance(table, pl.DataFrame):
@@ -163,7 +163,7 @@ class Tables:
         self.held = {record: table for record, table in self.held.items() if record in self.wanted}
 
 
-def origins(record: type[Record], link: Link, shard: Shard) -> dict[type[Record], str]:
+def origins(record: type[Record], link: StageTask, shard: Shard) -> dict[type[Record], str]:
     """The keys of the parts whose columns a table of a stage has: of those that the stage reads, or writes with it.
     Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
     lending = record.INHERITED.origins if record.INHERITED else ()
@@ -171,7 +171,7 @@ def origins(record: type[Record], link: Link, shard: Shard) -> dict[type[Record]
     return {one: keys[one][shard] for one in lending if shard in keys[one]}
 
 
-def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl.LazyFrame:
+def load(data: DataFolder, chain: ShardTask, record: type[Record], keys: Keys) -> pl.LazyFrame:
     """The rows of a table that a shard (or the whole corpus) reads."""
     if record not in SOURCES:
         return data.scan(record, keys)
@@ -179,6 +179,6 @@ def load(data: DataFolder, chain: Chain, record: type[Record], keys: Keys) -> pl
     return found[0] if len(found) == 1 else pl.concat(found) if found else pl.LazyFrame(schema=schema(record))
 
 
-def engine_of(chain: Chain) -> contextlib.AbstractContextManager[Any]:
+def engine_of(chain: ShardTask) -> contextlib.AbstractContextManager[Any]:
     """Polars' engine: a shard fits in memory, where it costs a fifth less; the corpus may not, and is streamed."""
     return contextlib.nullcontext() if chain.shard == ALL else pl.Config(engine_affinity="in-memory")

@@ -17,7 +17,7 @@ import polars as pl
 from openclawbench.errors import DataFolderLocked, UnreadableInput, UsageError
 from openclawbench.storage import parquet_check as damaged
 from openclawbench.storage import review_store
-from openclawbench.storage.object_store import Remote
+from openclawbench.storage.object_store import ObjectStore
 from openclawbench.storage.parquet_io import sync_folder, write_parquet
 from openclawbench.tables.inherited_columns import drop_inherited, origins_metadata, read_origin_keys, restore_inherited
 from openclawbench.tables.record import Record
@@ -96,7 +96,7 @@ class DataFolder:
     are named by their key, so a copy is never out of date.
     """
 
-    def __init__(self, root: Path, remote: Remote | None = None) -> None:
+    def __init__(self, root: Path, remote: ObjectStore | None = None) -> None:
         self.root = root
         self.remote = remote
         self.work = root / "work"

@@ -20,7 +20,7 @@ from typing import Protocol, Self
 from openclawbench.errors import LeaseHeld, LeaseLost
 
 
-class Place(Protocol):
+class LeaseStorage(Protocol):
     """Where leases are: a folder that the owners share, or a prefix of object storage."""
 
     def names(self, folder: str) -> set[str]:
@@ -46,7 +46,7 @@ class Lease:
 
     def __init__(
         self,
-        place: Place,
+        place: LeaseStorage,
         name: str,
         beat_s: float,
         stale_s: float,
@@ -135,7 +135,7 @@ class Lease:
         return f"leases/{self.name}.{generation}.alive"
 
 
-class Folder:
+class LeaseFolder:
     """Leases below a folder of a file system."""
 
     def __init__(self, root: Path) -> None:

@@ -21,7 +21,7 @@ S3 = ("s3", "s3a")
 
 
 @dataclass(frozen=True)
-class Remote:
+class ObjectStore:
     """A prefix. Plain data: it is sent to where shards are computed."""
 
     url: str

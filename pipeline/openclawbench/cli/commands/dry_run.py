@@ -9,11 +9,18 @@ from rich.console import Console
 
 from openclawbench.base.terminal import output, safe, table
 from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import bring
+from openclawbench.cli.session import update
 from openclawbench.cli.settings import Settings, settings
 from openclawbench.errors import UsageError
 from openclawbench.fulltax.forecast import Forecast
-from openclawbench.judge.client.cost_estimate import ENOUGH, Averages, Planned, Planner, StagePlan, plan
+from openclawbench.judge.client.cost_estimate import (
+    ENOUGH,
+    CallAverages,
+    CostEstimate,
+    EstimateReached,
+    EstimatingJudge,
+    plan,
+)
 from openclawbench.judge.client.transport import shown
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.protocol import Judge
@@ -37,7 +44,7 @@ def show(
 
 def dry_run(
     data: DataFolder, chosen: Settings, verb: str, progress: Progress, annotation_pass: int
-) -> tuple[list[StagePlan], Price, str]:
+) -> tuple[list[CostEstimate], Price, str]:
     """What the verb would still ask, at what price and of which address; nothing where the ledger has every answer.
     Stages before the first question are brought up to date, for they say what is asked; nothing is sent, and the judge
     is not remembered."""
@@ -47,16 +54,16 @@ def dry_run(
         if not isinstance(judge, LanguageModelJudge) or judge.asking is None:
             raise UsageError("--dry-run: this judge costs nothing. Use it with --judge openai --model NAME.")
         priced.append((judge, judge.asking.price()))
-        return Planner(judge, Forecast())
+        return EstimatingJudge(judge, Forecast())
 
     if chosen.shard is not None:
         raise UsageError("--dry-run: counts what everything would cost. Leave --shard out.")
     layout = data.layout()
     try:
-        bring(data, chosen, verb, progress, annotation_pass, planner)
-    except Planned as found:
+        update(data, chosen, verb, progress, annotation_pass, planner)
+    except EstimateReached as found:
         judge, price = priced[-1]
-        return plan(found, Averages.of(judge, judge.rules.estimate), judge, price), price, address(judge)
+        return plan(found, CallAverages.of(judge, judge.rules.estimate), judge, price), price, address(judge)
     finally:
         if layout:
             data.save_layout(layout)
@@ -68,7 +75,7 @@ def address(judge: LanguageModelJudge) -> str:
     return shown(judge.asking.endpoint().base_url) if judge.asking else ""
 
 
-def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
+def as_data(rows: list[CostEstimate], price: Price) -> dict[str, Any]:
     """The plan as plain data; the price is USD for a million tokens."""
     return {
         "price": asdict(price),
@@ -80,7 +87,7 @@ def as_data(rows: list[StagePlan], price: Price) -> dict[str, Any]:
     }
 
 
-def print_plan(rows: list[StagePlan], price: Price, endpoint: str, console: Console) -> None:
+def print_plan(rows: list[CostEstimate], price: Price, endpoint: str, console: Console) -> None:
     """The plan for people."""
     if not rows:
         console.print("nothing would be asked: the ledger has every answer")
@@ -112,6 +119,6 @@ def print_plan(rows: list[StagePlan], price: Price, endpoint: str, console: Cons
     console.print("without discounts for cached prompts, and without calls that fail and have to be repeated")
 
 
-def said(row: StagePlan) -> str:
+def said(row: CostEstimate) -> str:
     """How sure a row is."""
     return "forecast: who goes on is as the rules judge says" if row.estimate else "questions counted"

@@ -14,7 +14,7 @@ from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.triage import answer_a
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.fulltax.rules_judge.verification import answer_c
-from openclawbench.judge.protocol import Part, Question, Reply
+from openclawbench.judge.protocol import Question, QuestionSource, Reply
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.judge import JudgeRules
@@ -39,7 +39,7 @@ class RulesJudge:
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its firings
 
-    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
+    def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Nothing to prepare: the rules are here."""
 
     def describe(self) -> dict[str, Any]:

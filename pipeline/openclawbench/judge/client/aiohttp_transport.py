@@ -10,7 +10,7 @@ import aiohttp
 from openclawbench import __version__
 from openclawbench.judge.client.bounded import ACCEPTED, whole
 from openclawbench.judge.client.responses import checked, one_line
-from openclawbench.judge.client.transport import Endpoint, Passing, Received
+from openclawbench.judge.client.transport import Endpoint, HttpResponse, TransientError
 from openclawbench.rules.asking import AskingRules
 
 
@@ -23,24 +23,24 @@ def proxy_for(url: str) -> str | None:
     return found.get(parts.scheme) or found.get("all")
 
 
-def failure_of(error: BaseException | None) -> Passing:
+def failure_of(error: BaseException | None) -> TransientError:
     """Which failure an exception of aiohttp is."""
-    if isinstance(error, Passing):
+    if isinstance(error, TransientError):
         return error
     words = one_line(str(error))
     if isinstance(error, aiohttp.ClientProxyConnectionError | aiohttp.ClientHttpProxyError):
-        return Passing("proxy_failed", words=words)
+        return TransientError("proxy_failed", words=words)
     if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError | ssl.CertificateError):
-        return Passing("tls_failed", words=words)
+        return TransientError("tls_failed", words=words)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
-        return Passing("name_not_found", words=words)
+        return TransientError("name_not_found", words=words)
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, ConnectionRefusedError):
-        return Passing("connection_refused", words=words)
+        return TransientError("connection_refused", words=words)
     if isinstance(error, aiohttp.ConnectionTimeoutError | aiohttp.ClientConnectorError | aiohttp.InvalidURL):
-        return Passing("no_connection", words=words)
+        return TransientError("no_connection", words=words)
     if isinstance(error, TimeoutError):
-        return Passing("timeout", may_be_paid=True)
-    return Passing("connection_lost", may_be_paid=True)
+        return TransientError("timeout", may_be_paid=True)
+    return TransientError("connection_lost", may_be_paid=True)
 
 
 class AiohttpTransport:
@@ -72,8 +72,8 @@ class AiohttpTransport:
     async def __aexit__(self, *error: object) -> None:
         await self.session.close()
 
-    async def send(self, body: bytes) -> Received:
-        """The whole answer. Raises Passing or Refusal."""
+    async def send(self, body: bytes) -> HttpResponse:
+        """The whole answer. Raises TransientError or RejectedRequest."""
         try:
             async with self.session.post(self.url, data=body, allow_redirects=False) as response:
                 content = await content_of(response, self.rules.connection.largest_answer_bytes)
@@ -83,5 +83,5 @@ class AiohttpTransport:
 
 
 async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body of a response. Passing where it is larger than `most`, decompressed."""
+    """The body of a response. TransientError where it is larger than `most`, decompressed."""
     return await whole(response.content.iter_any(), response.headers.get("content-encoding", ""), most)

@@ -18,25 +18,25 @@ import msgspec
 from openclawbench.errors import BudgetReached, EndpointFailing, EndpointRefused, UnreadableAnswers
 from openclawbench.judge.client.batch_client import BatchClient
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.engine import REFUSED, Task, is_client_fault, other_way
+from openclawbench.judge.client.engine import REFUSED, QuestionTask, is_client_fault, other_way
 from openclawbench.judge.client.messages import ChatRequest
-from openclawbench.judge.client.progress import Tally
-from openclawbench.judge.client.request_options import Way
+from openclawbench.judge.client.progress import JudgeProgress
+from openclawbench.judge.client.request_options import RequestOptions
 from openclawbench.judge.client.responses import checked, one_line
-from openclawbench.judge.client.transport import Passing, Received, Refusal, shown
-from openclawbench.judge.client.unreadable import Unreadable
+from openclawbench.judge.client.transport import HttpResponse, RejectedRequest, TransientError, shown
+from openclawbench.judge.client.unreadable import UnreadableAnswerBreaker
 from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cut_off_sooner
-from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Kind, Ledger, Row, now
-from openclawbench.judge.ledger.stored import Stored
-from openclawbench.judge.protocol import Heard
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Ledger, Row, Statement, now
+from openclawbench.judge.ledger.stored import StoredAnswer
+from openclawbench.judge.protocol import AnswerCheck
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 from openclawbench.rules.request import RequestRules
 
 BATCHED = ["key", "batch", "stage", "model", "trajectory_id", "packet_sha256", "request_bytes", "way", "corrects"]
-ADD_BATCH = Kind("insert or replace into batches(name, id, status, created_at) values {}", 4)
-ADD_BATCHED = Kind(f"insert or replace into batched({', '.join(BATCHED)}) values {{}}", len(BATCHED))
-END_BATCHED = Kind("delete from batched where key in (values {})", 1)
+ADD_BATCH = Statement("insert or replace into batches(name, id, status, created_at) values {}", 4)
+ADD_BATCHED = Statement(f"insert or replace into batched({', '.join(BATCHED)}) values {{}}", len(BATCHED))
+END_BATCHED = Statement("delete from batched where key in (values {})", 1)
 COMMIT_TOGETHER = 200  # answers of a batch in one commit
 PASSING = ".batch-"  # files on their way to or from the endpoint
 ENDED = ("completed", "failed", "expired", "cancelled")
@@ -52,11 +52,11 @@ class BatchRun:
         client: BatchClient,
         price: Price,
         budget: Budget,
-        way: Way,
+        way: RequestOptions,
         rules: AskingRules,
         parameters: RequestRules,
         plain: str,
-        tally: Tally,
+        tally: JudgeProgress,
         stopped: Callable[[], None],
     ) -> None:
         """`price` is that of batches. `stopped` raises where the run is to end."""
@@ -64,12 +64,14 @@ class BatchRun:
         self.way, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
         self.parameters = parameters
         self.failures: Counter[bytes] = Counter()
-        self.refused: list[tuple[Refusal, dict[str, Any]]] = []  # of the batch that is being collected; their rows
-        self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
+        self.refused: list[
+            tuple[RejectedRequest, dict[str, Any]]
+        ] = []  # of the batch that is being collected; their rows
+        self.unreadable = UnreadableAnswerBreaker(rules.retry.unreadable_in_a_row)
         self.first_read, self.first_unread = 0, 0  # first answers of this run that can be read, and that cannot
         self.collected: set[bytes] = set()  # keys of the answers of this run
 
-    async def run(self, tasks: Callable[[], Iterator[list[Task]]]) -> None:
+    async def run(self, tasks: Callable[[], Iterator[list[QuestionTask]]]) -> None:
         """Rounds: hand over what has no answer, collect. EndpointFailing where requests fail in every round;
         BudgetReached where what is left does not fit."""
         while True:
@@ -102,10 +104,10 @@ class BatchRun:
         return str(found["id"])
 
     # ----------------------------------------------------------------------------------------------------- handing over
-    async def hand_over(self, batches: Iterator[list[Task]]) -> tuple[int, BudgetReached | None]:
+    async def hand_over(self, batches: Iterator[list[QuestionTask]]) -> tuple[int, BudgetReached | None]:
         """Make batches of everything that has no answer. How many requests; why not all, where the budget ended it."""
         sent, full = 0, None
-        waiting: list[tuple[Task, ChatRequest, bytes | None]] = []
+        waiting: list[tuple[QuestionTask, ChatRequest, bytes | None]] = []
         size = 0
         for batch in batches:
             for task in batch:
@@ -128,7 +130,7 @@ class BatchRun:
             sent += await self.submit(waiting)
         return sent, full
 
-    def next_request(self, task: Task) -> tuple[ChatRequest, bytes | None] | None:
+    def next_request(self, task: QuestionTask) -> tuple[ChatRequest, bytes | None] | None:
         """What is to be asked for a question; null where its answer stands, which is noted then."""
         first = last = self.ledger.answer_to(task.first)
         if first is None or last is None:
@@ -152,7 +154,7 @@ class BatchRun:
             self.unreadable.heard(heard, last)
         return None
 
-    def refuse_to_correct_all(self, first: Stored, heard: Heard) -> None:
+    def refuse_to_correct_all(self, first: StoredAnswer, heard: AnswerCheck) -> None:
         """UnreadableAnswers where many first answers came in this run and not one of them can be read: they are not
         asked for once more, all of them, before somebody has looked."""
         self.first_unread += first.key in self.collected
@@ -163,7 +165,7 @@ class BatchRun:
                 "endpoint, or run again to ask for each of these answers once more. Every answer is kept."
             )
 
-    async def submit(self, requests: list[tuple[Task, ChatRequest, bytes | None]]) -> int:
+    async def submit(self, requests: list[tuple[QuestionTask, ChatRequest, bytes | None]]) -> int:
         """Make one batch. Its name and requests are durable before anything is sent."""
         name = uuid.uuid4().hex
         path = self.ledger.folder / f"{PASSING}{name}.jsonl"
@@ -224,7 +226,7 @@ class BatchRun:
         (`is_well`), or they are few and the model has answered others before."""
         poison = []
         for refusal, row in self.refused:
-            way = Way.from_text(str(row["way"]))
+            way = RequestOptions.from_text(str(row["way"]))
             if is_client_fault(refusal) and other_way(way, refusal, self.rules) is None:
                 poison.append((refusal, row))
             else:
@@ -234,12 +236,12 @@ class BatchRun:
             await self.find_another_way(*poison[0])
             return
         for refusal, row in poison:
-            received = Received(refusal.body, refusal.headers, request_id=refusal.request_id)
+            received = HttpResponse(refusal.body, refusal.headers, request_id=refusal.request_id)
             rows = self.kept_rows(bytes(row["key"]), received, REFUSED, row)
             self.failures.pop(bytes(row["key"]), None)
             await self.ledger.put(*rows)
 
-    async def find_another_way(self, refusal: Refusal, row: dict[str, Any]) -> None:
+    async def find_another_way(self, refusal: RejectedRequest, row: dict[str, Any]) -> None:
         """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
         Raises EndpointRefused where that is not what it is."""
         if row["way"] != self.way.text:  # another one was found since
@@ -283,18 +285,18 @@ class BatchRun:
         finish = None
         try:
             received = checked(response.status_code, headers, bytes(response.body), self.rules, self.client.secrets)
-        except Passing as failure:
+        except TransientError as failure:
             self.tally.last_failure = failure.sentence
             return None if failure.body is None else unread_rows(row, failure)
-        except Refusal as refusal:
+        except RejectedRequest as refusal:
             finish = self.rules.question_fault_in(refusal.message)
             if finish is None:
                 self.refused.append((refusal, row))
                 return None
-            received = Received(refusal.body, headers, request_id=refusal.request_id)
+            received = HttpResponse(refusal.body, headers, request_id=refusal.request_id)
         return self.kept_rows(key, received, finish, row)
 
-    def kept_rows(self, key: bytes, received: Received, finish: str | None, row: dict[str, Any]) -> Rows:
+    def kept_rows(self, key: bytes, received: HttpResponse, finish: str | None, row: dict[str, Any]) -> Rows:
         """The rows of an answer and of the end of its waiting."""
         limit = self.parameters.max_output_tokens
         kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
@@ -305,7 +307,7 @@ class BatchRun:
         return (ADD_ANSWER, answer), (END_BATCHED, (key,))
 
 
-def unread_rows(row: dict[str, Any], failure: Passing) -> Rows:
+def unread_rows(row: dict[str, Any], failure: TransientError) -> Rows:
     """The row of a response with status 200 that is no answer."""
     body = failure.body or b""
     about = (row["key"], row["stage"], row["trajectory_id"], failure.reason, now())
@@ -345,7 +347,9 @@ def because(batch: dict[str, Any]) -> str:
     return f": {words}" if words else ""
 
 
-def batched_row(name: str, way: Way, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Any, ...]:
+def batched_row(
+    name: str, way: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
+) -> tuple[Any, ...]:
     """What is needed of a request to keep its answer."""
     question = task.question
     ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)

@@ -12,8 +12,8 @@ from openclawbench.errors import EndpointFailing, EndpointRefused
 from openclawbench.judge.client.aiohttp_transport import content_of, failure_of, proxy_for
 from openclawbench.judge.client.bounded import ACCEPTED, decompressed
 from openclawbench.judge.client.responses import failure, one_line
-from openclawbench.judge.client.retry import Patience
-from openclawbench.judge.client.transport import Endpoint, Passing, shown
+from openclawbench.judge.client.retry import RetryPolicy
+from openclawbench.judge.client.transport import Endpoint, TransientError, shown
 from openclawbench.rules.asking import AskingRules
 
 OURS = "openclawbench"  # name of the metadata field that holds a batch's name
@@ -28,7 +28,7 @@ class BatchClient:
 
     def __init__(self, endpoint: Endpoint, rules: AskingRules) -> None:
         self.endpoint, self.rules = endpoint, rules
-        self.patience = Patience(rules.retry)
+        self.patience = RetryPolicy(rules.retry)
         self.secrets = endpoint.secrets(rules)
 
     async def __aenter__(self) -> Self:
@@ -115,16 +115,16 @@ class BatchClient:
         try:
             try:
                 return await attempt()
-            except Passing as failure:
+            except TransientError as failure:
                 return await self.patience.again(failure, attempt, asyncio.sleep)
-        except Passing as failure:
+        except TransientError as failure:
             raise EndpointFailing(
                 f"the endpoint's batches cannot be reached ({failure.sentence}). Every answer is kept; run again to go "
                 "on."
             ) from failure
 
     async def exchange(self, method: str, path: str, to: Path | None = None, **values: Any) -> bytes:
-        """The body of a response, or nothing where it went to a file. Raises Passing, EndpointRefused."""
+        """The body of a response, or nothing where it went to a file. Raises TransientError, EndpointRefused."""
         url = f"{self.endpoint.base_url}{path}"
         try:
             async with self.session.request(method, url, allow_redirects=False, **values) as response:
@@ -140,12 +140,12 @@ class BatchClient:
             raise failure_of(error) from error
         if response.status == 200:
             if not isinstance(json_of(content), dict):
-                raise Passing(
+                raise TransientError(
                     "broken_body", words=one_line(self.secrets.shown(content[:200]).decode("utf-8", "replace"))
                 )
             return content
         problem = failure(response.status, self.secrets.shown(content), response.headers, self.rules, None)
-        if isinstance(problem, Passing):
+        if isinstance(problem, TransientError):
             raise problem
         where = f"{shown(self.endpoint.base_url)}{path.partition('?')[0]}"
         hint = HINTS.get(response.status, "Does this endpoint have batches?")

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import AsyncIterator
 
-from openclawbench.judge.client.transport import Passing
+from openclawbench.judge.client.transport import TransientError
 
 PIECE = 1 << 16
 ENCODINGS = {"": None, "identity": None, "gzip": 31, "x-gzip": 31, "deflate": 47}  # Content-Encoding -> zlib's window
@@ -11,11 +11,12 @@ ACCEPTED = "gzip, deflate"
 
 
 async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -> AsyncIterator[bytes]:
-    """The pieces of a body, none of them large, whatever it was compressed with. Passing where they come to more than
-    `most` bytes, or the encoding is another than what was asked for, or the body is not in it."""
+    """Yield a body decompressed, in small pieces.
+
+    Raises TransientError if it exceeds `most` bytes, has an encoding that was not requested, or is cut off."""
     window = ENCODINGS.get(encoding.strip().lower(), 0)
     if window == 0:
-        raise Passing("unknown_encoding", may_be_paid=True, words=encoding[:50], again=False)
+        raise TransientError("unknown_encoding", may_be_paid=True, words=encoding[:50], again=False)
     unpacker = None if window is None else zlib.decompressobj(window)
     size = 0
     async for piece in pieces:
@@ -24,13 +25,13 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
             try:
                 some, left = (left, b"") if unpacker is None else unpacked(unpacker, left)
             except zlib.error as error:
-                raise Passing("connection_lost", may_be_paid=True, words=str(error)) from error
+                raise TransientError("connection_lost", may_be_paid=True, words=str(error)) from error
             size += len(some)
             if size > most:
-                raise Passing("answer_too_large", may_be_paid=True, words=f"more than {most} bytes", again=False)
+                raise TransientError("answer_too_large", may_be_paid=True, words=f"more than {most} bytes", again=False)
             yield some
     if unpacker is not None and size and not unpacker.eof:
-        raise Passing("connection_lost", may_be_paid=True, words="the compressed body is not whole")
+        raise TransientError("connection_lost", may_be_paid=True, words="the compressed body is not whole")
 
 
 def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:

@@ -10,7 +10,7 @@ from openclawbench.rules.request import RequestRules
 
 
 @dataclass(frozen=True)
-class Reserved:
+class Reservation:
     """The most that a request can come to."""
 
     usd: float
@@ -38,12 +38,12 @@ class Budget:
         self.lost_usd, self.lost_tokens, self.lost = 0.0, 0, 0
         self.changed = asyncio.Event()
 
-    def most(self, request_bytes: int) -> Reserved:
+    def most(self, request_bytes: int) -> Reservation:
         """The most that a request of this size can come to: short prompt tokens, the longest answer."""
         prompt = int(request_bytes / self.bytes_per_token) + 1
-        return Reserved(self.price.of(prompt, 0, self.answer_tokens), prompt + self.answer_tokens)
+        return Reservation(self.price.of(prompt, 0, self.answer_tokens), prompt + self.answer_tokens)
 
-    async def reserve(self, request_bytes: int) -> Reserved:
+    async def reserve(self, request_bytes: int) -> Reservation:
         """Set aside what a request can come to, waiting for those in flight where it does not fit beside them. Raises
         BudgetReached where it does not fit though nothing is in flight."""
         need = self.most(request_bytes)
@@ -66,16 +66,16 @@ class Budget:
 
     def refuse_another(self, request_bytes: int) -> None:
         """BudgetReached where what is reserved does not fit any more beside what was lost."""
-        if not self.fits(Reserved(0.0, 0)):
+        if not self.fits(Reservation(0.0, 0)):
             raise BudgetReached(self.sentence(self.most(request_bytes)))
 
-    def fits(self, need: Reserved) -> bool:
+    def fits(self, need: Reservation) -> bool:
         """True where the request stays below both caps even if it comes to the most that it can."""
         usd = self.spent_usd + self.lost_usd + self.held_usd + need.usd
         tokens = self.spent_tokens + self.lost_tokens + self.held_tokens + need.tokens
         return (self.usd is None or usd <= self.usd) and (self.tokens is None or tokens <= self.tokens)
 
-    def settle(self, reserved: Reserved, usd: float, tokens: int) -> None:
+    def settle(self, reserved: Reservation, usd: float, tokens: int) -> None:
         """What the request came to; zeros where there was none."""
         self.held_usd -= reserved.usd
         self.held_tokens -= reserved.tokens
@@ -90,7 +90,7 @@ class Budget:
         """Nothing is in flight any more."""
         self.held_usd, self.held_tokens, self.held = 0.0, 0, 0
 
-    def sentence(self, need: Reserved) -> str:
+    def sentence(self, need: Reservation) -> str:
         """What was spent, what the next question could cost, how to go on."""
         caps = [f"{self.usd:g} USD"] if self.usd is not None else []
         caps += [f"{self.tokens} tokens"] if self.tokens is not None else []

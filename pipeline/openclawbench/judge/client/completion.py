@@ -11,7 +11,7 @@ import msgspec
 
 from openclawbench.base.canonical_json import escape_lone_surrogates
 from openclawbench.judge.client.embedded_json import objects_in
-from openclawbench.judge.client.transport import Parsed
+from openclawbench.judge.client.transport import ParsedAnswer
 from openclawbench.records.fulltax import Usage
 
 FINISHES = {
@@ -65,7 +65,7 @@ class Failed(Exception):
         self.error, self.tokens = error, tokens
 
 
-def parsed(body: bytes, largest_tokens: int = LARGEST) -> Parsed:
+def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
     """What stands in an answer. Failed where the body is an error's; ValueError, LookupError or RecursionError where it
     is no answer."""
     completion = decoded(body)
@@ -86,7 +86,7 @@ def parsed(body: bytes, largest_tokens: int = LARGEST) -> Parsed:
         finish = "complete" if text.strip() else "empty"
     id_ = completion.id if isinstance(completion.id, str | int) else None
     reasoning = None if text_from == "reasoning" else reasoning_of(choice.message)
-    return Parsed(text, finish, usage, None if id_ is None else str(id_), text_from, reasoning, missing)
+    return ParsedAnswer(text, finish, usage, None if id_ is None else str(id_), text_from, reasoning, missing)
 
 
 def decoded(body: bytes) -> Completion:

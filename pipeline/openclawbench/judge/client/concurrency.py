@@ -8,11 +8,11 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from openclawbench.judge.client.transport import Passing
+from openclawbench.judge.client.transport import TransientError
 from openclawbench.rules.asking import Adapt
 
 
-class Slots:
+class AdaptiveConcurrency:
     """Use `async with` around what a slot is needed for, and call `acknowledged` when nothing of it can be lost any
     more. `most` are open at first, and never more; `most + beside` may be without acknowledgement."""
 
@@ -69,7 +69,7 @@ class Slots:
         self.unacknowledged -= 1
         self.let_in()
 
-    def failed(self, failure: Passing, sent_at: float) -> None:
+    def failed(self, failure: TransientError, sent_at: float) -> None:
         """Close slots where the endpoint is overloaded: once for all requests that were under way together."""
         if failure.reason not in self.overloads or sent_at < self.closed_at:
             return

@@ -10,7 +10,7 @@ from openclawbench.errors import UnreadableInput
 from openclawbench.judge.client.messages import messages_of
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.ledger.sqlite_file import reading
-from openclawbench.judge.protocol import Part, Question, Reply
+from openclawbench.judge.protocol import Question, QuestionSource, Reply
 from openclawbench.rules.asking import Estimate
 from openclawbench.rules.prices import Price
 
@@ -19,7 +19,7 @@ STAGES = ("a", "b1", "b2", "c")
 
 
 @dataclass(frozen=True)
-class StagePlan:
+class CostEstimate:
     """Calls, tokens and USD of a stage. `estimate`: its questions are not known yet.
 
     `most_calls` and `most_usd` are not passed whatever the answers are: every trajectory goes on, every question is
@@ -40,14 +40,14 @@ class StagePlan:
 
 
 @dataclass
-class Counted:
+class CallCount:
     """Questions of a stage that would be asked, and the bytes of their requests."""
 
     calls: float = 0.0
     request_bytes: float = 0.0
 
 
-class Forecast(Protocol):
+class AnswerForecast(Protocol):
     """Whoever knows which question comes after an answer."""
 
     def reply(self, question: Question) -> Reply:
@@ -59,29 +59,29 @@ class Forecast(Protocol):
         ...
 
 
-class Planned(Exception):
+class EstimateReached(Exception):
     """Ends a planning run at the first stage that would have to ask: how many questions it has, how many of them are
     answered, and what would be asked there and, by forecast, at the stages after it."""
 
-    def __init__(self, stage: str, questions: int, answered: int, counted: dict[str, Counted]) -> None:
+    def __init__(self, stage: str, questions: int, answered: int, counted: dict[str, CallCount]) -> None:
         super().__init__(stage)
         self.stage, self.questions, self.answered, self.counted = stage, questions, answered, counted
 
 
-class Planner:
+class EstimatingJudge:
     """A judge that answers from the ledger and, where an answer is missing, counts instead of asking."""
 
     reads: Literal["packet", "evidence"] = "packet"
     embedded: bool = False
 
-    def __init__(self, judge: LanguageModelJudge, forecast: Forecast) -> None:
+    def __init__(self, judge: LanguageModelJudge, forecast: AnswerForecast) -> None:
         self.judge, self.forecast = judge, forecast
         self.name, self.model, self.digest = judge.name, judge.model, judge.digest
 
-    def prepare(self, stage: str, parts: Iterable[Part], total: int) -> None:
-        """Count what has no answer. Raises Planned where there is something."""
+    def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
+        """Count what has no answer. Raises EstimateReached where there is something."""
         answered = unsent = seen = 0
-        counted = {name: Counted() for name in STAGES}
+        counted = {name: CallCount() for name in STAGES}
         every = max(1, ceil(total / self.judge.rules.estimate.followed_at_most))
         letter = ""
         for part in parts:
@@ -97,9 +97,9 @@ class Planner:
                     self.follow(question, is_known, counted, every)
                 seen += 1
         if answered + unsent < total:
-            raise Planned(letter, total - unsent, answered, counted)
+            raise EstimateReached(letter, total - unsent, answered, counted)
 
-    def follow(self, question: Question, is_known: bool, counted: dict[str, Counted], weight: int) -> None:
+    def follow(self, question: Question, is_known: bool, counted: dict[str, CallCount], weight: int) -> None:
         """Count what a trajectory's answers, or those that are to be expected, lead to."""
         following: Question | None = question
         while following is not None:
@@ -110,7 +110,7 @@ class Planner:
                 if not is_known:
                     self.count(following, counted, float(weight))
 
-    def count(self, question: Question, counted: dict[str, Counted], weight: float) -> None:
+    def count(self, question: Question, counted: dict[str, CallCount], weight: float) -> None:
         """A question that would be asked, so many times over."""
         stage = counted[question.stage]
         stage.calls += weight
@@ -130,7 +130,7 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Averages:
+class CallAverages:
     """What a call comes to: measured from the ledger's answers where there are enough, else assumed. What is measured
     includes reasoning; `reasoning_tokens` are those that are assumed."""
 
@@ -139,7 +139,7 @@ class Averages:
     reasoning_tokens: dict[str, float]
 
     @classmethod
-    def of(cls, judge: LanguageModelJudge, estimate: Estimate) -> "Averages":
+    def of(cls, judge: LanguageModelJudge, estimate: Estimate) -> "CallAverages":
         """Averages of this model's answers."""
         whole, reasoning = estimate.completion_tokens, estimate.reasoning_tokens
         assumed = cls(estimate.bytes_per_token, dict(whole), dict(reasoning))
@@ -149,7 +149,7 @@ class Averages:
         except UnreadableInput:
             return assumed
 
-    def measured(self, connection: sqlite3.Connection, model: str) -> "Averages":
+    def measured(self, connection: sqlite3.Connection, model: str) -> "CallAverages":
         """With what was measured in place of what was assumed."""
         query = (
             "select stage, count(*), total(request_bytes), total(prompt_tokens), avg(completion_tokens) from answers "
@@ -160,12 +160,12 @@ class Averages:
         enough = {row[0]: row[4] for row in rows if row[1] >= ENOUGH}
         reasoning = {stage: 0.0 if stage in enough else one for stage, one in self.reasoning_tokens.items()}
         ratio = size / tokens if count >= ENOUGH else self.bytes_per_token
-        return Averages(ratio, self.completion_tokens | enough, reasoning)
+        return CallAverages(ratio, self.completion_tokens | enough, reasoning)
 
 
-def plan(found: Planned, averages: Averages, judge: LanguageModelJudge, price: Price) -> list[StagePlan]:
+def plan(found: EstimateReached, averages: CallAverages, judge: LanguageModelJudge, price: Price) -> list[CostEstimate]:
     """The stage at which a planning run ended, exactly; the later ones as forecast; the most that both can come to."""
-    rows: list[StagePlan] = []
+    rows: list[CostEstimate] = []
     open_questions = found.questions - found.answered
     longest, reserved = judge.parameters.max_output_tokens, judge.rules.estimate.bytes_per_token_reserved
     here = found.counted[found.stage]
@@ -177,7 +177,7 @@ def plan(found: Planned, averages: Averages, judge: LanguageModelJudge, price: P
         most_calls = 2 * (found.questions if is_later else open_questions)
         size = max(one.request_bytes / one.calls for one in (here, counted) if one.calls) / reserved + 2 * longest
         rows.append(
-            StagePlan(
+            CostEstimate(
                 stage=stage,
                 questions=calls if is_later else found.questions,
                 answered=0 if is_later else found.answered,

@@ -16,18 +16,25 @@ import msgspec
 
 from openclawbench.errors import EndpointFailing, EndpointRefused, OpenClawBenchError
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.concurrency import Slots
+from openclawbench.judge.client.concurrency import AdaptiveConcurrency
 from openclawbench.judge.client.messages import ChatRequest
-from openclawbench.judge.client.progress import Tally
+from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
-from openclawbench.judge.client.request_options import Way
-from openclawbench.judge.client.retry import Breaker, Patience
-from openclawbench.judge.client.transport import Endpoint, Passing, Received, Refusal, Transport, shown
-from openclawbench.judge.client.unreadable import Unreadable
+from openclawbench.judge.client.request_options import RequestOptions
+from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
+from openclawbench.judge.client.transport import (
+    Endpoint,
+    HttpResponse,
+    RejectedRequest,
+    TransientError,
+    Transport,
+    shown,
+)
+from openclawbench.judge.client.unreadable import UnreadableAnswerBreaker
 from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cut_off_sooner
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_LOST, ADD_UNREAD, END_INTENT, Ledger, now
-from openclawbench.judge.ledger.stored import Stored, storable
-from openclawbench.judge.protocol import Complaint, Heard, Question
+from openclawbench.judge.ledger.stored import StoredAnswer, storable
+from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 
@@ -42,33 +49,33 @@ SHARE_COMMITTING = 10
 
 
 @dataclass(frozen=True)
-class Task:
+class QuestionTask:
     """A question with how to ask it: its first request, what an answer lacks, the request that asks once more."""
 
     question: Question
     id: bytes  # under which it is settled
     first: ChatRequest
     judge: bytes  # who reads it: stands beside what is settled
-    read: Callable[[Stored], Heard]  # what an answer says, and what is wrong with it
-    second: Callable[[Stored, Complaint], ChatRequest | None]  # null where asking again is no use
+    read: Callable[[StoredAnswer], AnswerCheck]  # what an answer says, and what is wrong with it
+    second: Callable[[StoredAnswer, AnswerProblem], ChatRequest | None]  # null where asking again is no use
     is_new: bool  # no answer to the first request was there when the task was made
 
-    def in_round(self, number: int, is_new: bool = True) -> "Task":
+    def in_round(self, number: int, is_new: bool = True) -> "QuestionTask":
         """The same question, asked anew."""
         second = self.second
 
-        def again(kept: Stored, complaint: Complaint) -> ChatRequest | None:
+        def again(kept: StoredAnswer, complaint: AnswerProblem) -> ChatRequest | None:
             request = second(kept, complaint)
             return None if request is None else request.in_round(number)
 
         return replace(self, first=self.first.in_round(number), second=again, is_new=is_new)
 
 
-class Halted(Exception):
+class RunStopped(Exception):
     """In a task: the run is ending; this question is left for the next one."""
 
 
-class Deferred(Halted):
+class QuestionDeferred(RunStopped):
     """In a task: refused before this model answered anything, so that nobody knows yet what is wrong with it."""
 
 
@@ -86,24 +93,24 @@ class Engine:
         concurrency: int,
         rules: AskingRules,
         plain_prompt: str,
-        tally: Tally,
+        tally: JudgeProgress,
     ) -> None:
         self.ledger, self.transport, self.endpoint, self.price = ledger, transport, endpoint, price
         self.budget, self.limits, self.rules, self.plain_prompt = budget, limits, rules, plain_prompt
         self.tally = tally
-        self.patience = Patience(rules.retry)
-        self.breaker = Breaker(concurrency, rules.retry)
-        self.slots = Slots(concurrency, concurrency // SHARE_COMMITTING, rules.adapt)
+        self.patience = RetryPolicy(rules.retry)
+        self.breaker = CircuitBreaker(concurrency, rules.retry)
+        self.slots = AdaptiveConcurrency(concurrency, concurrency // SHARE_COMMITTING, rules.adapt)
         self.under_way = asyncio.Semaphore(concurrency + max(LEAST_WAITING, concurrency // SHARE_WAITING))
         self.stopping: OpenClawBenchError | None = None
-        self.way: Way | None = None
-        self.remembered: Way | None = None
+        self.way: RequestOptions | None = None
+        self.remembered: RequestOptions | None = None
         self.last_failure = ""
-        self.unreadable = Unreadable(rules.retry.unreadable_in_a_row)
+        self.unreadable = UnreadableAnswerBreaker(rules.retry.unreadable_in_a_row)
         self.refused = 0  # requests in a row that were refused for a reason that is not known
-        self.deferred: dict[bytes, Task] = {}  # refused so before anything was answered: asked again at the end
+        self.deferred: dict[bytes, QuestionTask] = {}  # refused so before anything was answered: asked again at the end
 
-    async def run(self, batches: Iterator[list[Task]]) -> None:
+    async def run(self, batches: Iterator[list[QuestionTask]]) -> None:
         """Ask everything. Raises what ended the run early, after the calls in flight; EndpointFailing where questions
         were given up."""
         loop = asyncio.get_running_loop()
@@ -126,7 +133,7 @@ class Engine:
                 "them again."
             )
 
-    async def begin(self, task: Task, group: asyncio.TaskGroup) -> None:
+    async def begin(self, task: QuestionTask, group: asyncio.TaskGroup) -> None:
         """Start on a question when there is room. The first one to an unknown endpoint goes alone: it finds the way."""
         await self.under_way.acquire()
         if self.stopping is not None:  # the room is given back: the rest of the batch must not wait for it
@@ -135,23 +142,23 @@ class Engine:
         begun = group.create_task(self.carry_out(task))
         if self.way is None:
             remembered = self.ledger.accepts(shown(self.endpoint.base_url), task.first.model)
-            self.remembered = Way.from_text(remembered) if remembered else None
-            self.way = self.remembered or Way()
+            self.remembered = RequestOptions.from_text(remembered) if remembered else None
+            self.way = self.remembered or RequestOptions()
             if remembered is None:
                 await begun
 
-    async def carry_out(self, task: Task) -> None:
+    async def carry_out(self, task: QuestionTask) -> None:
         """One question to its end; what ends the run is noted for all."""
         try:
             await self.pursue(task)
         except OpenClawBenchError as error:
             self.halt(error)
-        except Passing as failure:
+        except TransientError as failure:
             self.tally.unanswered += 1
             self.last_failure = f"{task.question.trajectory_id}: {failure.sentence}"
-        except Deferred:
+        except QuestionDeferred:
             self.deferred[task.id] = task
-        except Halted:
+        except RunStopped:
             pass
         finally:
             self.under_way.release()
@@ -160,7 +167,7 @@ class Engine:
         """End the run: nothing new is sent."""
         self.stopping = self.stopping or why
 
-    async def pursue(self, task: Task) -> None:
+    async def pursue(self, task: QuestionTask) -> None:
         """Ask; ask once more where the answer is none; note which answer stands."""
         kept = None if task.is_new else self.ledger.answer_to(task.first)
         first = last = kept or await self.answer(task, task.first, None)
@@ -179,7 +186,7 @@ class Engine:
         if kept is None:
             self.unreadable.heard(heard, last)
 
-    async def answer(self, task: Task, request: ChatRequest, corrects: bytes | None) -> Stored:
+    async def answer(self, task: QuestionTask, request: ChatRequest, corrects: bytes | None) -> StoredAnswer:
         """The endpoint's answer to a request, once it is durable."""
         reserved = await self.budget.reserve(request.bytes)
         self.tally.asked_again += corrects is not None
@@ -201,7 +208,9 @@ class Engine:
         return stored
 
     # ------------------------------------------------------------------------------------------------------ one call
-    async def call(self, task: Task, request: ChatRequest, corrects: bytes | None) -> tuple[Stored, tuple[Any, ...]]:
+    async def call(
+        self, task: QuestionTask, request: ChatRequest, corrects: bytes | None
+    ) -> tuple[StoredAnswer, tuple[Any, ...]]:
         """Send a request until it is answered. What an endpoint refuses of the way it is asked is left out. `answer`
         tells the slots when it is acknowledged."""
         question, attempts = task.question, [0]
@@ -211,14 +220,16 @@ class Engine:
             async with self.slots:
                 started = time.monotonic()
                 received, finish, way = await self.sent(task, request, attempts)
-        except (Passing, OpenClawBenchError, Halted):
+        except (TransientError, OpenClawBenchError, RunStopped):
             self.slots.acknowledged()
             await self.ledger.put((END_INTENT, (request.key,)))
             raise
         latency = time.monotonic() - started
         return self.row(task, request, corrects, received, finish, way, attempts[0], latency)
 
-    async def sent(self, task: Task, request: ChatRequest, attempts: list[int]) -> tuple[Received, str | None, Way]:
+    async def sent(
+        self, task: QuestionTask, request: ChatRequest, attempts: list[int]
+    ) -> tuple[HttpResponse, str | None, RequestOptions]:
         """What came back, the outcome where the endpoint refused this one question, and the way it was asked."""
         while True:
             assert self.way is not None
@@ -226,19 +237,19 @@ class Engine:
             body = msgspec.json.encode(way.body(request, self.plain_prompt))
             try:
                 return await self.send(task, request, body, attempts), None, way
-            except Refusal as refusal:
+            except RejectedRequest as refusal:
                 finish = self.rules.question_fault_in(refusal.message) if is_client_fault(refusal) else None
                 if finish is None and refusal.status == 413:
                     finish = "too_long"
                 if finish is None and self.is_poison(refusal, way, task):
                     finish = REFUSED
                 if finish is not None:
-                    return Received(refusal.body, refusal.headers, request_id=refusal.request_id), finish, way
+                    return HttpResponse(refusal.body, refusal.headers, request_id=refusal.request_id), finish, way
                 self.find_another_way(refusal, way, request)
 
-    def is_poison(self, refusal: Refusal, way: Way, task: Task) -> bool:
-        """True where this request alone is refused, for a reason that nothing is known of: this model has answered
-        others, and not many in a row were refused. Where nobody knows yet, it is Deferred until others were asked."""
+    def is_poison(self, refusal: RejectedRequest, way: RequestOptions, task: QuestionTask) -> bool:
+        """True if the endpoint rejects this request alone, for an unknown reason: the model has answered others before,
+        and only few in a row were rejected. Raises QuestionDeferred while the model has not answered any request."""
         if not is_client_fault(refusal) or other_way(way, refusal, self.rules) is not None:
             return False
         self.refused += 1
@@ -246,27 +257,27 @@ class Engine:
             return False
         is_well = self.ledger.has_answers_of(task.first.model)
         if not is_well and task.id not in self.deferred:
-            raise Deferred
+            raise QuestionDeferred
         return is_well
 
-    def estimated(self, task: Task, request: ChatRequest) -> int:
+    def estimated(self, task: QuestionTask, request: ChatRequest) -> int:
         """Tokens that a request is counted for until its usage is known."""
         estimate = self.rules.estimate
         answer = estimate.completion_tokens.get(task.question.stage, 0)
         return int(request.bytes / estimate.bytes_per_token) + answer
 
     def go_on(self) -> None:
-        """Raises Halted where the run is ending."""
+        """Raises RunStopped where the run is ending."""
         if self.ledger.alarm is not None:
             self.halt(self.ledger.alarm)
         if self.stopping is not None:
-            raise Halted
+            raise RunStopped
 
-    async def send(self, task: Task, request: ChatRequest, body: bytes, attempts: list[int]) -> Received:
+    async def send(self, task: QuestionTask, request: ChatRequest, body: bytes, attempts: list[int]) -> HttpResponse:
         """Send, and again where what failed may pass."""
         tokens = self.estimated(task, request)
 
-        async def attempt() -> Received:
+        async def attempt() -> HttpResponse:
             self.go_on()
             if (seconds := self.limits.wait(tokens)) > 0.0:
                 await self.nap(seconds)
@@ -275,7 +286,7 @@ class Engine:
             sent_at = time.monotonic()
             try:
                 received = await self.transport.send(body)
-            except Passing as failure:
+            except TransientError as failure:
                 self.slots.failed(failure, sent_at)
                 await self.note(failure, task.question, request)
                 raise
@@ -287,10 +298,10 @@ class Engine:
 
         try:
             return await attempt()
-        except Passing as failure:
+        except TransientError as failure:
             return await self.patience.again(failure, attempt, self.nap)
 
-    async def note(self, failure: Passing, question: Question, request: ChatRequest) -> None:
+    async def note(self, failure: TransientError, question: Question, request: ChatRequest) -> None:
         """Count a failure, list it where it may have been paid for, wait where the endpoint says so."""
         self.tally.failures += 1
         self.tally.last_failure = failure.reason
@@ -317,7 +328,7 @@ class Engine:
             await asyncio.sleep(min(left, LONGEST_NAP_S))
             self.go_on()
 
-    def find_another_way(self, refusal: Refusal, way: Way, request: ChatRequest) -> None:
+    def find_another_way(self, refusal: RejectedRequest, way: RequestOptions, request: ChatRequest) -> None:
         """Leave out what the endpoint refuses, and remember it. Raises EndpointRefused where that is not what it is."""
         other = other_way(way, refusal, self.rules)
         if other is None:
@@ -327,7 +338,7 @@ class Engine:
         if self.way == way:  # not found by another request meanwhile
             self.way = other
 
-    def sentence(self, refusal: Refusal, model: str) -> str:
+    def sentence(self, refusal: RejectedRequest, model: str) -> str:
         """What the endpoint refuses and what to do, without the key."""
         url, said = shown(self.endpoint.base_url), refusal.message
         if 300 <= refusal.status < 400:
@@ -341,15 +352,15 @@ class Engine:
 
     def row(
         self,
-        task: Task,
+        task: QuestionTask,
         request: ChatRequest,
         corrects: bytes | None,
-        received: Received,
+        received: HttpResponse,
         finish: str | None,
-        way: Way,
+        way: RequestOptions,
         attempts: int,
         latency: float,
-    ) -> tuple[Stored, tuple[Any, ...]]:
+    ) -> tuple[StoredAnswer, tuple[Any, ...]]:
         """The answer as it is used and as the ledger keeps it."""
         limit = request.parameters.max_output_tokens
         stored = stored_answer(request.key, received, finish, self.price, self.rules, request.bytes, limit)
@@ -363,12 +374,12 @@ class Engine:
         return stored, answer_row(stored, about, attempts, latency, way.text, corrects)
 
 
-def is_client_fault(refusal: Refusal) -> bool:
+def is_client_fault(refusal: RejectedRequest) -> bool:
     """True for the statuses with which endpoints refuse what a request holds."""
     return refusal.status in (400, 413, 422)
 
 
-def other_way(way: Way, refusal: Refusal, rules: AskingRules) -> Way | None:
+def other_way(way: RequestOptions, refusal: RejectedRequest, rules: AskingRules) -> RequestOptions | None:
     """The way without what the endpoint refuses of it; null where that is not what it is."""
     refused = rules.adaptation_for(refusal.message) if is_client_fault(refusal) else None
     return way.without(refused) if refused else None

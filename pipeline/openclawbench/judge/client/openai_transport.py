@@ -7,7 +7,7 @@ import msgspec
 from openclawbench.judge.client.aiohttp_transport import failure_of
 from openclawbench.judge.client.bounded import whole
 from openclawbench.judge.client.responses import checked
-from openclawbench.judge.client.transport import Endpoint, Received
+from openclawbench.judge.client.transport import Endpoint, HttpResponse
 from openclawbench.rules.asking import AskingRules
 
 NO_KEY = "none"  # the client wants one even where a local server does not
@@ -40,8 +40,8 @@ class OpenaiTransport:
     async def __aexit__(self, *error: object) -> None:
         await self.client.close()
 
-    async def send(self, body: bytes) -> Received:
-        """The whole answer. Raises Passing or Refusal."""
+    async def send(self, body: bytes) -> HttpResponse:
+        """The whole answer. Raises TransientError or RejectedRequest."""
         values: dict[str, Any] = msgspec.json.decode(body)
         response: Any
         try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Tally:
+class JudgeProgress:
     """How far a stage is."""
 
     stage: str

@@ -12,7 +12,7 @@ UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 
-class Pace:
+class TokenBucket:
     """So much a minute, evenly (the generic cell rate algorithm): amounts taken in any 60 seconds, as an endpoint sees
     them up to `margin_s - catch_up_s` late, are never more than `per_minute` (a single amount may be)."""
 
@@ -49,8 +49,8 @@ class RateLimits:
         """`runs` share what the endpoint's headers allow; `requests` and `tokens` are this run's own."""
         self.runs = runs
         self.rules, self.longest_pause_s, self.clock = rules, longest_pause_s, clock
-        self.requests = None if requests is None else Pace(requests, rules)
-        self.tokens = None if tokens is None else Pace(tokens, rules)
+        self.requests = None if requests is None else TokenBucket(requests, rules)
+        self.tokens = None if tokens is None else TokenBucket(tokens, rules)
         self.paused_until = 0.0
 
     async def turn(self, tokens: int, sleep: Callable[[float], Awaitable[None]]) -> None:
@@ -94,9 +94,9 @@ class RateLimits:
 
     def lower(self, name: str, limit: float) -> None:
         """No more than this a minute from now on."""
-        pace: Pace | None = getattr(self, name)
+        pace: TokenBucket | None = getattr(self, name)
         if pace is None:
-            setattr(self, name, Pace(limit, self.rules))
+            setattr(self, name, TokenBucket(limit, self.rules))
         elif limit < pace.per_minute:
             pace.per_minute = limit
 

@@ -14,7 +14,7 @@ LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 
 @dataclass(frozen=True)
-class Way:
+class RequestOptions:
     """What is sent. Said in the manifest and beside each answer."""
 
     structured_output: Structured = "json_schema"
@@ -32,7 +32,7 @@ class Way:
         """As JSON, to be remembered and kept beside each answer."""
         return msgspec.json.encode(asdict(self)).decode()
 
-    def without(self, refused: str) -> "Way | None":
+    def without(self, refused: str) -> "RequestOptions | None":
         """What to try where an endpoint refuses this (an id of [[adaptation]]); null where nothing is left."""
         if refused == "structured_output":
             weaker = WEAKER.get(self.structured_output)

@@ -10,7 +10,7 @@ import msgspec
 
 from openclawbench.judge.client.completion import Failed, parsed
 from openclawbench.judge.client.secrets import NONE, Secrets
-from openclawbench.judge.client.transport import Passing, Received, Refusal, shown
+from openclawbench.judge.client.transport import HttpResponse, RejectedRequest, TransientError, shown
 from openclawbench.rules.asking import AskingRules
 
 LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
@@ -19,39 +19,41 @@ STATUS_FIELDS = ("status", "status_code", "http_status", "code")
 
 def checked(
     status: int, headers: Mapping[str, str], body: bytes, rules: AskingRules, secrets: Secrets = NONE
-) -> Received:
-    """A 200 with an answer in it. Raises Passing for what may pass, Refusal for the rest. An error that a gateway sends
-    with status 200 is taken for the status that it names. A body with status 200 is kept verbatim whatever it is."""
+) -> HttpResponse:
+    """Check a response and return it parsed.
+
+    Raises TransientError for a failure that may pass and RejectedRequest for any other. An error that a gateway sends
+    with status 200 counts as the status that it names. Every body with status 200 is kept verbatim."""
     request_id = secrets.shown_text(headers["x-request-id"]) if headers.get("x-request-id") else None
     if status != 200:
         raise failure(status, secrets.shown(body), headers, rules, request_id)
     kept = secrets.kept(body)
     try:
-        return Received(kept, headers, parsed(kept, rules.usage.largest_tokens), request_id)
+        return HttpResponse(kept, headers, parsed(kept, rules.usage.largest_tokens), request_id)
     except Failed as error:
         named = msgspec.json.encode({"error": error.error})
         failed = failure(status_of(error.error, rules), secrets.shown(named), headers, rules, request_id)
-        if isinstance(failed, Passing):
+        if isinstance(failed, TransientError):
             failed.body, failed.may_be_paid = kept, error.tokens > 0
         raise failed from error
     except (ValueError, LookupError, RecursionError) as error:
         words = secrets.shown_text(one_line(kept[:LONGEST_MESSAGE].decode("utf-8", "replace")))
-        raise Passing("broken_body", may_be_paid=True, words=words, body=kept) from error
+        raise TransientError("broken_body", may_be_paid=True, words=words, body=kept) from error
 
 
 def failure(
     status: int | None, body: bytes, headers: Mapping[str, str], rules: AskingRules, request_id: str | None
-) -> Passing | Refusal:
+) -> TransientError | RejectedRequest:
     """What an error is. `status` null: an error under status 200 that names none and that nothing is known of."""
     message = message_in(body)
     if status is None and not rules.is_fatal(message):
-        return Passing("error_in_answer", words=message)
+        return TransientError("error_in_answer", words=message)
     number = status or 402
     if rules.is_fatal(message) or not (number in rules.retry.statuses or number >= 500):
         if 300 <= number < 400 and headers.get("location"):
             message = one_line(f"it redirects to {target(headers['location'])}, which is not followed. {message}")
-        return Refusal(number, message, body, headers, request_id)
-    return Passing(f"status_{number}", retry_after=retry_after(headers), words=message)
+        return RejectedRequest(number, message, body, headers, request_id)
+    return TransientError(f"status_{number}", retry_after=retry_after(headers), words=message)
 
 
 def target(location: str) -> str:

@@ -7,7 +7,7 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from openclawbench.errors import EndpointFailing
-from openclawbench.judge.client.transport import Passing
+from openclawbench.judge.client.transport import TransientError
 from openclawbench.rules.asking import Retry
 
 Result = TypeVar("Result")
@@ -15,7 +15,7 @@ BUSY = "status_429"
 UNREACHED = ("connection_refused", "name_not_found", "tls_failed", "proxy_failed", "no_connection")
 
 
-class Patience:
+class RetryPolicy:
     """When one request is tried again and when it is given up."""
 
     def __init__(self, rules: Retry) -> None:
@@ -24,11 +24,11 @@ class Patience:
 
     async def again(
         self,
-        failure: Passing,
+        failure: TransientError,
         attempt: Callable[[], Awaitable[Result]],
         sleep: Callable[[float], Awaitable[None]],
     ) -> Result:
-        """Go on after a first failure until an attempt succeeds. Raises the last Passing when patience ends."""
+        """Go on after a first failure until an attempt succeeds. Raises the last TransientError when patience ends."""
         failures, first = 0, [failure]
         started = time.monotonic()
 
@@ -56,17 +56,17 @@ class Patience:
 
 def passes(failure: BaseException) -> bool:
     """True where another attempt may end otherwise."""
-    return isinstance(failure, Passing) and failure.again
+    return isinstance(failure, TransientError) and failure.again
 
 
-def reason_of(state: RetryCallState) -> Passing:
+def reason_of(state: RetryCallState) -> TransientError:
     """The failure that an attempt ended in."""
     failure = state.outcome.exception() if state.outcome else None
-    assert isinstance(failure, Passing)
+    assert isinstance(failure, TransientError)
     return failure
 
 
-class Breaker:
+class CircuitBreaker:
     """Counts failures in a row over all requests; answers set it back. 429 does not count: such an endpoint is well.
     While nothing at all was heard of the endpoint, few failures are enough."""
 
@@ -81,7 +81,7 @@ class Breaker:
         self.failures = 0
         self.is_heard = True
 
-    def failed(self, failure: Passing) -> None:
+    def failed(self, failure: TransientError) -> None:
         """Raises EndpointFailing where the streak is reached, or the endpoint wants a longer wait than the run has."""
         if failure.retry_after is not None and failure.retry_after > self.rules.longest_retry_after_s:
             raise EndpointFailing(

@@ -13,7 +13,7 @@ from openclawbench.rules.asking import AskingRules
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-class Passing(Exception):
+class TransientError(Exception):
     """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost;
     `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is no answer;
     `again`: false where the next attempt would be paid for and end the same way."""
@@ -60,7 +60,7 @@ CAUSES = {  # reason -> what it means and what to do
 }
 
 
-class Refusal(Exception):
+class RejectedRequest(Exception):
     """The endpoint refuses: status and its own words, cut to a readable length."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Refusal(Exception):
 
 
 @dataclass(frozen=True)
-class Parsed:
+class ParsedAnswer:
     """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter; `text_from` the field
     that the text stood in (content, tool_calls, reasoning); `missing` the counts of the usage that were not stated, or
     cannot be: they are zero."""
@@ -87,12 +87,12 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Received:
+class HttpResponse:
     """A response of status 200, whole and verbatim. Header names are in lower case or the mapping ignores case."""
 
     body: bytes
     headers: Mapping[str, str]
-    parsed: "Parsed | None" = None  # null for the body of a refusal
+    parsed: "ParsedAnswer | None" = None  # null for the body of a refusal
     request_id: str | None = None  # of the headers
 
 
@@ -148,8 +148,8 @@ class Endpoint:
 class Transport(Protocol):
     """Sends one body to /chat/completions. Use it as an async context manager."""
 
-    async def send(self, body: bytes) -> Received:
-        """The whole answer. Raises Passing or Refusal."""
+    async def send(self, body: bytes) -> HttpResponse:
+        """The whole answer. Raises TransientError or RejectedRequest."""
         ...
 
     async def __aenter__(self) -> "Transport": ...

@@ -1,20 +1,20 @@
 """The breaker on answers: an endpoint whose answers cannot be read, one after the other, is not asked on."""
 
 from openclawbench.errors import UnreadableAnswers
-from openclawbench.judge.ledger.stored import Stored
-from openclawbench.judge.protocol import Heard
+from openclawbench.judge.ledger.stored import StoredAnswer
+from openclawbench.judge.protocol import AnswerCheck
 
 UNPAID = ("too_long", "content_filter", "refused")  # outcomes that say nothing of how the model writes
 SHOWN = 160  # characters of an answer that a sentence shows
 
 
-class Unreadable:
+class UnreadableAnswerBreaker:
     """Counts questions in a row whose answers cannot be read; one that can sets it back."""
 
     def __init__(self, most: int) -> None:
         self.most, self.count, self.read = most, 0, 0
 
-    def heard(self, heard: Heard, last: Stored) -> None:
+    def heard(self, heard: AnswerCheck, last: StoredAnswer) -> None:
         """Count a question that was asked in this run. Raises UnreadableAnswers where there were too many."""
         if heard.outcome in UNPAID:
             return

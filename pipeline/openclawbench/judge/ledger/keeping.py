@@ -4,16 +4,16 @@ import hashlib
 from typing import Any
 
 from openclawbench.judge.client.messages import KEY_LIMIT, ChatRequest
-from openclawbench.judge.client.transport import Received
+from openclawbench.judge.client.transport import HttpResponse
 from openclawbench.judge.ledger.ledger import now
-from openclawbench.judge.ledger.stored import Stored, storable
-from openclawbench.judge.protocol import Heard
+from openclawbench.judge.ledger.stored import StoredAnswer, storable
+from openclawbench.judge.protocol import AnswerCheck
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 
 
 def answer_row(
-    stored: Stored, about: dict[str, Any], attempts: int, latency: float, way: str, corrects: bytes | None
+    stored: StoredAnswer, about: dict[str, Any], attempts: int, latency: float, way: str, corrects: bytes | None
 ) -> tuple[Any, ...]:
     """The columns of ledger_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
     return (
@@ -41,20 +41,20 @@ def answer_row(
     )
 
 
-def was_cut_off_sooner(heard: Heard, last: Stored, request: ChatRequest) -> bool:
+def was_cut_off_sooner(heard: AnswerCheck, last: StoredAnswer, request: ChatRequest) -> bool:
     """True for an answer that was cut off at a lower limit than the one that it may have now."""
     return heard.outcome == "truncated" and (last.answer_limit or KEY_LIMIT) < request.parameters.max_output_tokens
 
 
 def stored_answer(
     key: bytes,
-    received: Received,
+    received: HttpResponse,
     finish: str | None,
     price: Price,
     rules: AskingRules,
     request_bytes: int,
     limit: int,
-) -> Stored:
+) -> StoredAnswer:
     """An answer as it is kept: `finish` of a refused question, else what the answer says itself. Usage that was not
     stated, or that cannot be, is estimated from the bytes on the safe side, and marked; an answer that was cut off
     counts as its limit."""
@@ -62,7 +62,7 @@ def stored_answer(
     request_id = None if received.request_id is None else storable(received.request_id)
     if found is None or finish is not None:
         assert finish is not None
-        return Stored(key, finish, received.body, request_id, 0, 0, 0, 0.0, limit)
+        return StoredAnswer(key, finish, received.body, request_id, 0, 0, 0, 0.0, limit)
     usage = found.usage
     prompt, cached, completion = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
     each = rules.estimate.bytes_per_token_reserved
@@ -74,4 +74,4 @@ def stored_answer(
     cost = price.of(prompt, cached, completion)
     request_id = request_id or (None if found.id is None else storable(found.id))
     tokens = (prompt, cached, completion)
-    return Stored(key, found.finish, received.body, request_id, *tokens, cost, limit, bool(found.missing), found)
+    return StoredAnswer(key, found.finish, received.body, request_id, *tokens, cost, limit, bool(found.missing), found)

@@ -29,7 +29,7 @@ from openclawbench.judge.ledger.sqlite_file import (
     locked,
     open_for_writing,
 )
-from openclawbench.judge.ledger.stored import Stored, answer_to, storable, stored
+from openclawbench.judge.ledger.stored import StoredAnswer, answer_to, storable, stored
 from openclawbench.rules.asking import Commit
 
 AT_ONCE = 500  # keys of one look-up
@@ -39,7 +39,7 @@ ROWS = sorted({size for power in range(9) for size in (2**power, 3 * 2**power)},
 
 
 @dataclass(frozen=True)
-class Kind:
+class Statement:
     """A statement over any number of rows: `text` with the rows' places in it."""
 
     text: str
@@ -50,21 +50,21 @@ class Kind:
         return self.text.format(", ".join([f"({', '.join('?' * self.columns)})"] * rows))
 
 
-ADD_ANSWER = Kind(f"insert or ignore into answers({', '.join(ANSWER)}) values {{}}", len(ANSWER))
-ADD_INTENT = Kind("insert or replace into intents(key, stage, trajectory_id, sent_at) values {}", 4)
-END_INTENT = Kind("delete from intents where key in (values {})", 1)
-ADD_LOST = Kind("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
-ADD_UNREAD = Kind(f"insert into unread({', '.join(UNREAD)}) values {{}}", len(UNREAD))
-ADD_SETTLED = Kind(f"insert or replace into settled({', '.join(SETTLED)}) values {{}}", len(SETTLED))
-ADD_ROUND = Kind(
+ADD_ANSWER = Statement(f"insert or ignore into answers({', '.join(ANSWER)}) values {{}}", len(ANSWER))
+ADD_INTENT = Statement("insert or replace into intents(key, stage, trajectory_id, sent_at) values {}", 4)
+END_INTENT = Statement("delete from intents where key in (values {})", 1)
+ADD_LOST = Statement("insert into lost(key, stage, trajectory_id, reason, sent_at) values {}", 5)
+ADD_UNREAD = Statement(f"insert into unread({', '.join(UNREAD)}) values {{}}", len(UNREAD))
+ADD_SETTLED = Statement(f"insert or replace into settled({', '.join(SETTLED)}) values {{}}", len(SETTLED))
+ADD_ROUND = Statement(
     "insert into rounds(base, round, asked, model) values {} on conflict(base) do update set round = excluded.round", 4
 )
-ADD_ENDPOINT = Kind("insert or replace into endpoints(base_url, model, accepts) values {}", 3)
-Row = tuple[Kind, tuple[Any, ...]]
+ADD_ENDPOINT = Statement("insert or replace into endpoints(base_url, model, accepts) values {}", 3)
+Row = tuple[Statement, tuple[Any, ...]]
 
 
 @dataclass
-class Waiting:
+class PendingWrite:
     """Rows that belong into one transaction, and who waits for it."""
 
     rows: tuple[Row, ...]
@@ -82,7 +82,7 @@ class Ledger:
     def __init__(self, folder: Path, rules: Commit) -> None:
         self.folder, self.rules = folder, rules
         self.path = folder / NAME
-        self.waiting: queue.SimpleQueue[Waiting | None] = queue.SimpleQueue()
+        self.waiting: queue.SimpleQueue[PendingWrite | None] = queue.SimpleQueue()
         self.alarm: LedgerError | None = None  # no new calls any more
         self.broken: LedgerError | None = None  # nothing can be written any more
         self.unhurried: list[Row] = []  # that go with the next commit
@@ -103,7 +103,7 @@ class Ledger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.unhurried:
-            self.waiting.put(Waiting(tuple(self.unhurried), None))
+            self.waiting.put(PendingWrite(tuple(self.unhurried), None))
         self.waiting.put(None)
         self.thread.join()
         self.scout.close()
@@ -114,7 +114,7 @@ class Ledger:
             raise self.broken
 
     # ------------------------------------------------------------------------------------------------------- reading
-    def answer_to(self, request: ChatRequest) -> Stored | None:
+    def answer_to(self, request: ChatRequest) -> StoredAnswer | None:
         """The answer to a request; null where there is none."""
         return answer_to(self.reader, request)
 
@@ -149,7 +149,7 @@ class Ledger:
             found.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
         return found
 
-    def answer(self, key: bytes) -> Stored | None:
+    def answer(self, key: bytes) -> StoredAnswer | None:
         """The answer to a request; null where there is none."""
         return stored(self.reader, key)
 
@@ -181,7 +181,7 @@ class Ledger:
         """Add rows to the next commit; the future is done when they are durable."""
         future = asyncio.get_running_loop().create_future()
         if self.broken is None:
-            self.waiting.put(Waiting((*rows, *self.unhurried), future))
+            self.waiting.put(PendingWrite((*rows, *self.unhurried), future))
             self.unhurried.clear()
         if self.broken is not None and not future.done():  # asked anew: the writer may have ended in between
             future.set_exception(self.broken)
@@ -225,7 +225,7 @@ class Ledger:
     # ------------------------------------------------------------------------------------------------ the one writer
     def write(self) -> None:
         """Commit what waits, group by group, until told to end. Whatever ends it otherwise, nobody waits for ever."""
-        group: list[Waiting] = []
+        group: list[PendingWrite] = []
         is_told = False
         try:
             while not is_told and (first := self.waiting.get()) is not None:
@@ -237,7 +237,7 @@ class Ledger:
             if not is_told:
                 self.end_for_all(group)
 
-    def end_for_all(self, group: list[Waiting]) -> None:
+    def end_for_all(self, group: list[PendingWrite]) -> None:
         """The writer ends for a reason that it does not know: tell all who wait and will wait."""
         why = sys.exception()
         self.broken = LedgerError(
@@ -250,7 +250,7 @@ class Ledger:
         for loop, futures in by_loop(group).items():
             loop.call_soon_threadsafe(tell, futures, self.broken)
 
-    def gather(self, group: list[Waiting]) -> bool:
+    def gather(self, group: list[PendingWrite]) -> bool:
         """Let a group grow for a moment; true where the end was among what came. The thread sleeps meanwhile: waking it
         for each row would take the loop's turn as often."""
         time.sleep(self.rules.window_ms / 1000)
@@ -264,7 +264,7 @@ class Ledger:
             group.append(one)
         return False
 
-    def commit(self, group: list[Waiting]) -> None:
+    def commit(self, group: list[PendingWrite]) -> None:
         """One transaction. Where the disk is full the ballast makes room for the calls under way, and `alarm` says
         that there must be no others; where it fails for good, nothing is written any more, and all are told."""
         error = self.broken or self.attempt(group)
@@ -274,7 +274,7 @@ class Ledger:
         for loop, futures in by_loop(group).items():
             loop.call_soon_threadsafe(tell, futures, error)
 
-    def attempt(self, group: list[Waiting]) -> LedgerError | None:
+    def attempt(self, group: list[PendingWrite]) -> LedgerError | None:
         """Try the transaction; the error where it failed, and then nothing of it is there."""
         try:
             self.connection.execute("begin immediate")
@@ -315,10 +315,10 @@ class Ledger:
         return True
 
 
-def by_kind(group: list[Waiting]) -> dict[Kind, list[tuple[Any, ...]]]:
+def by_kind(group: list[PendingWrite]) -> dict[Statement, list[tuple[Any, ...]]]:
     """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
     and may wait long for its turn again."""
-    found: dict[Kind, list[tuple[Any, ...]]] = {}
+    found: dict[Statement, list[tuple[Any, ...]]] = {}
     for one in group:
         for kind, row in one.rows:
             found.setdefault(kind, []).append(row)
@@ -334,7 +334,7 @@ def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
         start += size
 
 
-def by_loop(group: list[Waiting]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
+def by_loop(group: list[PendingWrite]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
     """The futures of a group by the loop that waits for them (there is one, but for tests)."""
     found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for one in group:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from openclawbench.errors import LedgerError
 from openclawbench.judge.client.messages import ChatRequest
-from openclawbench.judge.client.transport import Parsed
+from openclawbench.judge.client.transport import ParsedAnswer
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredAnswer:
     """An answer as it was kept."""
 
     key: bytes
@@ -23,7 +23,7 @@ class Stored:
     cost_usd: float
     answer_limit: int | None = None  # tokens that the answer might have; null: as KEY_LIMIT of messages.py
     usage_estimated: bool = False  # the endpoint did not state its usage, or one that cannot be
-    parsed: Parsed | None = None  # where it was just received; not a column
+    parsed: ParsedAnswer | None = None  # where it was just received; not a column
 
 
 def storable(text: str) -> str:
@@ -32,7 +32,7 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
+def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
     """The answer to a request by its key; null where there is none. LedgerError where the response is not the one that
     was received: its digest stands beside it."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
@@ -47,11 +47,11 @@ def stored(connection: sqlite3.Connection, key: bytes) -> Stored | None:
             "and is not used. `openclawbench ledger verify` lists every such answer; put a copy of the ledger in its "
             "place."
         )
-    names = [name for name in Stored.__dataclass_fields__ if name in values]
-    return Stored(**{name: values[name] for name in names if values[name] is not None or name == "request_id"})
+    names = [name for name in StoredAnswer.__dataclass_fields__ if name in values]
+    return StoredAnswer(**{name: values[name] for name in names if values[name] is not None or name == "request_id"})
 
 
-def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> Stored | None:
+def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
     """The answer to a request; null where there is none. Before answers of another limit were found under one key, the
     limit stood in it."""
     found = stored(connection, request.key)

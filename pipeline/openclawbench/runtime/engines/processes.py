@@ -18,7 +18,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import Any
 
 from openclawbench.errors import WorkersFailed
-from openclawbench.runtime.engines.protocol import Lost, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one to be pickled
 GONE = "its process was killed or died, twice (if for want of memory, use fewer --workers; what it said stands above)"
@@ -37,15 +37,15 @@ class Processes:
 
     def run(
         self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | Lost]]:
+    ) -> Iterator[tuple[Task, Result | LostTask]]:
         """Results as they come. Where a worker dies, nobody knows of which task: each that was under way is done
-        again, alone; the one at which a worker dies again is Lost, the others are not."""
+        again, alone; the one at which a worker dies again is LostTask, the others are not."""
         waiting = deque(tasks)
         while waiting:
             suspects = deque((yield from pooled(function, waiting, self.workers, AHEAD, begun)))
             while suspects:
                 for task in (yield from pooled(function, suspects, 1, 0, begun)):
-                    yield task, Lost(GONE)
+                    yield task, LostTask(GONE)
 
 
 def pooled(

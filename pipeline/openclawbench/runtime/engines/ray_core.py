@@ -19,7 +19,7 @@ from typing import Any
 from openclawbench.base.resources import how_to_install
 from openclawbench.errors import MissingExtra, UsageError
 from openclawbench.runtime.engines.processes import THREADS
-from openclawbench.runtime.engines.protocol import Lost, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
 
 AHEAD = 1  # tasks sent beyond the number of workers, so that none waits for the next one
 KNOCK_S = 10.0  # how long an address may take to answer
@@ -44,8 +44,8 @@ class RayCore:
 
     def run(
         self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | Lost]]:
-        """Results as they come. A task whose worker dies is done again, elsewhere if need be; then it is Lost."""
+    ) -> Iterator[tuple[Task, Result | LostTask]]:
+        """Results as they come. A task whose worker dies is done again, elsewhere if need be; then it is LostTask."""
         waiting = deque(tasks)
         if not waiting:
             return
@@ -82,7 +82,7 @@ def result_of(ray: Any, reference: Any) -> Any:
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError, ray.exceptions.OutOfMemoryError):
-        return Lost(GONE)
+        return LostTask(GONE)
 
 
 @contextlib.contextmanager

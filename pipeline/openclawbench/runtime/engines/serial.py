@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from openclawbench.runtime.engines.protocol import Lost, Result, Task, unheard
+from openclawbench.runtime.engines.protocol import LostTask, Result, Task, unheard
 
 
 class Serial:
@@ -13,7 +13,7 @@ class Serial:
 
     def run(
         self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
-    ) -> Iterator[tuple[Task, Result | Lost]]:
+    ) -> Iterator[tuple[Task, Result | LostTask]]:
         """Results in the order of the tasks."""
         for task in tasks:
             begun(task)
