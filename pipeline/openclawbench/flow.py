@@ -9,8 +9,8 @@ from openclawbench.construct.onset import onset
 from openclawbench.construct.packet import packet
 from openclawbench.construct.slice import slice
 from openclawbench.construct.summarize_run import summary
+from openclawbench.fulltax.annotation.repair_stage import repair
 from openclawbench.fulltax.merge import merge
-from openclawbench.fulltax.repair import repair
 from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.fulltax.stage_a import answer_a, ask_a, decide_a
 from openclawbench.fulltax.stage_b1 import answer_b1, ask_b1, decide_b1

@@ -12,8 +12,8 @@ from child import EXAMPLE, ROOT, Ran, call, few_shards, lines, table
 from pydantic import BaseModel
 
 from openclawbench.flow import FLOW
-from openclawbench.fulltax.checks import check
-from openclawbench.fulltax.repair import annotate
+from openclawbench.fulltax.annotation.checks import check
+from openclawbench.fulltax.annotation.repair_stage import annotate
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.records.evidence import Descriptor

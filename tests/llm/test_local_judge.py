@@ -20,7 +20,7 @@ import polars as pl
 import pytest
 from prepare import home, prepare
 
-from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import ReviewCause

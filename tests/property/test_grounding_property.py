@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence, EvidenceStep, PacketUserTurn
 

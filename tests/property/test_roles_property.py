@@ -19,11 +19,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
 from rules_judge_builders import call, evidence, failed, reply
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.fulltax import merge, repair
+from openclawbench.fulltax import merge
 from openclawbench.fulltax import stage_a as a
 from openclawbench.fulltax import stage_b1 as b1
 from openclawbench.fulltax import stage_b2 as b2
 from openclawbench.fulltax import stage_c as c
+from openclawbench.fulltax.annotation import repair_stage as repair
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC
 from openclawbench.judge.protocol import Question, Reply
 from openclawbench.records.fulltax import (

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from openclawbench.construct.describe.language import languages
 from openclawbench.fulltax.rules_judge import RulesJudge
-from openclawbench.fulltax.rules_judge.detect import triggers
+from openclawbench.fulltax.rules_judge.detectors import triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.judge.protocol import Question

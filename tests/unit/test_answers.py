@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from openclawbench.fulltax.answers import read_reply
+from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.records.fulltax import StageA, StageB1
 from openclawbench.rules.repairs import RepairRules
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from rules_judge_builders import TAXONOMY, call, evidence, failed, reply
 
-from openclawbench.fulltax.checks import check
-from openclawbench.fulltax.draft import Draft
-from openclawbench.fulltax.repair import RuleSet, annotate
+from openclawbench.fulltax.annotation.checks import check
+from openclawbench.fulltax.annotation.draft import Draft
+from openclawbench.fulltax.annotation.repair_stage import RuleSet, annotate
 from openclawbench.records.fulltax import EvidenceQuote, Span
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.checks import CheckRules

@@ -8,7 +8,7 @@ import pytest
 from describe_steps import LANGUAGES
 from rules_judge_builders import ask_all, call, evidence, failed, find, reply
 
-from openclawbench.fulltax.quote_grounding import cites_unread_language, is_grounded
+from openclawbench.fulltax.annotation.quote_grounding import cites_unread_language, is_grounded
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 

@@ -9,7 +9,7 @@ from openclawbench.cli.session import judge_of, second_judge_of
 from openclawbench.cli.settings import Settings
 from openclawbench.cli.shard_budget import Purse
 from openclawbench.errors import UsageError
-from openclawbench.fulltax.answers import OUTCOMES
+from openclawbench.fulltax.answers.parsing import OUTCOMES
 from openclawbench.judge.ledger.ask_again import ask_again
 from openclawbench.judge.ledger.merge_shards import merge
 from openclawbench.rules.loading.validation import none_of

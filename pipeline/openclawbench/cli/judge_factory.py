@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from openclawbench.errors import UsageError
-from openclawbench.fulltax.answer_reader import AnswerReader
+from openclawbench.fulltax.answers.reader import AnswerReader
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.transport import Endpoint, Transport

@@ -4,7 +4,7 @@ yet, the rules judge's in its place. For plans alone: no label comes from here."
 import json
 from typing import Any
 
-from openclawbench.fulltax.answers import read_reply
+from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.fulltax.requests import LABEL, request
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.fulltax.stage_b1 import why_asked

@@ -9,7 +9,7 @@ from openclawbench.fulltax import stage_a as a
 from openclawbench.fulltax import stage_b1 as b1
 from openclawbench.fulltax import stage_b2 as b2
 from openclawbench.fulltax import stage_c as c
-from openclawbench.fulltax.repair import repair
+from openclawbench.fulltax.annotation.repair_stage import repair
 from openclawbench.records.second_pass import PASS2
 from openclawbench.runtime.stage import Stage
 

@@ -6,9 +6,9 @@ cues, not meaning, and its labels say `judge: rules`.
 """
 
 from openclawbench.fulltax.rules_judge.judge import RulesJudge
-from openclawbench.fulltax.rules_judge.structure import answer_b2
-from openclawbench.fulltax.rules_judge.subtype import answer_b1
-from openclawbench.fulltax.rules_judge.triage import answer_a
-from openclawbench.fulltax.rules_judge.verification import answer_c
+from openclawbench.fulltax.rules_judge.stage_a import answer_a
+from openclawbench.fulltax.rules_judge.stage_b1 import answer_b1
+from openclawbench.fulltax.rules_judge.stage_b2 import answer_b2
+from openclawbench.fulltax.rules_judge.stage_c import answer_c
 
 __all__ = ["RulesJudge", "answer_a", "answer_b1", "answer_b2", "answer_c"]

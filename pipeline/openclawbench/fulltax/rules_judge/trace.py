@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from openclawbench.fulltax.quote_grounding import cited_language
+from openclawbench.fulltax.annotation.quote_grounding import cited_language
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence, EvidenceStep, StepLanguage
 from openclawbench.records.vocabulary import EvidenceField

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.fulltax.quote_grounding import decoded, is_grounded
+from openclawbench.fulltax.annotation.quote_grounding import decoded, is_grounded
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master

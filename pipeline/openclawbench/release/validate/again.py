@@ -13,7 +13,7 @@ import polars as pl
 from openclawbench.construct.describe.own_texts import of_steps, own_texts
 from openclawbench.construct.slice import slice
 from openclawbench.flow import FLOW
-from openclawbench.fulltax.answers import text_from
+from openclawbench.fulltax.answers.parsing import text_from
 from openclawbench.fulltax.merge import merge
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.fulltax.second_pass import SECOND_PASS

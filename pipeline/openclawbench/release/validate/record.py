@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any, get_args
 
 from openclawbench.construct.summarize_run import PERSON
-from openclawbench.fulltax.checks import check
-from openclawbench.fulltax.draft import ONSETS, Draft
-from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.annotation.checks import check
+from openclawbench.fulltax.annotation.draft import ONSETS, Draft
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import Master
 from openclawbench.records.tiers import BASELINE_JUDGES, BASELINE_TIER, REPAIRED, REVIEW, STATUS_OF

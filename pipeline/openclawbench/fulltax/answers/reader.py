@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from openclawbench.base.code_digest import code_digest
-from openclawbench.fulltax.answers import read_reply
+from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.records.json_schema import STAGE_RECORDS
 from openclawbench.rules.repairs import RepairRules
@@ -20,7 +20,7 @@ class AnswerReader:
 
     def __init__(self, rules: RepairRules | None = None) -> None:
         self.rules = rules or RepairRules.load()
-        parts = [self.rules.digest, code_digest("openclawbench.fulltax.answers")]
+        parts = [self.rules.digest, code_digest("openclawbench.fulltax.answers.parsing")]
         self.digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def read(self, question: Question, finish: str, text: str) -> AnswerCheck:

@@ -1,6 +1,6 @@
 """Stage A of the rules judge (paper E.3, T25): recall-oriented triage. Routes, never labels."""
 
-from openclawbench.fulltax.rules_judge.detect import cited, strong, triggers
+from openclawbench.fulltax.rules_judge.detectors import cited, strong, triggers
 from openclawbench.fulltax.rules_judge.trace import TEXT_FIELDS, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.records.fulltax import StageA, SubtypeTrigger

@@ -8,7 +8,7 @@ capability.py).
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.capability import is_gap
+from openclawbench.fulltax.rules_judge.capability_gap_overcommitment import is_gap
 from openclawbench.fulltax.rules_judge.recovery import looks, named, recovered, touches
 from openclawbench.fulltax.rules_judge.replies import REPLY, completion_claim, discloses_failure, silence, told_between
 from openclawbench.fulltax.rules_judge.trace import BEFORE_ACTION, Found, Place, Trace

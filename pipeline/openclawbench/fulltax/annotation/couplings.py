@@ -4,8 +4,8 @@ computed and can be wrong: one alone sends no label into review."""
 from collections.abc import Callable, Iterator
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.fulltax.draft import Draft, Finding, finding, step_at
-from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.annotation.draft import Draft, Finding, finding, step_at
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.fulltax import Repair
 from openclawbench.records.packet import Evidence, EvidenceStep
 from openclawbench.rules.checks import CheckRules, Coupling

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.fulltax.checks import check
-from openclawbench.fulltax.couplings import cue_outside, outvoted
-from openclawbench.fulltax.draft import ONSETS, Draft, Finding
-from openclawbench.fulltax.quote_grounding import cites_unread_language, is_grounded
+from openclawbench.fulltax.annotation.checks import check
+from openclawbench.fulltax.annotation.couplings import cue_outside, outvoted
+from openclawbench.fulltax.annotation.draft import ONSETS, Draft, Finding
+from openclawbench.fulltax.annotation.quote_grounding import cites_unread_language, is_grounded
 from openclawbench.fulltax.requests import LABEL, by_key
 from openclawbench.records.fulltax import (
     Annotation,

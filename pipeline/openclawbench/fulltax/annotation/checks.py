@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.couplings import contaminates, subtype_field_coupling
-from openclawbench.fulltax.draft import ONSETS, Draft, Finding, finding, step_at
-from openclawbench.fulltax.quote_grounding import is_grounded
+from openclawbench.fulltax.annotation.couplings import contaminates, subtype_field_coupling
+from openclawbench.fulltax.annotation.draft import ONSETS, Draft, Finding, finding, step_at
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy

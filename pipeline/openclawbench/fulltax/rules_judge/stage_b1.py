@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from openclawbench.fulltax.rules_judge.detect import cited, strong, triggers, unread
+from openclawbench.fulltax.rules_judge.detectors import cited, strong, triggers, unread
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.records.fulltax import EvidenceQuote, StageB1

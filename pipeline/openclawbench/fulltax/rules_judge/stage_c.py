@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.quote_grounding import is_grounded
-from openclawbench.fulltax.rules_judge.detect import triggers
-from openclawbench.fulltax.rules_judge.subtype import primary
+from openclawbench.fulltax.annotation.quote_grounding import is_grounded
+from openclawbench.fulltax.rules_judge.detectors import triggers
+from openclawbench.fulltax.rules_judge.stage_b1 import primary
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.records.fulltax import Issue, RequiredFix, StageB1, StageB2, StageC

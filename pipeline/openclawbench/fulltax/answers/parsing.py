@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from openclawbench.fulltax.unwrap import FIELD, GivenTwice, unwrapped
+from openclawbench.fulltax.answers.unwrapping import FIELD, GivenTwice, unwrapped
 from openclawbench.records.fulltax import Repair
 from openclawbench.rules.repairs import RepairRules
 

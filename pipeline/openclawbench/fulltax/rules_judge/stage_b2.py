@@ -1,6 +1,6 @@
 """Stage B2 of the rules judge (paper E.5, T27, T21): spans, onsets, severity and recoverability of B1's anomaly."""
 
-from openclawbench.fulltax.rules_judge.detect import strong, triggers
+from openclawbench.fulltax.rules_judge.detectors import strong, triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageB1, StageB2

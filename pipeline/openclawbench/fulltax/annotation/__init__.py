@@ -1,0 +1,1 @@
+"""From the answers of all stages to one annotation: checks, repairs, review cause and tier."""
