@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm test-scout test-wheel lint bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-llm test-scout test-wheel lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas lock
 
 help: ## list the targets
@@ -65,6 +65,10 @@ lint: $(READY) ## ruff (lint and format) and mypy
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy
 
+docs: $(READY) ## build the documentation as a site in site/; broken links are errors
+	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict $(ARGS)
+	@echo "docs: open site/index.html"
+
 bench: $(READY) ## what ingest, the CPU stages, all of it, a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)
 	@$(OCB) bench stages $(ARGS)
@@ -76,8 +80,8 @@ bench-peers: $(READY) ## asking beside the tools that do the same, each installe
 	@$(OCB) bench peers $(ARGS)
 
 clean: ## remove the environment, caches and the demo's data; your own data stays
-	rm -rf $(VENV) data/demo build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find pipeline benchmarks tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) data/demo build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find pipeline benchmarks tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
 
 normalize: $(READY) ## raw sessions -> trajectories and steps (RAW=dir)
 	@$(OCB) normalize $(INPUT) $(ARGS)

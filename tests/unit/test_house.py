@@ -18,7 +18,7 @@ MOST_MODULES = 32  # of a folder
 # The rooms in the order in which they may be imported. `validate` carries out the stages of flow.py over a release.
 ORDER = [
     *("errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime", "construct"),
-    *("fulltax", "reports", "release", "audit", "flow", "release.validate", "inspect", "cli", "api", "docs"),
+    *("fulltax", "reports", "release", "audit", "flow", "release.validate", "inspect", "cli", "api"),
     "__main__",
 ]
 # Joined here, so that this file does not name them either.

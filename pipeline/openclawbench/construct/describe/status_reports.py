@@ -16,7 +16,7 @@ def reports(texts: pl.Series, rules: ReportRules) -> pl.DataFrame:
 
     report_status: its status value, or a code of HTTP (report_number) as text; report_error: the message of one that
     says that it failed; report_code: it names an error code. A report is a short JSON object of the fields that the
-    rules list and no others; a field that holds nothing does not count. Source: own choice (docs/why/decisions.md).
+    rules list and no others; a field that holds nothing does not count. Source: own choice (docs/why/decisions/).
     """
     distinct = texts.filter(texts.str.len_bytes() <= rules.longest).drop_nulls().unique(maintain_order=True)
     found = ((text, read_report(text, rules)) for text in distinct)

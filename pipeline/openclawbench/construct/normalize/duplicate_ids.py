@@ -11,7 +11,7 @@ def divergent_ids(files: Sequence[tuple[str, Sequence[bytes]]]) -> list[str]:
 
     The first file of an id has it as it is; a later one adds `-<hex>`: the digest of its records up to the first that
     no file of that id before it has. Records appended to a session and files that stand later in the order change no
-    id; one that comes to stand before others of its name can (own choice, see docs/why/decisions.md).
+    id; one that comes to stand before others of its name can (own choice, see docs/why/decisions/).
     """
     ids: list[str] = []
     for position, (plain, records) in enumerate(files):

@@ -115,7 +115,7 @@ def annotate(
 def conclude(
     draft: Draft, evidence: Evidence, given: dict[str, dict[str, Any] | None], rules: RuleSet
 ) -> tuple[str | None, list[Finding]]:
-    """Control flow (docs/why/decisions.md): the review cause (null: accepted) and the issues that were left."""
+    """Control flow (docs/why/decisions/): the review cause (null: accepted) and the issues that were left."""
     if evidence.num_steps == 0:
         return "no_agent_action", []
     if given["a"] is None:

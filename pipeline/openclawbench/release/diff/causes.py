@@ -1,4 +1,4 @@
-"""What made a record different, from what the two records say of themselves (own choice; docs/why/decisions.md).
+"""What made a record different, from what the two records say of themselves (own choice; docs/why/decisions/).
 
 A cause is named where its mark differs in the record *and* it can have moved one of the fields that differ. Several
 marks that differ are all named: which of them moved the field cannot be told from two releases."""

@@ -1,0 +1,135 @@
+"""README and docs: links lead somewhere, generated parts are up to date, and settings, reasons and files are named."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from openclawbench.cli.settings import FileSettings
+from openclawbench.flow import FLOW
+from openclawbench.records.json_schema import PUBLIC
+from openclawbench.release.writer.render import LINE_FILES
+from tools.site.fields import GROUPS
+from tools.site.pages import END, PAGES, ROOT, START, stale, with_command_table
+from tools.site.picture import ARROWS, BOXES, OUTSIDE, links_between_commands, stages_of_commands
+
+DOCS = ROOT / "docs"
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+ROOT_DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+PAGE_FILES = sorted(DOCS.rglob("*.md"))
+CODE = ROOT / "pipeline" / "openclawbench"
+
+
+def read(name: str) -> str:
+    """A page of docs/."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.splitlines()) <= 200
+
+
+def test_generated_parts_of_committed_files_are_up_to_date() -> None:
+    assert stale() == [], "run `python -m tools.site`"
+
+
+def test_a_readme_without_markers_is_refused() -> None:
+    with pytest.raises(ValueError, match="flow:end"):
+        with_command_table(f"text {START} text")
+
+
+def test_the_table_and_the_picture_have_every_stage() -> None:
+    table = README.partition(START)[2].partition(END)[0]
+    named = re.findall(r"`(\w+)`", "".join(line.split("|")[2] for line in table.splitlines() if line.startswith("| `")))
+    assert named == [stage.name for stage in FLOW]
+    assert stages_of_commands().keys() <= BOXES.keys()
+
+
+def test_an_arrow_of_the_picture_stands_for_a_table_that_is_read() -> None:
+    assert set(ARROWS) - OUTSIDE <= links_between_commands()
+
+
+@pytest.mark.parametrize("path", [*ROOT_DOCUMENTS, *PAGE_FILES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    targets = [target.split("#")[0] for target in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in target]
+    generated = {(DOCS / name).resolve() for name in PAGES} if path in PAGE_FILES else set()
+    broken = [
+        target
+        for target in targets
+        if target and not (path.parent / target).exists() and (path.parent / target).resolve() not in generated
+    ]
+    assert broken == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    listed = set(re.findall(r"([\w/.]+\.md)$", navigation, re.MULTILINE))
+    assert listed == {str(path.relative_to(DOCS)) for path in PAGE_FILES} | PAGES.keys()
+
+
+@pytest.mark.parametrize("name", sorted(PAGES))
+def test_a_generated_page_has_a_title_and_no_open_table_cell(name: str) -> None:
+    text = PAGES[name]()
+    assert text.startswith("# ")
+    for line in text.splitlines():
+        assert not line.startswith("| ") or line.endswith(" |")
+
+
+def test_every_public_record_has_its_place_among_the_fields() -> None:
+    assert {name for names in GROUPS.values() for name in names} == PUBLIC.keys()
+
+
+def test_settings_are_all_named() -> None:
+    text = read("reference/settings.md")
+    assert "`[bfcl.models]`" in text
+    for name in set(FileSettings.model_fields) - {"bfcl"}:
+        assert f"`{name}`" in text
+        assert f"`OPENCLAWBENCH_{name.upper()}`" in text
+    variables = set(re.findall(r"OPENCLAWBENCH_[A-Z_]+", text))
+    code = "\n".join(path.read_text(encoding="utf-8") for path in CODE.rglob("*.py"))
+    own = {f"OPENCLAWBENCH_{name.upper()}" for name in FileSettings.model_fields}
+    assert variables - own == set(re.findall(r'"(OPENCLAWBENCH_[A-Z_]+[A-Z])"', code))
+
+
+def test_reasons_are_all_named() -> None:
+    folders = [CODE / name for name in ("construct/normalize", "sources", "intake")]
+    text = "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.py")))
+    reasons = set(re.findall(r'(?:Fault\(|refuse\(one, |fault\(name, number, |"reason": )"(\w+)"', text))
+    reasons |= {f"bfcl_{reason}" for reason in re.findall(r'unscorable\("(\w+)"', text)} | {"bfcl_failures_only"}
+    assert {
+        "empty_file",
+        "bfcl_duplicate_ids",
+        "bfcl_no_manifest",
+        "broken_json",
+        "torn_last_line",
+        "oracle_malformed",
+        "run_manifest_malformed",
+    } <= reasons
+    page = read("reference/reason_codes.md")
+    assert [reason for reason in sorted(reasons) if f"`{reason}`" not in page] == []
+
+
+def test_files_of_a_release_are_all_named() -> None:
+    page = read("reference/release_files.md")
+    for name in LINE_FILES:
+        generic = re.sub(r"stage_\w+_raw", "stage_{a,b1,b2,c}_raw", name)
+        assert f"`fulltax_prod_v1/<model>/{generic}`" in page
+
+
+def test_numbers_of_the_readme_are_those_that_were_measured() -> None:
+    right, of = re.findall(r"\| all \|.*\| (\d+)/(\d+) \(", read("why/evidence.md"))[0]
+    assert f"{right} of {of} are right in every\nfield" in README
+    found, other, missed = re.findall(
+        r"(\d+) are labelled .*?, (\d+) with another, (\d+) are missed", read("why/rules_judge.md")
+    )[0]
+    assert f"finds {found}, gives {other} another subtype and misses {missed}" in " ".join(README.split())
+
+
+def test_the_site_asks_nothing_of_the_network() -> None:
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "font: false" in text
+    assert "://" not in text
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert set(extra["docs"]) <= set(extra["dev"])
