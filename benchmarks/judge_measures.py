@@ -15,13 +15,13 @@ from typing import Any
 from benchmarks.fixed_latency import response
 from benchmarks.measures import cpu_seconds, peak_mb
 from openclawbench.cli.judge_factory import how
-from openclawbench.judge.client.request_options import RequestOptions
-from openclawbench.judge.client.transport import Endpoint
 from openclawbench.judge.language_model import ClientOptions, LanguageModelJudge
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_SETTLED
 from openclawbench.judge.ledger.sqlite_file import locked, open_for_writing
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
+from openclawbench.judge.transport.endpoint import Endpoint
+from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.request import RequestRules
 

@@ -14,7 +14,7 @@ from asking import Endpoint, arguments, endpoint_process, fresh, rules
 from child import call, table
 from injected import BASES, harmless, hostile, injections, write_session
 
-from openclawbench.judge.sent import opaque_id
+from openclawbench.judge.sent_packet import opaque_id
 
 pytestmark = pytest.mark.slow
 

@@ -13,10 +13,10 @@ import pytest
 from asking import KEY, Endpoint, arguments, fresh, ledger, rules
 from child import EXAMPLE, ROOT, Started, call, files, lines, manifest, start, table
 
-from openclawbench.judge.client.aiohttp_transport import AiohttpTransport
-from openclawbench.judge.client.openai_transport import OpenaiTransport
-from openclawbench.judge.client.transport import Endpoint as TransportEndpoint
-from openclawbench.judge.client.transport import RejectedRequest, TransientError
+from openclawbench.judge.transport.aiohttp_transport import AiohttpTransport
+from openclawbench.judge.transport.endpoint import Endpoint as TransportEndpoint
+from openclawbench.judge.transport.openai_transport import OpenaiTransport
+from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
 from openclawbench.rules.asking import AskingRules
 
 pytestmark = pytest.mark.slow

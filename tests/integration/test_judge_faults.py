@@ -523,7 +523,7 @@ def test_whichever_request_is_refused_alone_the_first_run_goes_on(
 
 def opaque_name(request: dict[str, Any]) -> str:
     """A text that stands in no other question: the name under which the trajectory is sent."""
-    from openclawbench.judge.sent import opaque_id
+    from openclawbench.judge.sent_packet import opaque_id
 
     return opaque_id(request["source_model"], request["trajectory_id"])
 

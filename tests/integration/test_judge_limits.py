@@ -7,7 +7,7 @@ import pytest
 from asking import Endpoint, arguments, fresh, many_raw, rules
 from child import ROOT, call, manifest, table
 
-from openclawbench.judge.sent import opaque_id
+from openclawbench.judge.sent_packet import opaque_id
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 from unsent import NOT_SENT, filled, whole, whole_previous
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.judge.sent import opaque_id, sent_packet, sent_previous
+from openclawbench.judge.sent_packet import opaque_id, sent_packet, sent_previous
 from openclawbench.records.fulltax import StageA, StageB1, StageB2
 from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
 

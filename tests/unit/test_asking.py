@@ -13,14 +13,15 @@ import pytest
 from openclawbench.cli.judge_factory import price_of
 from openclawbench.errors import BudgetReached, EndpointFailing, UsageError
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.messages import chat_request, corrective, messages_of
 from openclawbench.judge.client.rate_limit import RateLimits, TokenBucket, duration
-from openclawbench.judge.client.request_options import RequestOptions
-from openclawbench.judge.client.responses import checked, message_in, parsed, retry_after
 from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
-from openclawbench.judge.client.transport import Endpoint, RejectedRequest, TransientError, shown
 from openclawbench.judge.protocol import Question
 from openclawbench.judge.settings import AskingSettings
+from openclawbench.judge.transport.chat_request import chat_request, corrective, messages_of
+from openclawbench.judge.transport.endpoint import Endpoint, printable_url
+from openclawbench.judge.transport.protocol import RejectedRequest, TransientError
+from openclawbench.judge.transport.request_options import RequestOptions
+from openclawbench.judge.transport.responses import checked, message_in, parsed, retry_after
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
 from openclawbench.rules.request import RequestRules
@@ -398,4 +399,4 @@ def test_an_address_that_is_none_or_holds_a_password_is_refused_without_showing_
     with pytest.raises(UsageError) as raised:
         Endpoint.from_environment(url, RULES, {"OPENAI_API_KEY": "k"})
     assert "secret" not in str(raised.value)
-    assert shown("https://user:secret@judge.invalid:8/v1?key=secret") == "https://judge.invalid:8/v1"
+    assert printable_url("https://user:secret@judge.invalid:8/v1?key=secret") == "https://judge.invalid:8/v1"

@@ -9,11 +9,11 @@ from benchmarks.fixed_latency import response
 from benchmarks.judge_measures import Reader, judge_of, shards
 from openclawbench.base.gc_control import YOUNG
 from openclawbench.cli.judge_factory import how
-from openclawbench.judge.client.responses import checked
-from openclawbench.judge.client.transport import HttpResponse
 from openclawbench.judge.language_model import ClientOptions
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
+from openclawbench.judge.transport.protocol import HttpResponse
+from openclawbench.judge.transport.responses import checked
 from openclawbench.rules.asking import AskingRules
 
 BODY = response().partition(b"\r\n\r\n")[2]

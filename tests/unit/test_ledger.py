@@ -11,10 +11,11 @@ import pytest
 
 from benchmarks.fixed_latency import response
 from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
-from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger, now
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, END_INTENT, Ledger
 from openclawbench.judge.ledger.merge_shards import bring_over
 from openclawbench.judge.ledger.report import compact, exported, faults, stats
 from openclawbench.judge.ledger.sqlite_file import NAME, reading
+from openclawbench.judge.ledger.stored_answer import now
 from openclawbench.rules.asking import AskingRules
 
 RULES = AskingRules.load().commit.model_copy(update={"ballast_bytes": 1000})

@@ -3,7 +3,7 @@
 import asyncio
 
 from openclawbench.judge.client.concurrency import AdaptiveConcurrency
-from openclawbench.judge.client.transport import TransientError
+from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.rules.asking import AskingRules
 
 

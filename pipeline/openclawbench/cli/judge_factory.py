@@ -10,9 +10,10 @@ from openclawbench.errors import UsageError
 from openclawbench.fulltax.answers.reader import AnswerReader
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.judge.client.progress import JudgeProgress
-from openclawbench.judge.client.transport import Endpoint, Transport
 from openclawbench.judge.protocol import Judge
 from openclawbench.judge.settings import AskingSettings
+from openclawbench.judge.transport.endpoint import Endpoint
+from openclawbench.judge.transport.protocol import Transport
 from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
@@ -116,7 +117,7 @@ def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
 
 def aiohttp_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
     """The thin one."""
-    from openclawbench.judge.client.aiohttp_transport import (
+    from openclawbench.judge.transport.aiohttp_transport import (
         AiohttpTransport,  # a network library: not before it is needed
     )
 
@@ -125,7 +126,7 @@ def aiohttp_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) 
 
 def openai_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
     """The `openai` client's."""
-    from openclawbench.judge.client.openai_transport import (
+    from openclawbench.judge.transport.openai_transport import (
         OpenaiTransport,  # a network library: not before it is needed
     )
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.fulltax.answers.parsing import Reading, read_reply
 from openclawbench.judge.prompts import StagePrompt
-from openclawbench.judge.sent import opaque_id
+from openclawbench.judge.sent_packet import opaque_id
 from openclawbench.records.json_schema import stage_schema
 from openclawbench.rules.repairs import RepairRules
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from openclawbench.judge.prompts import StagePrompt
 from openclawbench.judge.protocol import Judge, Question
-from openclawbench.judge.sent import opaque_id
+from openclawbench.judge.sent_packet import opaque_id
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.record import TRAJECTORY_KEY
 

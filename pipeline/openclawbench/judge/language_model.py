@@ -13,22 +13,16 @@ from typing import Any, Literal
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.gc_control import gc_reduced
 from openclawbench.errors import EndpointFailing, MissingAnswer, OpenClawBenchError
-from openclawbench.judge.client.batch import BatchRun, open_requests
-from openclawbench.judge.client.batch_client import BatchClient
+from openclawbench.judge.client.batch_run import BatchRun, open_requests
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.completion import parsed
 from openclawbench.judge.client.engine import REFUSED, Engine, QuestionTask
 from openclawbench.judge.client.interrupt import InterruptHandler
-from openclawbench.judge.client.messages import ChatRequest, chat_request, corrective, messages_of
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
-from openclawbench.judge.client.request_options import RequestOptions
-from openclawbench.judge.client.transport import Endpoint, Transport, shown
-from openclawbench.judge.ledger.keeping import was_cut_off_sooner
 from openclawbench.judge.ledger.ledger import Ledger
 from openclawbench.judge.ledger.merge_shards import bring_over, spent_before
 from openclawbench.judge.ledger.sqlite_file import NAME, connect_to_read, has_table, reading
-from openclawbench.judge.ledger.stored import StoredAnswer, answer_to, stored
+from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, stored, was_cut_off_sooner
 from openclawbench.judge.prompts import Prompt, read_prompt
 from openclawbench.judge.protocol import (
     AnswerCheck,
@@ -39,6 +33,12 @@ from openclawbench.judge.protocol import (
     Reader,
     Reply,
 )
+from openclawbench.judge.transport.batch_api import BatchClient
+from openclawbench.judge.transport.chat_request import ChatRequest, chat_request, corrective, messages_of
+from openclawbench.judge.transport.completion import parsed
+from openclawbench.judge.transport.endpoint import Endpoint, printable_url
+from openclawbench.judge.transport.protocol import Transport
+from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.records.fulltax import Usage
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
@@ -217,7 +217,7 @@ class LanguageModelJudge:
     ) -> None:
         """Question by question."""
         endpoint, price = asking.endpoint(), asking.price()
-        tally.endpoint = shown(endpoint.base_url)
+        tally.endpoint = printable_url(endpoint.base_url)
         budget = self.budget(asking, price, ledger)
         longest = self.rules.retry.longest_retry_after_s
         limits = RateLimits(asking.rpm, asking.tpm, self.rules.limits, longest, runs=asking.runs)
@@ -234,8 +234,8 @@ class LanguageModelJudge:
     ) -> None:
         """File by file. The way is the one that was found online, else the one that OpenAI takes."""
         endpoint, price = asking.endpoint(), asking.price()
-        tally.endpoint = shown(endpoint.base_url)
-        remembered = ledger.accepts(shown(endpoint.base_url), self.model)
+        tally.endpoint = printable_url(endpoint.base_url)
+        remembered = ledger.accepts(printable_url(endpoint.base_url), self.model)
         way = RequestOptions.from_text(remembered) if remembered else RequestOptions()
         stopped: list[OpenClawBenchError] = []
 

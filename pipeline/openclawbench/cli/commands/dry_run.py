@@ -21,9 +21,9 @@ from openclawbench.judge.client.cost_estimate import (
     EstimatingJudge,
     plan,
 )
-from openclawbench.judge.client.transport import shown
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.protocol import Judge
+from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.rules.prices import Price
 from openclawbench.storage.data_folder import DataFolder
 
@@ -72,7 +72,7 @@ def dry_run(
 
 def address(judge: LanguageModelJudge) -> str:
     """Whom the judge would ask, as it may be printed."""
-    return shown(judge.asking.endpoint().base_url) if judge.asking else ""
+    return printable_url(judge.asking.endpoint().base_url) if judge.asking else ""
 
 
 def as_data(rows: list[CostEstimate], price: Price) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclawbench.base.canonical_json import escape_lone_surrogates
-from openclawbench.judge.client.embedded_json import objects_in
+from openclawbench.judge.transport.embedded_json import objects_in
 from openclawbench.records.fulltax import Repair
 from openclawbench.rules.repairs import RepairRules
 

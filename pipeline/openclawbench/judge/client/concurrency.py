@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from openclawbench.judge.client.transport import TransientError
+from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.rules.asking import Adapt
 
 

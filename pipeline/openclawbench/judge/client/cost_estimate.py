@@ -7,10 +7,10 @@ from math import ceil
 from typing import Any, Literal, Protocol
 
 from openclawbench.errors import UnreadableInput
-from openclawbench.judge.client.messages import messages_of
 from openclawbench.judge.language_model import LanguageModelJudge
 from openclawbench.judge.ledger.sqlite_file import reading
 from openclawbench.judge.protocol import Question, QuestionSource, Reply
+from openclawbench.judge.transport.chat_request import messages_of
 from openclawbench.rules.asking import Estimate
 from openclawbench.rules.prices import Price
 

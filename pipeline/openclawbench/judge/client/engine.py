@@ -17,24 +17,24 @@ import msgspec
 from openclawbench.errors import EndpointFailing, EndpointRefused, OpenClawBenchError
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.concurrency import AdaptiveConcurrency
-from openclawbench.judge.client.messages import ChatRequest
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.rate_limit import RateLimits
-from openclawbench.judge.client.request_options import RequestOptions
 from openclawbench.judge.client.retry import CircuitBreaker, RetryPolicy
-from openclawbench.judge.client.transport import (
-    Endpoint,
-    HttpResponse,
-    RejectedRequest,
-    TransientError,
-    Transport,
-    shown,
+from openclawbench.judge.client.unreadable_answers import UnreadableAnswerBreaker
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_LOST, ADD_UNREAD, END_INTENT, Ledger
+from openclawbench.judge.ledger.stored_answer import (
+    StoredAnswer,
+    answer_row,
+    now,
+    storable,
+    stored_answer,
+    was_cut_off_sooner,
 )
-from openclawbench.judge.client.unreadable import UnreadableAnswerBreaker
-from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cut_off_sooner
-from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_LOST, ADD_UNREAD, END_INTENT, Ledger, now
-from openclawbench.judge.ledger.stored import StoredAnswer, storable
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
+from openclawbench.judge.transport.chat_request import ChatRequest
+from openclawbench.judge.transport.endpoint import Endpoint, printable_url
+from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError, Transport
+from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 
@@ -129,8 +129,8 @@ class Engine:
         if self.tally.unanswered:
             raise EndpointFailing(
                 f"{self.tally.unanswered} questions of stage {self.tally.stage} got no answer from "
-                f"{shown(self.endpoint.base_url)} (last: {self.last_failure}). Every answer is kept; run again to ask "
-                "them again."
+                f"{printable_url(self.endpoint.base_url)} (last failure: {self.last_failure}). Every answer is kept. Run "
+                "the same command again to ask them again."
             )
 
     async def begin(self, task: QuestionTask, group: asyncio.TaskGroup) -> None:
@@ -141,7 +141,7 @@ class Engine:
             return
         begun = group.create_task(self.carry_out(task))
         if self.way is None:
-            remembered = self.ledger.accepts(shown(self.endpoint.base_url), task.first.model)
+            remembered = self.ledger.accepts(printable_url(self.endpoint.base_url), task.first.model)
             self.remembered = RequestOptions.from_text(remembered) if remembered else None
             self.way = self.remembered or RequestOptions()
             if remembered is None:
@@ -204,7 +204,7 @@ class Engine:
             self.slots.acknowledged()
         if self.way is not None and self.way != self.remembered:
             self.remembered = self.way
-            await self.ledger.remember(shown(self.endpoint.base_url), request.model, self.way.text)
+            await self.ledger.remember(printable_url(self.endpoint.base_url), request.model, self.way.text)
         return stored
 
     # ------------------------------------------------------------------------------------------------------ one call
@@ -340,7 +340,7 @@ class Engine:
 
     def sentence(self, refusal: RejectedRequest, model: str) -> str:
         """What the endpoint refuses and what to do, without the key."""
-        url, said = shown(self.endpoint.base_url), refusal.message
+        url, said = printable_url(self.endpoint.base_url), refusal.message
         if 300 <= refusal.status < 400:
             return f"{url} redirects ({refusal.status}), and a key goes nowhere else: {said} Correct --base-url."
         what = {

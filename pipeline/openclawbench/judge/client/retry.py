@@ -7,7 +7,7 @@ from typing import TypeVar
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_random_exponential
 
 from openclawbench.errors import EndpointFailing
-from openclawbench.judge.client.transport import TransientError
+from openclawbench.judge.transport.protocol import TransientError
 from openclawbench.rules.asking import Retry
 
 Result = TypeVar("Result")

@@ -1,0 +1,1 @@
+"""The ledger: every answer that was paid for, kept verbatim in SQLite."""

@@ -19,7 +19,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from openclawbench.errors import LedgerError
-from openclawbench.judge.client.messages import ChatRequest
 from openclawbench.judge.ledger.sqlite_file import (
     ANSWER,
     BALLAST,
@@ -29,7 +28,8 @@ from openclawbench.judge.ledger.sqlite_file import (
     locked,
     open_for_writing,
 )
-from openclawbench.judge.ledger.stored import StoredAnswer, answer_to, storable, stored
+from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_to, now, storable, stored
+from openclawbench.judge.transport.chat_request import ChatRequest
 from openclawbench.rules.asking import Commit
 
 AT_ONCE = 500  # keys of one look-up
@@ -69,11 +69,6 @@ class PendingWrite:
 
     rows: tuple[Row, ...]
     future: "asyncio.Future[None] | None"
-
-
-def now() -> float:
-    """Seconds since 1970, to the millisecond. They stay in the ledger."""
-    return round(time.time(), 3)
 
 
 class Ledger:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import LedgerError
-from openclawbench.judge.client.completion import Failed, parsed
 from openclawbench.judge.ledger.sqlite_file import (
     NAME,
     failed,
@@ -19,6 +18,7 @@ from openclawbench.judge.ledger.sqlite_file import (
     open_for_writing,
     rows,
 )
+from openclawbench.judge.transport.completion import Failed, parsed
 
 REFUSED = ("too_long", "content_filter", "refused")  # outcomes whose response is an endpoint's error
 

@@ -16,19 +16,19 @@ from typing import Any, BinaryIO
 import msgspec
 
 from openclawbench.errors import BudgetReached, EndpointFailing, EndpointRefused, UnreadableAnswers
-from openclawbench.judge.client.batch_client import BatchClient
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.engine import REFUSED, QuestionTask, is_client_fault, other_way
-from openclawbench.judge.client.messages import ChatRequest
 from openclawbench.judge.client.progress import JudgeProgress
-from openclawbench.judge.client.request_options import RequestOptions
-from openclawbench.judge.client.responses import checked, one_line
-from openclawbench.judge.client.transport import HttpResponse, RejectedRequest, TransientError, shown
-from openclawbench.judge.client.unreadable import UnreadableAnswerBreaker
-from openclawbench.judge.ledger.keeping import answer_row, stored_answer, was_cut_off_sooner
-from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Ledger, Row, Statement, now
-from openclawbench.judge.ledger.stored import StoredAnswer
+from openclawbench.judge.client.unreadable_answers import UnreadableAnswerBreaker
+from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Ledger, Row, Statement
+from openclawbench.judge.ledger.stored_answer import StoredAnswer, answer_row, now, stored_answer, was_cut_off_sooner
 from openclawbench.judge.protocol import AnswerCheck
+from openclawbench.judge.transport.batch_api import BatchClient
+from openclawbench.judge.transport.chat_request import ChatRequest
+from openclawbench.judge.transport.endpoint import printable_url
+from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
+from openclawbench.judge.transport.request_options import RequestOptions
+from openclawbench.judge.transport.responses import checked, one_line
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 from openclawbench.rules.request import RequestRules
@@ -254,7 +254,7 @@ class BatchRun:
             )
         self.way = other
         self.failures.clear()  # what failed for this fails no more
-        await self.ledger.remember(shown(self.client.endpoint.base_url), str(row["model"]), other.text)
+        await self.ledger.remember(printable_url(self.client.endpoint.base_url), str(row["model"]), other.text)
 
     async def keep(self, path: Path) -> None:
         """Keep the answers in a batch's file; what is none is left for another batch."""

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
-from openclawbench.judge.client.messages import ChatRequest, Message
+from openclawbench.judge.transport.chat_request import ChatRequest, Message
 
 Structured = Literal["json_schema", "json_object", "text"]
 WEAKER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "text"}

@@ -1,7 +1,7 @@
 """The breaker on answers: an endpoint whose answers cannot be read, one after the other, is not asked on."""
 
 from openclawbench.errors import UnreadableAnswers
-from openclawbench.judge.ledger.stored import StoredAnswer
+from openclawbench.judge.ledger.stored_answer import StoredAnswer
 from openclawbench.judge.protocol import AnswerCheck
 
 UNPAID = ("too_long", "content_filter", "refused")  # outcomes that say nothing of how the model writes

@@ -3,7 +3,7 @@
 import zlib
 from collections.abc import AsyncIterator
 
-from openclawbench.judge.client.transport import TransientError
+from openclawbench.judge.transport.protocol import TransientError
 
 PIECE = 1 << 16
 ENCODINGS = {"": None, "identity": None, "gzip": 31, "x-gzip": 31, "deflate": 47}  # Content-Encoding -> zlib's window

@@ -14,7 +14,7 @@ import msgspec
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.judge.fence import delimited
 from openclawbench.judge.protocol import Question
-from openclawbench.judge.sent import sent_packet, sent_previous
+from openclawbench.judge.sent_packet import sent_packet, sent_previous
 from openclawbench.rules.request import RequestRules
 
 Message = dict[str, str]

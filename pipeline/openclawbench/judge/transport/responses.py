@@ -8,9 +8,10 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.judge.client.completion import Failed, parsed
-from openclawbench.judge.client.secrets import NONE, Secrets
-from openclawbench.judge.client.transport import HttpResponse, RejectedRequest, TransientError, shown
+from openclawbench.judge.transport.completion import Failed, parsed
+from openclawbench.judge.transport.endpoint import printable_url
+from openclawbench.judge.transport.protocol import HttpResponse, RejectedRequest, TransientError
+from openclawbench.judge.transport.secrets import NONE, Secrets
 from openclawbench.rules.asking import AskingRules
 
 LONGEST_MESSAGE = 500  # characters of an endpoint's own words that are shown
@@ -58,7 +59,7 @@ def failure(
 
 def target(location: str) -> str:
     """Where a redirect leads, without user, password and query."""
-    return shown(location) if "://" in location else location.partition("?")[0]
+    return printable_url(location) if "://" in location else location.partition("?")[0]
 
 
 def status_of(error: Any, rules: AskingRules) -> int | None:

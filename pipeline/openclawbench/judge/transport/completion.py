@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from openclawbench.base.canonical_json import escape_lone_surrogates
-from openclawbench.judge.client.embedded_json import objects_in
-from openclawbench.judge.client.transport import ParsedAnswer
+from openclawbench.judge.transport.embedded_json import objects_in
+from openclawbench.judge.transport.protocol import ParsedAnswer
 from openclawbench.records.fulltax import Usage
 
 FINISHES = {

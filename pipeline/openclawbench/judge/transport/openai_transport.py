@@ -4,10 +4,11 @@ from typing import Any, Self
 
 import msgspec
 
-from openclawbench.judge.client.aiohttp_transport import failure_of
-from openclawbench.judge.client.bounded import whole
-from openclawbench.judge.client.responses import checked
-from openclawbench.judge.client.transport import Endpoint, HttpResponse
+from openclawbench.judge.transport.aiohttp_transport import failure_of
+from openclawbench.judge.transport.bounded_body import whole
+from openclawbench.judge.transport.endpoint import Endpoint
+from openclawbench.judge.transport.protocol import HttpResponse
+from openclawbench.judge.transport.responses import checked
 from openclawbench.rules.asking import AskingRules
 
 NO_KEY = "none"  # the client wants one even where a local server does not

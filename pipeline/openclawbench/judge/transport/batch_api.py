@@ -9,11 +9,12 @@ import aiohttp
 import msgspec
 
 from openclawbench.errors import EndpointFailing, EndpointRefused
-from openclawbench.judge.client.aiohttp_transport import content_of, failure_of, proxy_for
-from openclawbench.judge.client.bounded import ACCEPTED, decompressed
-from openclawbench.judge.client.responses import failure, one_line
 from openclawbench.judge.client.retry import RetryPolicy
-from openclawbench.judge.client.transport import Endpoint, TransientError, shown
+from openclawbench.judge.transport.aiohttp_transport import content_of, failure_of, proxy_for
+from openclawbench.judge.transport.bounded_body import ACCEPTED, decompressed
+from openclawbench.judge.transport.endpoint import Endpoint, printable_url
+from openclawbench.judge.transport.protocol import TransientError
+from openclawbench.judge.transport.responses import failure, one_line
 from openclawbench.rules.asking import AskingRules
 
 OURS = "openclawbench"  # name of the metadata field that holds a batch's name
@@ -147,7 +148,7 @@ class BatchClient:
         problem = failure(response.status, self.secrets.shown(content), response.headers, self.rules, None)
         if isinstance(problem, TransientError):
             raise problem
-        where = f"{shown(self.endpoint.base_url)}{path.partition('?')[0]}"
+        where = f"{printable_url(self.endpoint.base_url)}{path.partition('?')[0]}"
         hint = HINTS.get(response.status, "Does this endpoint have batches?")
         raise EndpointRefused(f"{where} refuses ({response.status}). {hint} It says: {problem.message}")
 

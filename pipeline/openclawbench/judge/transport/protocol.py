@@ -1,16 +1,10 @@
 """One call over the network: a body out, an answer back, or the reason why there is none. Two do the same."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
-from urllib.parse import urlsplit
 
-from openclawbench.errors import UsageError
-from openclawbench.judge.client.secrets import Secrets
 from openclawbench.records.fulltax import Usage
-from openclawbench.rules.asking import AskingRules
-
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 class TransientError(Exception):
@@ -96,55 +90,6 @@ class HttpResponse:
     request_id: str | None = None  # of the headers
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """Where to send, and as whom. Made from the environment as the `openai` client reads it; never printed."""
-
-    base_url: str
-    key: str | None = field(repr=False)
-    organization: str | None = field(default=None, repr=False)
-    project: str | None = field(default=None, repr=False)
-    more_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
-        """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. Raises
-        UsageError where the address is none, or where there is no key and the address is not this machine's."""
-        url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("the base URL is no http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
-        if "@" in parts.netloc:
-            raise UsageError(
-                f"{shown(url)}: the base URL holds a user name or password. Leave them out; keys come "
-                "from OPENAI_API_KEY."
-            )
-        key = header_value("OPENAI_API_KEY", environment)
-        if key is None and parts.hostname not in LOCAL_HOSTS:
-            raise UsageError("there is no key for the judge. Set OPENAI_API_KEY.")
-        organization = header_value("OPENAI_ORG_ID", environment)
-        project = header_value("OPENAI_PROJECT_ID", environment)
-        return cls(url, key, organization, project, custom_headers(environment.get("OPENAI_CUSTOM_HEADERS") or ""))
-
-    @property
-    def is_local(self) -> bool:
-        """True where the address is this machine's."""
-        return urlsplit(self.base_url).hostname in LOCAL_HOSTS
-
-    def headers(self) -> dict[str, str]:
-        """Headers that say who asks."""
-        found = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
-        if self.organization:
-            found["OpenAI-Organization"] = self.organization
-        if self.project:
-            found["OpenAI-Project"] = self.project
-        return found | dict(self.more_headers)
-
-    def secrets(self, rules: AskingRules) -> Secrets:
-        """The keys that no file and no screen may show."""
-        return Secrets((self.key or "", *self.more_headers.values()), rules.secret)
-
-
 class Transport(Protocol):
     """Sends one body to /chat/completions. Use it as an async context manager."""
 
@@ -155,32 +100,3 @@ class Transport(Protocol):
     async def __aenter__(self) -> "Transport": ...
 
     async def __aexit__(self, *error: object) -> None: ...
-
-
-def shown(url: str) -> str:
-    """An address as it may be printed and kept: without user, password and query."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
-
-
-def header_value(name: str, environment: Mapping[str, str]) -> str | None:
-    """A setting of the environment that is sent in a header, without blanks and line ends around it, which a file may
-    have brought; null where there is none. UsageError for what no header can hold."""
-    value = (environment.get(name) or "").strip()
-    if not (value.isprintable() and value.isascii()):
-        raise UsageError(
-            f"{name} holds a line break or another character that cannot be sent in a header. Set it to the key alone, "
-            "on one line."
-        )
-    return value or None
-
-
-def custom_headers(text: str) -> dict[str, str]:
-    """`Name: value` lines, as the `openai` client reads them."""
-    pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
-    found = {name.strip(): value.strip() for name, value in pairs}
-    if "" in found or any(not (one.isprintable() and one.isascii()) for one in (*found, *found.values())):
-        raise UsageError("OPENAI_CUSTOM_HEADERS: a name or value is not a valid header. Write `Name: value` lines.")
-    return found
