@@ -10,36 +10,36 @@ from openclawbench.reports.section import BY_MODEL, Row, Tables
 
 
 def models_of(table: pl.LazyFrame) -> list[str]:
-    """The source models of a table, in the order of names."""
+    """The source models of a table, sorted."""
     return table.select("source_model").unique().sort("source_model").collect()["source_model"].to_list()
 
 
 def all_models(tables: Tables) -> list[str]:
-    """Every source model that has a trajectory, also one without a step."""
+    """Every source model that has a trajectory, even one without steps."""
     return sorted({*models_of(tables(TraceSummaryRow)), *models_of(tables(AlignedDescriptor))})
 
 
 def by_model(table: pl.LazyFrame, keys: list[str], name: str = "steps") -> list[Row]:
-    """Rows of a table counted by the keys: keys, the count under `name`, and the counts of each source model that has
-    any; the most frequent first, equal ones in the order of their keys."""
+    """Counts of a table by `keys`: one row per combination, with the count under `name` and {source model: count} under
+    BY_MODEL. The most frequent comes first; ties are in the order of the keys."""
     counted = table.group_by([*keys, "source_model"]).agg(pl.len().alias("n")).sort(*keys, "source_model").collect()
-    found: dict[tuple[Any, ...], dict[str, int]] = {}
+    counts: dict[tuple[Any, ...], dict[str, int]] = {}
     for *key, model, number in counted.select(*keys, "source_model", "n").iter_rows():
-        found.setdefault(tuple(key), {})[model] = number
-    rows = [dict(zip(keys, key, strict=True)) | {name: sum(n.values()), BY_MODEL: n} for key, n in found.items()]
+        counts.setdefault(tuple(key), {})[model] = number
+    rows = [dict(zip(keys, key, strict=True)) | {name: sum(n.values()), BY_MODEL: n} for key, n in counts.items()]
     return sorted(rows, key=lambda row: -row[name])
 
 
 def with_models(rows: list[Row], models: list[str]) -> list[Row]:
-    """The rows with a number for every model: 0 where it has none."""
+    """The rows with a count for every model: 0 where BY_MODEL does not name it."""
     return [{**row, BY_MODEL: {model: row[BY_MODEL].get(model, 0) for model in models}} for row in rows]
 
 
 def share(part: int, whole: int) -> float | None:
-    """part / whole, rounded to six places; null where there is no whole."""
+    """part / whole, rounded to six places; None if `whole` is 0."""
     return round(part / whole, 6) if whole else None
 
 
 def percent(share: float | None, digits: int = 2, nothing: str = "-") -> str:
-    """A share as a percentage; `nothing` where it has no base."""
+    """A share as a percentage; `nothing` if the share is None."""
     return nothing if share is None else f"{100 * share:.{digits}f} %"

@@ -1,4 +1,4 @@
-"""The coverage report: how sessions and outcomes met (paper C.1), what BFCL trees held, what is wrong with either."""
+"""The coverage report: how sessions and outcomes were matched (paper C.1), and the problems found on either side."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,40 +19,40 @@ NAME = "coverage"
 READS: list[type[Record]] = [Coverage, Contradiction, UnmatchedRow]
 COLUMNS = {
     "source_model": "source model",
-    "subset": "subset: of a session by the run manifest, else by its outcome; of a row that of its session, else as "
-    "the row says",
+    "subset": "subset of a session by the run manifest, else by its outcome; of a row by its session, else by the "
+    "row itself",
     "sessions": "trajectories",
     "matched": "those that have an outcome record",
     "scored": "of these, those with a pass or a fail",
     "passed": "of these, those that passed",
     "failures_only": "of `scored`, failures of BFCL categories without a result file: their passes are unknown, so no "
     "share counts them",
-    "pass_share": "`passed` of `scored` less `failures_only`; none where nothing is left",
+    "pass_share": "`passed` of `scored` less `failures_only`; a dash if nothing is left",
     "infra_errors": "of `matched`, those whose run did not complete",
     "not_scored": "of `matched`, those that nothing evaluated",
-    "unscorable": "of `matched`, those whose outcome cannot be told; contradictions are among them",
+    "unscorable": "of `matched`, those whose outcome cannot be determined, including contradictions",
     "unmatched_sessions": "trajectories without an outcome record",
     "contradictions": "trajectories whose records contradict each other",
     "oracle_rows": "outcome records that were read",
-    "unmatched_rows": "those that no trajectory got; the next three say why; the others mean no session here, are "
-    "of a run of which the run manifest names none, or name another task than it does; each stands below by name",
+    "unmatched_rows": "those that no trajectory got; the next three columns give reasons; the others name no session "
+    "here, or a run or task that the run manifest does not have; each is listed below",
     "no_manifest_row": "of `unmatched_rows`, tasks for which the run manifest names no session",
-    "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, of which nothing says which was scored",
-    "ambiguous_basenames": "of `unmatched_rows`, those whose name several sessions have",
+    "ambiguous_attempts": "of `unmatched_rows`, tasks with several attempts, and nothing says which was scored",
+    "ambiguous_basenames": "of `unmatched_rows`, those whose session name is not unique",
     "duplicate_rows": "records beyond the first of a trajectory whose records agree",
-    "set_aside_rows": "records that say nothing of a run (unscorable, not scored) beside others of it that do",
+    "set_aside_rows": "records without an evaluation (unscorable, not scored) of a run that has others with one",
 }
-REASONS = {  # of a row that is not used -> what it means
-    "no_session": "no session here is called so",
-    "no_trajectory": "the session that it means gave no trajectory, or several",
-    "ambiguous_basename": "several sessions are called so, and no session id says which",
+REASONS = {  # reason code of an unused row -> its meaning
+    "no_session": "no session here has this name",
+    "no_trajectory": "the session that it names gave no trajectory, or several",
+    "ambiguous_basename": "several sessions have this name, and no session id says which is meant",
     "no_manifest_row": "the run manifest names no session for its task",
     "other_run": "the run manifest names sessions of other runs or attempts for its task only",
     "ambiguous_attempts": "the task was attempted several times, and nothing says which attempt was scored",
-    "other_task": "the run manifest says another task of its session",
-    "set_aside": "it says nothing of the run, and another record of the session does",
+    "other_task": "the run manifest names another task for its session",
+    "set_aside": "it does not evaluate the run, and another record of the session does",
 }
-FATES = {  # what became of a session, and its colour in the picture
+FATES = {  # outcome state of a session -> its colour in the picture
     "scored": "#0072b2",
     "infra_errors": "#d55e00",
     "not_scored": "#e69f00",
@@ -62,21 +62,20 @@ FATES = {  # what became of a session, and its colour in the picture
 
 
 def coverage_report(tables: Tables, intake: Intake) -> Report:
-    """Every section, from the tables of READS and what came in. Raises NotFound (from `tables`) where one is stale."""
-    covered = tables(Coverage).collect().to_dicts()
-    rows = [row | {"pass_share": pass_share(row)} for row in covered]
+    """The report, from the tables of READS and the intake. Raises NotFound (from `tables`) if one is stale."""
+    rows = [row | {"pass_share": pass_share(row)} for row in tables(Coverage).collect().to_dicts()]
     return Report(
         name=NAME,
         title="Coverage report",
-        about="How trajectories and task outcomes met. An outcome is context, never a label, and no label depends on "
-        "it.",
+        about="How trajectories and task outcomes were matched. An outcome is context, never a label, and no label "
+        "depends on it.",
         sections=[
             by_subset(rows),
             extremes(rows),
             categories(intake),
             contradictions(tables),
             unmatched(tables),
-            said(intake),
+            intake_notes(intake),
         ],
     )
 
@@ -98,12 +97,12 @@ def by_subset(rows: list[Row]) -> Section:
 
 
 def pass_share(row: Row) -> float | None:
-    """Which share passed of those whose category tells passes too."""
+    """Share of passes among the scored trajectories whose BFCL category can show passes."""
     return share(row["passed"], row["scored"] - row["failures_only"])
 
 
 def extremes(rows: list[Row]) -> Section:
-    """Subsets of which nothing or everything passed."""
+    """Subsets in which nothing passed, or everything."""
     columns = ("source_model", "subset", "passed", "scored", "failures_only", "pass_share")
     return Section(
         name="extremes",
@@ -117,9 +116,9 @@ def extremes(rows: list[Row]) -> Section:
 
 
 def categories(intake: Intake) -> Section:
-    """What each category of each BFCL tree came to."""
-    found = [OracleCategory.model_validate(one).model_dump() for one in intake.categories]
-    verdicts = sorted({row["verdict"] for row in found})
+    """The result of reading each category of each BFCL tree."""
+    rows = [OracleCategory.model_validate(category).model_dump() for category in intake.categories]
+    verdicts = sorted({row["verdict"] for row in rows})
     return Section(
         name="bfcl_categories",
         title="Categories of BFCL trees",
@@ -138,78 +137,80 @@ def categories(intake: Intake) -> Section:
             "failed": "ids of the score file",
             "inference_errors": "results that are no answer, because the call failed: infra_error",
             "no_manifest_row": "tasks for which the run manifest names no session",
-            "ambiguous_attempts": "tasks with several attempts, of which nothing says which was scored",
+            "ambiguous_attempts": "tasks with several attempts, and nothing says which was scored",
             "other_run": "tasks for which the run manifest names sessions of other runs or attempts only",
         },
-        rows=found,
-        facts={verdict: sum(row["verdict"] == verdict for row in found) for verdict in verdicts},
+        rows=rows,
+        facts={verdict: sum(row["verdict"] == verdict for row in rows) for verdict in verdicts},
     )
 
 
 def contradictions(tables: Tables) -> Section:
-    """Every record of a trajectory whose records contradict each other."""
+    """Every outcome record of a trajectory whose records contradict each other."""
     return Section(
         name="contradictions",
         title="Outcome records that contradict each other",
-        about="All records of such a trajectory. It has no outcome; which of them is true is never guessed.",
+        about="All records of such a trajectory. The trajectory has no outcome: the pipeline never guesses which is "
+        "true.",
         columns={
             "source_model": "source model",
             "trajectory_id": "trajectory",
             "row_id": "file and line of the record",
             "task_id": "task that it names",
-            "success": "what it says",
+            "success": "its value of `success`",
             "status": "its status",
             "error_type": "its error",
-            "source_path": "the evaluator's file that says it",
+            "source_path": "the evaluator's file that it comes from",
         },
         rows=tables(Contradiction).collect().to_dicts(),
     )
 
 
 def unmatched(tables: Tables) -> Section:
-    """Every record of which no trajectory has the outcome."""
-    found = []
+    """Every outcome record that no trajectory got."""
+    rows = []
     for row in tables(UnmatchedRow).collect().to_dicts():
         file, _, line = row["row_id"].rpartition(":")
-        found.append(row | {"file": file, "line": int(line)})
+        rows.append(row | {"file": file, "line": int(line)})
     return Section(
         name="unmatched_rows",
-        title="Outcome records that no trajectory has",
-        about="By file and line. Reasons: " + "; ".join(f"{name}: {what}" for name, what in REASONS.items()) + ".",
+        title="Outcome records without a trajectory",
+        about="By file and line. Reasons: "
+        + "; ".join(f"{name}: {meaning}" for name, meaning in REASONS.items())
+        + ".",
         columns={
             "file": "file of the record",
             "line": "its line",
             "source_model": "source model",
             "native_session_basename": "session, as the record writes it",
-            "session_id": "session id that it says",
+            "session_id": "session id that it gives",
             "task_id": "task that it names",
             "sessions_named": "sessions here that it can mean",
             "reason": "why it is not used",
         },
-        rows=found,
-        facts={name: count for name in REASONS if (count := sum(row["reason"] == name for row in found))},
-        definitions={name: f"{what[0].upper()}{what[1:]}." for name, what in REASONS.items()},
+        rows=rows,
+        facts={name: count for name in REASONS if (count := sum(row["reason"] == name for row in rows))},
+        definitions={name: f"{meaning[0].upper()}{meaning[1:]}." for name, meaning in REASONS.items()},
         shown=EvidenceReportRules.load().unmatched_rows,
     )
 
 
-def said(intake: Intake) -> Section:
-    """What was said while the outcomes and the run manifest were read."""
+def intake_notes(intake: Intake) -> Section:
+    """Faults and warnings of reading the outcomes and the run manifest."""
     kinds = ("oracle", "bfcl", "run_manifest")
-    faults = [one for one in intake.faults if one["reason"].startswith(kinds)]
-    rows: list[Row] = [{**one, "kind": "fault"} for one in faults]
-    rows += [{"file": None, "line": None, **one, "kind": "warning"} for one in intake.warnings]
-    rows += [{**one, "kind": "not used"} for one in intake.unused]
+    rows: list[Row] = [{**fault, "kind": "fault"} for fault in intake.faults if fault["reason"].startswith(kinds)]
+    rows += [{"file": None, "line": None, **warning, "kind": "warning"} for warning in intake.warnings]
+    rows += [{**file, "kind": "not used"} for file in intake.unused]
     return Section(
         name="said",
-        title="Said while reading",
-        about="Faults need a person; of warnings a person must know; what is not used lies in the oracle folder and "
-        "gives no outcome. The sentences stand in the JSON file.",
+        title="Faults and warnings while reading",
+        about="A fault needs a correction; a warning needs attention; a file that is not used lies in the oracle "
+        "folder and gives no outcome. The JSON file has the full sentences.",
         columns={
             "kind": "fault, warning or not used",
             "reason": "reason code (README, Bad input)",
             "file": "file or folder",
-            "line": "line, where it is one line's fault",
+            "line": "line, if the note is about one line",
         },
         rows=rows,
         facts=dict(intake.counts),
@@ -217,13 +218,13 @@ def said(intake: Intake) -> Section:
 
 
 def picture(rows: list[Row]) -> "Figure":
-    """What became of the sessions of each model and subset, and which share of the scored ones passed. A subset that
-    has outcome records and no session has its row too."""
+    """The fates of the sessions of each model and subset, and the pass share of the scored ones. A subset with outcome
+    records but without sessions has a row as well."""
     height = 1.8 + 0.24 * max(2, len(rows))
     figure, (fates, shares) = plots.new_figure(10, height, panels=2, ratios=(2, 1), same_rows=True)
     parts = {name: [row[name] for row in rows] for name in FATES}
     names = [f"{row['source_model']}: {row['subset'] or 'no subset'}" for row in rows]
-    plots.stacked(figure, fates, names, parts, "Trajectories by what became of them", FATES)
+    plots.stacked(figure, fates, names, parts, "Trajectories by outcome state", FATES)
     fates.xaxis.set_major_locator(plots.whole_numbers())
     for place, row in enumerate(rows):
         if not row["sessions"]:
@@ -233,11 +234,11 @@ def picture(rows: list[Row]) -> "Figure":
 
 
 def pass_shares(axes: "Axes", rows: list[Row]) -> None:
-    """A mark at the pass share; nothing passed, or everything, in another colour; none where nothing is scored."""
+    """A mark at each pass share, in another colour at 0 and 100 %; no mark where nothing is scored."""
     for place, row in enumerate(rows):
-        if (found := row["pass_share"]) is not None:
-            colour: Any = FATES["infra_errors"] if found in (0.0, 1.0) else FATES["scored"]
-            axes.plot(100 * found, place, "o", color=colour, markersize=5, clip_on=False, zorder=3)
+        if (passed_share := row["pass_share"]) is not None:
+            colour: Any = FATES["infra_errors"] if passed_share in (0.0, 1.0) else FATES["scored"]
+            axes.plot(100 * passed_share, place, "o", color=colour, markersize=5, clip_on=False, zorder=3)
     axes.set_xlim(0, 100)
     axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     axes.tick_params(left=False, labelleft=False)

@@ -1,4 +1,4 @@
-"""A report as files: Markdown, JSON, and each picture as PNG and SVG; the same tables give the same bytes."""
+"""A report as files: Markdown, JSON, and each picture as PNG and SVG. The same tables give the same bytes."""
 
 import json
 from typing import Any
@@ -15,14 +15,14 @@ def as_files(report: Report) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for section in report.sections:
         if section.plot is not None and section.rows:
-            made = plots.pictures(section.plot, PICTURES)
-            files |= {f"{section.name}.{kind}": picture for kind, picture in made.items()}
-    pictures = {section.name: f"{section.name}.svg" for section in report.sections if f"{section.name}.svg" in files}
-    files[f"{report.name}.md"] = render(report, pictures).encode()
+            pictures = plots.pictures(section.plot, PICTURES)
+            files |= {f"{section.name}.{kind}": picture for kind, picture in pictures.items()}
+    shown = {section.name: f"{section.name}.svg" for section in report.sections if f"{section.name}.svg" in files}
+    files[f"{report.name}.md"] = render(report, shown).encode()
     files[f"{report.name}.json"] = as_json(report.data()).encode()
     return files
 
 
 def as_json(data: Any) -> str:
-    """JSON text in ASCII alone: a text from a session cannot steer a terminal that it is printed on."""
+    """JSON text in ASCII: text of a session cannot control the terminal on which it is printed."""
     return json.dumps(data, indent=1, ensure_ascii=True).replace("\x7f", "\\u007f") + "\n"

@@ -1,4 +1,4 @@
-"""Measures of agreement and their intervals. Every number is rounded to six places and null where it has no base."""
+"""Measures of agreement and their intervals. Numbers are rounded to six places; a measure without a base is None."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -20,7 +20,7 @@ class Interval(NamedTuple):
     high: float | None
 
 
-NOTHING = Interval(None, None, None)
+NO_INTERVAL = Interval(None, None, None)
 
 
 def proportion(part: int, whole: int, confidence: float, method: str = "wilson") -> Interval:
@@ -28,36 +28,37 @@ def proportion(part: int, whole: int, confidence: float, method: str = "wilson")
     from scipy.stats import binomtest
 
     if not whole:
-        return NOTHING
-    found = binomtest(part, whole).proportion_ci(confidence_level=confidence, method=method)
-    return Interval(rounded(part / whole), rounded(found.low), rounded(found.high))
+        return NO_INTERVAL
+    interval = binomtest(part, whole).proportion_ci(confidence_level=confidence, method=method)
+    return Interval(rounded(part / whole), rounded(interval.low), rounded(interval.high))
 
 
 def kappa(first: Sequence[Hashable], second: Sequence[Hashable], rules: AgreementRules) -> Interval:
     """Cohen's kappa (scikit-learn) with a percentile bootstrap interval over pairs.
 
-    Drawing n pairs with replacement is drawing the confusion matrix from a multinomial distribution, so that is what
-    is drawn, with a fixed seed. Null where both passes use one and the same label throughout: kappa is then 0 / 0.
+    Drawing n pairs with replacement is drawing the confusion matrix from a multinomial distribution, which is what
+    happens here, with a fixed seed. All values are None where both passes use a single label throughout: kappa is
+    then 0 / 0.
     """
     import numpy as np
     from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
     labels = sorted({*first, *second}, key=str)
     if len(labels) < 2:
-        return NOTHING
-    texts = [str(one) for one in labels]
+        return NO_INTERVAL
+    texts = [str(label) for label in labels]
     matrix = confusion_matrix([*map(str, first)], [*map(str, second)], labels=texts)
     value = cohen_kappa_score([*map(str, first)], [*map(str, second)], labels=texts)
-    drawn = np.random.default_rng(rules.seed).multinomial(
+    resampled = np.random.default_rng(rules.seed).multinomial(
         len(first), matrix.ravel() / matrix.sum(), size=rules.bootstrap_samples
     )
     tail = (1 - rules.confidence) / 2
-    low, high = np.nanquantile(kappas(drawn.reshape(-1, *matrix.shape)), [tail, 1 - tail])
+    low, high = np.nanquantile(kappas(resampled.reshape(-1, *matrix.shape)), [tail, 1 - tail])
     return Interval(rounded(value), rounded(low), rounded(high))
 
 
 def kappas(matrices: "NDArray[Any]") -> "NDArray[Any]":
-    """Cohen's kappa of each confusion matrix of a stack; not a number where it is 0 / 0."""
+    """Cohen's kappa of each confusion matrix of a stack; NaN where it is 0 / 0."""
     import numpy as np
 
     totals = matrices.sum(axis=(1, 2))
@@ -68,33 +69,36 @@ def kappas(matrices: "NDArray[Any]") -> "NDArray[Any]":
 
 
 def nominal_alpha(first: Sequence[Hashable], second: Sequence[Hashable]) -> float | None:
-    """Krippendorff's alpha (krippendorff) for labels without an order; null where all are the same."""
+    """Krippendorff's alpha (package krippendorff) for labels without an order; None where all are the same."""
     import krippendorff
 
     labels = sorted({*first, *second}, key=str)
     if len(labels) < 2:
         return None
     place = {label: number for number, label in enumerate(labels)}
-    ratings = [[place[one] for one in first], [place[one] for one in second]]
+    ratings = [[place[label] for label in first], [place[label] for label in second]]
     return rounded(krippendorff.alpha(reliability_data=ratings, level_of_measurement="nominal"))
 
 
 def interval_alpha(first: Sequence[int], second: Sequence[int]) -> float | None:
-    """Krippendorff's alpha for numbers; null where all are the same.
+    """Krippendorff's alpha for numbers; None where all are the same.
 
-    Of two raters who both rated everything it is 1 - mean squared difference / (2 * variance of all ratings). The
-    library, to which a test compares it, takes memory by pairs times squared values: gigabytes for a corpus's onsets.
+    For two raters who both rated everything it is 1 - mean squared difference / (2 * variance of all ratings). A test
+    compares it with the library, whose memory grows with pairs times squared values: gigabytes for a corpus's onsets.
     """
     import numpy as np
 
     if len({*first, *second}) < 2:
         return None
-    ones, others = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
-    observed, expected = np.mean((ones - others) ** 2), 2 * np.concatenate([ones, others]).var(ddof=1)
+    first_values, second_values = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
+    observed, expected = (
+        np.mean((first_values - second_values) ** 2),
+        2 * np.concatenate([first_values, second_values]).var(ddof=1),
+    )
     return rounded(1 - observed / expected)
 
 
 def rounded(value: Any) -> float | None:
-    """A number of a library as a plain one; null for one that is none."""
+    """A library's number as a Python float, rounded to PLACES; None for NaN."""
     number = float(value)
     return None if math.isnan(number) else round(number, PLACES)

@@ -1,6 +1,6 @@
 """Pictures of counts: horizontal bars, stacked bars, a heat map. The same numbers give the same bytes.
 
-matplotlib is imported where a picture is made: it takes a second, which no other command should wait for.
+matplotlib is imported inside functions: the import takes a second, which other commands should not spend.
 """
 
 import io
@@ -20,7 +20,7 @@ LONGEST = 44  # characters of a label
 INK, FAINT, BAR, WARNING = "#222222", "#c8c8c8", "#3b6fa0", "#a63603"
 # Told apart with any colour vision (Okabe and Ito), then two more.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999", "#332288", "#aa4499"]
-ROOM_FOR_TEXT = 4.0  # a part of this many percent can hold its own number
+ROOM_FOR_TEXT = 4.0  # percent: a part at least this wide shows its number
 STYLE: Any = {
     "svg.hashsalt": "openclawbench",
     "text.parse_math": False,  # a label is untrusted text, not mathematics
@@ -40,17 +40,17 @@ STYLE: Any = {
 
 
 def pictures(draw: "Callable[[], Figure]", kinds: Sequence[str], about: str | None = None) -> dict[str, bytes]:
-    """Kind (png, svg) -> the picture that `draw` makes, without a date in it. With `about`, that text and what drew
-    the picture stand in it as metadata; without, nothing does."""
+    """The picture that `draw` returns, as {kind (png, svg): bytes} without a date. With `about`, the metadata hold that
+    text and the name of the drawing program; without it there are no metadata."""
     import matplotlib
 
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     with matplotlib.rc_context(STYLE):
-        return {kind: encoded(draw(), kind, about) for kind in kinds}  # a figure remembers how it was last laid out
+        return {kind: encoded(draw(), kind, about) for kind in kinds}  # a figure keeps its last layout: redraw
 
 
 def drawn_by() -> str:
-    """Name and version of what draws here."""
+    """Name and version of the drawing program."""
     import matplotlib
 
     return f"matplotlib {matplotlib.__version__}"
@@ -74,8 +74,8 @@ def encoded(figure: "Figure", kind: str, about: str | None = None) -> bytes:
 def new_figure(
     width: float, height: float, panels: int = 1, ratios: Sequence[float] | None = None, same_rows: bool = False
 ) -> "tuple[Figure, list[Axes]]":
-    """An empty picture with panels side by side; no window system is asked for. With `same_rows` the panels have one
-    vertical axis: what stands in a row of one stands in that row of all, and the first names the rows."""
+    """An empty figure with panels side by side; it needs no window system. With `same_rows` the panels share their
+    vertical axis, and the first names its rows."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -85,17 +85,17 @@ def new_figure(
 
 
 def label(text: object) -> str:
-    """Untrusted text as a label: short, one line, control characters written out, and what the font lacks too."""
+    """Untrusted text as a label: short, on one line; control characters and those that the font lacks are escaped."""
     from matplotlib import font_manager
 
     shown = safe(str(text)).replace("\n", "\\n").replace("\t", "\\t")
     short = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
     known = font_manager.get_font(font_manager.findfont(STYLE["font.family"])).get_charmap()
-    return "".join(one if ord(one) in known else f"\\u{ord(one):04x}" for one in short)
+    return "".join(character if ord(character) in known else f"\\u{ord(character):04x}" for character in short)
 
 
 def bars(axes: "Axes", names: Sequence[object], numbers: Sequence[int], texts: Sequence[str], title: str) -> None:
-    """Horizontal bars from the top, a text behind each."""
+    """Horizontal bars from the top, each followed by a text."""
     places = range(len(names))
     axes.barh(places, numbers, color=BAR, height=0.72)
     name_rows(axes, names)
@@ -114,7 +114,7 @@ def stacked(
     title: str,
     colours: Mapping[str, str],
 ) -> None:
-    """Horizontal bars from the top, each made of parts; a legend below names them."""
+    """Horizontal bars from the top, each divided into parts; a legend below names the parts."""
     left = [0.0] * len(names)
     for place, (part, numbers) in enumerate(parts.items()):
         colour = colours.get(part, COLOURS[place % len(COLOURS)])
@@ -129,7 +129,7 @@ def stacked(
 
 
 def percentages(axes: "Axes", parts: Mapping[str, Sequence[float]], colours: Mapping[str, str]) -> None:
-    """The percentage inside each part of stacked bars that has room for it; the axis ends at 100."""
+    """Write the percentage inside each part of stacked bars that has room for it. The axis ends at 100."""
     left = [0.0] * len(next(iter(parts.values()), []))
     for place, (part, numbers) in enumerate(parts.items()):
         ink = ink_on(colours.get(part, COLOURS[place % len(COLOURS)]))
@@ -148,7 +148,7 @@ def heat(
     texts: list[list[str]],
     title: str,
 ) -> None:
-    """A matrix of shares (null: blank), darker where larger, each cell with its text."""
+    """A matrix of shares, darker where larger (None: blank), with a text in each cell."""
     if not columns:
         axes.set_axis_off()
         return
@@ -169,9 +169,11 @@ def heat(
     axes.set_title(title, loc="left")
 
 
-def marks(axes: "Axes", names: Sequence[str], found: Sequence[tuple[float | None, float | None, float | None]]) -> None:
-    """A mark at each share with a line over its interval, in percent; no mark where there is no share."""
-    for place, (value, low, high) in enumerate(found):
+def marks(
+    axes: "Axes", names: Sequence[str], intervals: Sequence[tuple[float | None, float | None, float | None]]
+) -> None:
+    """A mark at each share (value, low, high) with a line over its interval, in percent; no mark where one is None."""
+    for place, (value, low, high) in enumerate(intervals):
         if value is not None and low is not None and high is not None:
             axes.plot([100 * low, 100 * high], [place, place], color=BAR, linewidth=2)
             axes.plot(100 * value, place, "o", color=BAR, markersize=5, clip_on=False, zorder=3)
@@ -191,26 +193,26 @@ def shares(axes: "Axes", names: Sequence[str], rows: Sequence[Mapping[str, Any]]
 
 
 def stamped(draw: "Callable[[], Figure]", words: str) -> "Figure":
-    """The picture with words above it that must not be missed."""
+    """The picture with a warning above it."""
     figure = draw()
     figure.suptitle(words, x=0.01, ha="left", size=8, color=WARNING)
     return figure
 
 
 def name_rows(axes: "Axes", names: Sequence[object]) -> None:
-    """Names at the left, the first at the top."""
+    """Write the names at the left, the first at the top."""
     axes.set_yticks(range(len(names)), [label(name) for name in names])
     axes.invert_yaxis()
     axes.tick_params(left=False)
 
 
 def behind(axes: "Axes", text: str, number: float, place: int) -> None:
-    """A text behind the end of a bar."""
+    """Write a text after the end of a bar."""
     axes.annotate(text, (number, place), xytext=(4, 0), textcoords="offset points", va="center")
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever is read better on a colour (its luma decides)."""
+    """Black or white, whichever is more legible on a colour, by its luma."""
     red, green, blue = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
     return INK if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"
 

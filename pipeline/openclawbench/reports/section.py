@@ -1,4 +1,4 @@
-"""What a report is made of: sections, each a table whose every column says what its numbers are."""
+"""A report and its sections. Each section is one table, with a description of every column."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 Tables = Callable[[type[Record]], pl.LazyFrame]
 Row = dict[str, Any]
-BY_MODEL = "by_model"  # the column of a row that holds {source model: number}; shown as one column a model
+BY_MODEL = "by_model"  # a row's column with {source model: number}; Markdown shows one column per model
 
 
 @dataclass(frozen=True)
 class Section:
     """One table of a report."""
 
-    name: str  # of its plot's files, and of its key in the JSON
+    name: str  # file name of its plot, and its key in the JSON
     title: str
     about: str  # what is counted, over what, from which source
     columns: dict[str, str]  # column -> what it is; the order of the columns
     rows: list[Row]
-    facts: dict[str, Any] = field(default_factory=dict)  # headline numbers, by name
+    facts: dict[str, Any] = field(default_factory=dict)  # headline numbers: name -> value
     definitions: dict[str, str] = field(default_factory=dict)  # of the facts
-    prose: frozenset[str] = frozenset()  # columns of our own sentences, not of anybody's data
-    shown: int | None = None  # rows that the Markdown shows; all of them stand in the JSON
+    prose: frozenset[str] = frozenset()  # columns that hold sentences of ours, never text of a session
+    shown: int | None = None  # rows in the Markdown file, None for all; the JSON always has all
     plot: "Callable[[], Figure] | None" = None
 
     def data(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Report:
     sections: list[Section]
     inputs: dict[str, str] = field(default_factory=dict)
     rules: dict[str, str] = field(default_factory=dict)  # rule file -> digest
-    notice: str | None = None  # what must be said loudly before anything else
+    notice: str | None = None  # a warning shown above everything else
 
     def data(self) -> dict[str, Any]:
         """The report as plain data."""

@@ -1,4 +1,4 @@
-"""Loaders of evidence.toml and agreement.toml: what a report shows, how it measures, where rule files say their ids."""
+"""Loaders of evidence.toml and agreement.toml: what reports show, how they measure, where rule files name their ids."""
 
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -14,15 +14,15 @@ from openclawbench.tables.record import Record
 
 
 class RuleFile(Record):
-    """A rule file of the evidence layer, and where its rule ids stand beside `id` and `*_rule`."""
+    """A rule file of the evidence layer, and where it names rule ids other than under `id` and `*_rule`."""
 
     file: str
-    stage: Annotated[str, one_of("describe", "align", "summary", "slice", "onset")]  # those whose rules fire
-    values: list[str] = Field(default=[])  # tables whose values are ids
-    names: list[str] = Field(default=[])  # "table.key": that key of each entry of a list is an id
-    keys: list[str] = Field(default=[])  # tables whose keys are ids
-    others: list[str] = Field(default=[])  # ids that stand nowhere in the file
-    prefix: str = ""  # what a firing writes in front of an id
+    stage: Annotated[str, one_of("describe", "align", "summary", "slice", "onset")]  # the stage that fires its rules
+    values: list[str] = Field(default=[])  # tables whose values are rule ids
+    names: list[str] = Field(default=[])  # "table.key": in a list of tables, the key that holds the rule id
+    keys: list[str] = Field(default=[])  # tables whose keys are rule ids
+    others: list[str] = Field(default=[])  # rule ids that the code fires and the file does not name
+    prefix: str = ""  # what a firing writes before the id
 
 
 class EvidenceReportRules(Rules):
@@ -41,12 +41,12 @@ class EvidenceReportRules(Rules):
     rule_files: list[RuleFile] = Field(alias="rule_file")
 
     def against(self, other: Other) -> None:
-        """Unfit where a rule file has not what is said to name its rules: they would be said never to have fired."""
-        for one in self.rule_files:
-            content = other(one.file)
-            for key in (*one.names, *(f"{table}{ID}" for table in (*one.values, *one.keys))):
+        """Raises Unfit if a rule file lacks a table or key given here: its rules would be reported as never fired."""
+        for rule_file in self.rule_files:
+            content = other(rule_file.file)
+            for key in (*rule_file.names, *(f"{table}{ID}" for table in (*rule_file.values, *rule_file.keys))):
                 if not any(texts_at(content, key)):
-                    raise Unfit(f"{one.file}: it has no {key.removesuffix(ID)}", key.removesuffix(ID))
+                    raise Unfit(f"{rule_file.file}: has no {key.removesuffix(ID)}", key.removesuffix(ID))
 
 
 class AgreementRules(Rules):

@@ -3,7 +3,7 @@
 from functools import partial
 
 from openclawbench.reports.agreement import plots as agreement_plots
-from openclawbench.reports.agreement.pairs import NO_SUBTYPE, POPULATIONS, SCOPE, of, scopes
+from openclawbench.reports.agreement.pairs import NO_SUBTYPE, POPULATIONS, SCOPE, in_population, scopes
 from openclawbench.reports.measures import kappa, nominal_alpha, proportion
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules
@@ -12,28 +12,29 @@ MEASURED = {
     **SCOPE,
     "population": "; ".join(f"{name}: {text}" for name, text in POPULATIONS.items()),
     "pairs": "trajectories",
-    "agree": "those for which both passes say the same",
+    "agree": "those on which both passes agree",
     "agree_share": "`agree` of `pairs`",
     "agree_low_share": "lower end of its Wilson interval",
     "agree_high_share": "upper end",
-    "kappa": "Cohen's kappa; a dash where both passes say one and the same throughout",
+    "kappa": "Cohen's kappa; a dash where both passes give a single label throughout",
     "kappa_low": "lower end of its bootstrap interval",
     "kappa_high": "upper end",
     "alpha": "Krippendorff's alpha, nominal; a dash as with kappa",
 }
 
 
-def measured(rows: list[Row], field: str, rules: AgreementRules) -> list[Row]:
-    """A row of MEASURED for each scope and population."""
+def agreement_rows(rows: list[Row], field: str, rules: AgreementRules) -> list[Row]:
+    """One row of MEASURED per scope and population."""
     return [
-        {"scope": scope, "name": name, "population": population} | measures(of(population, some), field, rules)
+        {"scope": scope, "name": name, "population": population}
+        | agreement_of(in_population(population, scope_pairs), field, rules)
         for population in POPULATIONS
-        for scope, name, some in scopes(rows)
+        for scope, name, scope_pairs in scopes(rows)
     ]
 
 
-def measures(rows: list[Row], field: str, rules: AgreementRules) -> Row:
-    """Agreement on `binary` or `subtype`."""
+def agreement_of(rows: list[Row], field: str, rules: AgreementRules) -> Row:
+    """Agreement of the passes on `field`: `binary` or `subtype`."""
     known = [row for row in rows if NO_SUBTYPE not in (row["first"][field], row["second"][field])]
     first, second = ([row[name][field] for row in known] for name in ("first", "second"))
     agree = sum(one == other for one, other in zip(first, second, strict=True))
@@ -52,22 +53,22 @@ def measures(rows: list[Row], field: str, rules: AgreementRules) -> Row:
 
 
 def binary(rows: list[Row], rules: AgreementRules) -> Section:
-    """Normal or anomalous."""
-    found = measured(rows, "binary", rules)
-    return section_of("binary", "Normal or anomalous", "Agreement on is_anomalous.", found)
+    """Agreement on normal or anomalous."""
+    measured = agreement_rows(rows, "binary", rules)
+    return section_of("binary", "Normal or anomalous", "Agreement on is_anomalous.", measured)
 
 
 def subtype(rows: list[Row], rules: AgreementRules) -> Section:
-    """Normal or which of the five."""
+    """Agreement on normal or the subtype."""
     about = (
         "Agreement on the label of six values: normal, or the subtype. Records that a pass calls anomalous without a "
         "subtype are left out."
     )
-    return section_of("subtype", "Normal or which subtype", about, measured(rows, "subtype", rules))
+    return section_of("subtype", "Normal or which subtype", about, agreement_rows(rows, "subtype", rules))
 
 
 def section_of(name: str, title: str, about: str, rows: list[Row]) -> Section:
-    """A section of MEASURED."""
+    """A section whose rows have the columns of MEASURED."""
     whole = rows[0]
     return Section(
         name=name,
@@ -75,11 +76,13 @@ def section_of(name: str, title: str, about: str, rows: list[Row]) -> Section:
         about=about,
         columns=MEASURED,
         rows=rows,
-        facts={one: whole[one] for one in ("pairs", "agree_share", "kappa", "kappa_low", "kappa_high", "alpha")},
+        facts={
+            column: whole[column] for column in ("pairs", "agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
+        },
         definitions={"pairs": f"All source models; {POPULATIONS['decided']}."}
         | {
-            one: f"{MEASURED[one][0].upper()}{MEASURED[one][1:]}."
-            for one in ("agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
+            column: f"{MEASURED[column][0].upper()}{MEASURED[column][1:]}."
+            for column in ("agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
         },
         plot=partial(agreement_plots.kappas, rows, title),
     )

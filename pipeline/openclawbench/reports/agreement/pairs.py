@@ -1,4 +1,4 @@
-"""What both passes say of each trajectory, and the groups in which that is counted."""
+"""The decisions of both passes on each trajectory, and the groups over which agreement is measured."""
 
 from collections.abc import Iterator
 
@@ -33,8 +33,8 @@ SCOPE = {
 
 
 def pairs(tables: Tables) -> list[Row]:
-    """A row a trajectory that both passes have: slice, and each pass's fields as {first: {…}, second: {…}}, with
-    `binary` and `subtype` in words."""
+    """One row per trajectory that both passes have: its slice and each pass's FIELDS under `first` and `second`, with
+    `binary` and `subtype` added in words."""
     slices = tables(Risk).select(*TRAJECTORY_KEY, "slice_label")
     joined = (
         tables(Annotation)
@@ -49,42 +49,41 @@ def pairs(tables: Tables) -> list[Row]:
     ]
 
 
-def in_words(said: Row) -> Row:
-    """What a pass says, with its decision in words."""
-    if said["is_anomalous"] is None:
-        return said | {"binary": UNDECIDED, "subtype": UNDECIDED}
-    if not said["is_anomalous"]:
-        return said | {"binary": NORMAL, "subtype": NORMAL}
-    return said | {"binary": "anomalous", "subtype": said["anomaly_type_l2"] or NO_SUBTYPE}
+def in_words(decision: Row) -> Row:
+    """A pass's fields with `binary` and `subtype`, its decision in words."""
+    if decision["is_anomalous"] is None:
+        return decision | {"binary": UNDECIDED, "subtype": UNDECIDED}
+    if not decision["is_anomalous"]:
+        return decision | {"binary": NORMAL, "subtype": NORMAL}
+    return decision | {"binary": "anomalous", "subtype": decision["anomaly_type_l2"] or NO_SUBTYPE}
 
 
 def is_baseline(row: Row) -> bool:
-    """True where one of the passes has a label of a baseline judge."""
+    """True if the label of either pass is of a baseline judge."""
     return BASELINE_TIER in (row["first"]["quality_tier"], row["second"]["quality_tier"])
 
 
 def judges(tables: Tables) -> dict[str, str]:
-    """first and second -> who judged, as `judge (model)`."""
-    found = {}
+    """Pass (first, second) -> its judges, as `judge (model)`."""
+    names = {}
     for name, record in (("first", Annotation), ("second", AnnotationPass2)):
         provenance = pl.col("provenance").struct
-        asked = tables(record).select(judge=provenance.field("judge"), model=provenance.field("judge_model"))
-        rows = asked.drop_nulls("judge").unique().sort("judge", "model").collect().rows()
-        found[name] = ", ".join(f"{judge} ({model})" for judge, model in rows) or "nobody"
-    return found
+        provenances = tables(record).select(judge=provenance.field("judge"), model=provenance.field("judge_model"))
+        rows = provenances.drop_nulls("judge").unique().sort("judge", "model").collect().rows()
+        names[name] = ", ".join(f"{judge} ({model})" for judge, model in rows) or "nobody"
+    return names
 
 
 def scopes(rows: list[Row]) -> Iterator[tuple[str, str, list[Row]]]:
     """(scope, name, rows): all, each source model, each slice."""
     yield "all", "all", rows
     for scope in ("source_model", "slice_label"):
-        names = sorted({row[scope] for row in rows}, key=lambda name: (name is None, name))
-        for name in names:
+        for name in sorted({row[scope] for row in rows}, key=lambda name: (name is None, name)):
             yield scope, name or "no outcome", [row for row in rows if row[scope] == name]
 
 
-def of(population: str, rows: list[Row]) -> list[Row]:
-    """The rows of one of POPULATIONS."""
+def in_population(population: str, rows: list[Row]) -> list[Row]:
+    """The rows that belong to one of POPULATIONS."""
     decided = [row for row in rows if UNDECIDED not in (row["first"]["binary"], row["second"]["binary"])]
     if population == "decided":
         return decided

@@ -13,7 +13,7 @@ COLOURS = {"decided": plots.COLOURS[0], "accepted": plots.COLOURS[1]}
 
 
 def kappas(rows: list[Row], title: str) -> "Figure":
-    """A mark at kappa with its interval, a line a scope, a colour a population; none where there is no kappa."""
+    """Kappa with its interval: a line per scope, a colour per population, no mark where kappa is None."""
     names = list(dict.fromkeys((row["scope"], row["name"]) for row in rows))
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.34 * len(names))
     for row in rows:
@@ -29,7 +29,7 @@ def kappas(rows: list[Row], title: str) -> "Figure":
     plots.name_rows(axes, [name for _, name in names])
     axes.set_xlim(min(0.0, *(row["kappa_low"] or 0.0 for row in rows)), 1.0)
     axes.grid(axis="x", linewidth=0.3)
-    axes.set_xlabel("Cohen's kappa with its interval; no mark: kappa has no value")
+    axes.set_xlabel("Cohen's kappa with its interval; no mark: undefined")
     axes.set_title(title, loc="left")
     figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
@@ -39,10 +39,10 @@ PASSES = "First pass (rows) and second pass: trajectories (darker: larger share 
 
 
 def confusion(counts: list[list[int]], names: list[str], title: str = PASSES) -> "Figure":
-    """Counts, darker where a larger share of the row."""
+    """A confusion matrix: counts, darker for a larger share of the row."""
     figure, (axes,) = plots.new_figure(9, 2.6 + 0.42 * len(names))
-    shares = [[share(one, sum(line)) for one in line] for line in counts]
-    texts = [[f"{one:,}" for one in line] for line in counts]
+    shares = [[share(count, sum(line)) for count in line] for line in counts]
+    texts = [[f"{count:,}" for count in line] for line in counts]
     rows = [f"{name} ({sum(line):,})" for name, line in zip(names, counts, strict=True)]
     plots.heat(axes, rows, names, shares, texts, title)
     return figure

@@ -1,4 +1,4 @@
-"""The agreement report: do two independent annotation passes say the same (paper section 4)?"""
+"""The agreement report: do two independent annotation passes agree (paper section 4)?"""
 
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.risk import Risk
@@ -7,7 +7,7 @@ from openclawbench.records.tiers import HIGH
 from openclawbench.reports.agreement.disagreements import binary_confusion, disagreements, subtype_confusion, tiers
 from openclawbench.reports.agreement.labels import binary, subtype
 from openclawbench.reports.agreement.onsets import onsets
-from openclawbench.reports.agreement.pairs import POPULATIONS, SCOPE, is_baseline, judges, of, pairs, scopes
+from openclawbench.reports.agreement.pairs import POPULATIONS, SCOPE, in_population, is_baseline, judges, pairs, scopes
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Report, Row, Section, Tables
 from openclawbench.reports.settings import AgreementRules
@@ -17,13 +17,13 @@ NAME = "agreement"
 COUNTED = ("trajectories", "decided", "accepted", "baseline", "both_high_confidence")
 BASELINE_WORDS = (
     "The rules judge, a baseline, labelled trajectories in one of the passes: agreement with it is no measure of "
-    "reliability, and no such trajectory counts as accepted or as one of which both passes are sure. "
+    "reliability, and no such trajectory counts as accepted or as confident in both passes. "
 )
 READS: list[type[Record]] = [Annotation, AnnotationPass2, Risk]
 
 
 def agreement_report(tables: Tables, same_judge: bool) -> Report:
-    """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is stale."""
+    """The report, from the tables of READS. Raises NotFound (from `tables`) if one is stale."""
     rules = AgreementRules.load()
     rows = pairs(tables)
     baseline = BASELINE_WORDS if any(map(is_baseline, rows)) else ""
@@ -32,8 +32,8 @@ def agreement_report(tables: Tables, same_judge: bool) -> Report:
         name=NAME,
         title="Agreement of the two annotation passes",
         about=f"{independent}{baseline}Two judges on the same packets, neither of which saw the other's answers. "
-        "Agreement says how far a label depends on who is asked; it does not say that a label is true. Intervals are "
-        f"of {100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
+        "Agreement says how far a label depends on the judge; it does not say that a label is true. Intervals are at "
+        f"{100 * rules.confidence:g} %: Wilson for shares, a bootstrap of {rules.bootstrap_samples} samples with a "
         "fixed seed for kappa.",
         sections=[
             covered(rows, judges(tables), same_judge),
@@ -49,38 +49,39 @@ def agreement_report(tables: Tables, same_judge: bool) -> Report:
     )
 
 
-def covered(rows: list[Row], who: dict[str, str], same_judge: bool) -> Section:
-    """How many both passes have, and of how many both are sure."""
-    found = [coverage_row(scope, name, some) for scope, name, some in scopes(rows)]
-    total = found[0]
+def covered(rows: list[Row], judge_names: dict[str, str], same_judge: bool) -> Section:
+    """How many trajectories both passes have, and on how many both are confident."""
+    scope_rows = [coverage_row(scope, name, scope_pairs) for scope, name, scope_pairs in scopes(rows)]
+    total = scope_rows[0]
     return Section(
         name="both_passes",
         title="What both passes have",
-        about="Trajectories by what became of them in both passes. `both_high_confidence` is the paper's supervised "
+        about="Trajectories by their state in both passes. `both_high_confidence` is the paper's supervised "
         "pool: high_confidence_accepted in both, with the same is_anomalous and the same subtype.",
         columns={
             **SCOPE,
-            "trajectories": "trajectories with an annotation in each pass, those that nobody was asked about included",
+            "trajectories": "trajectories with an annotation in each pass, including those that no judge was asked "
+            "about",
             "decided": POPULATIONS["decided"],
             "accepted": POPULATIONS["accepted"],
             "baseline": "one of the passes, or both, has a label of the rules judge",
-            "both_high_tier": "both passes have it as high_confidence_accepted, whatever they say",
-            "both_high_confidence": "of these, those for which they say the same",
+            "both_high_tier": "high_confidence_accepted in both passes, whatever the label",
+            "both_high_confidence": "of these, those with the same label in both",
             "both_high_share": "`both_high_confidence` of `trajectories`",
             "anomalous_share": "of `both_high_confidence`, those that are anomalous",
         },
-        rows=found,
+        rows=scope_rows,
         facts={
-            "first_judge": who["first"],
-            "second_judge": who["second"],
+            "first_judge": judge_names["first"],
+            "second_judge": judge_names["second"],
             "same_judge": same_judge,
             **{name: total[name] for name in COUNTED},
             "both_high_share": total["both_high_share"],
         },
         definitions={
-            "first_judge": "Of the first pass, whose labels are released.",
-            "second_judge": "Of the second pass.",
-            "same_judge": "Agreement says nothing where it is.",
+            "first_judge": "Judge of the first pass, whose labels are released.",
+            "second_judge": "Judge of the second pass.",
+            "same_judge": "If so, agreement says nothing.",
             "both_high_share": "Of all trajectories (the paper retains 78 %).",
         },
     )
@@ -94,7 +95,7 @@ def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
         "scope": scope,
         "name": name,
         "trajectories": len(rows),
-        **{population: len(of(population, rows)) for population in POPULATIONS},
+        **{population: len(in_population(population, rows)) for population in POPULATIONS},
         "baseline": sum(map(is_baseline, rows)),
         "both_high_tier": len(high),
         "both_high_confidence": len(both),

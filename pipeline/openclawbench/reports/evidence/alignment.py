@@ -19,7 +19,7 @@ KEYS = ["tool_name_raw", "tool_name", "event_type", "previous_event_type", "alig
 
 
 def alignment(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """Every pair of names and category that occurs in tool calls."""
+    """Every combination of raw name, aligned name and category in tool calls."""
     align = AlignRules.load()
     steps = tables(AlignedDescriptor)
     calls = steps.filter(pl.col("alignment_case") != align.reply_case)
@@ -32,20 +32,17 @@ def alignment(tables: Tables, rules: EvidenceReportRules) -> Section:
     return Section(
         name="alignment",
         title="Cross-model alignment (T10)",
-        about="Tool calls (replies left out) by the name that the session has, the name after alignment, and the "
-        "category. A "
-        "tool that runs commands has a row a category: its category is what the command does. Alignment adds columns; "
-        "the "
-        "session's text is never changed.",
+        about="Tool calls (without replies) by the name in the session, the name after alignment, and the category. A "
+        "tool that runs commands has a row per category, because its category is what the command does. Alignment adds "
+        "columns; it never changes the session's text.",
         columns={
-            "tool_name_raw": "the tool's name as the session has it",
-            "tool_name": "its name after alignment; of a wrapper's call, the tool inside",
+            "tool_name_raw": "the tool's name in the session",
+            "tool_name": "its name after alignment; for a wrapper, the tool inside",
             "event_type": "category after alignment",
             "previous_event_type": "category before alignment",
             "alignment_case": "exact: a known alias; fuzzy: a naming rule; kept: neither, name and category stay; "
-            "ambiguous: "
-            "naming rules that disagree, left unresolved",
-            "alignment_rule": "id of the rule, all ids where they disagree",
+            "ambiguous: naming rules that disagree, left unresolved",
+            "alignment_rule": "id of the rule, or all ids if they disagree",
             "steps": "tool calls",
             BY_MODEL: "tool calls of that source model alone",
         },
@@ -66,7 +63,7 @@ def alignment(tables: Tables, rules: EvidenceReportRules) -> Section:
             "aligned_names": "Different names after alignment.",
             "exact_share": "Tool calls aligned by an exact alias, of all.",
             "fuzzy_share": "Tool calls aligned by a naming rule, of all.",
-            "kept_share": "Tool calls whose name no rule knows, of all.",
+            "kept_share": "Tool calls whose name matches no rule, of all.",
             "ambiguous_share": "Tool calls left for review, of all.",
             "category_changed": "Tool calls whose category alignment changed; only `other` is ever changed.",
         },
@@ -76,34 +73,33 @@ def alignment(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 
 def review_list(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """Names that alignment left for a person: rules disagree, or none knows the name; with steps to look at."""
+    """Names that alignment did not resolve, because rules disagree or no rule knows the name, with example steps."""
     align = AlignRules.load()
     open_cases = [align.ambiguous_case, align.kept_case]
     keys = ["alignment_case", "tool_name_raw", "event_type", "alignment_rule"]
     steps = tables(AlignedDescriptor).filter(pl.col("alignment_case").is_in(open_cases))
     counted = by_model(steps, keys)
     place = pl.concat_str("source_model", pl.lit("/"), "trajectory_id", pl.lit(" "), "step_id")
-    found = steps.group_by(keys).agg(
+    first_steps = steps.group_by(keys).agg(
         place.sort_by("source_model", "trajectory_id", "step_id").head(rules.review_examples)
     )
-    examples = {tuple(key): places for *key, places in found.collect().iter_rows()}
+    examples = {tuple(key): places for *key, places in first_steps.collect().iter_rows()}
     rows = [{**row, "examples": examples[tuple(row[key] for key in keys)]} for row in counted]
     rows.sort(key=lambda row: open_cases.index(row["alignment_case"]))
     return Section(
         name="alignment_review",
         title="Alignment: for review",
         about="Tool names that alignment did not resolve: first those on which naming rules disagree, then those that "
-        "no rule "
-        "knows. A name that should be known is a line in `align.toml`.",
+        "no rule knows. To make a name known, add a line to `align.toml`.",
         columns={
             "alignment_case": "ambiguous or kept",
-            "tool_name_raw": "the tool's name as the session has it",
-            "event_type": "category, as it was before alignment",
+            "tool_name_raw": "the tool's name in the session",
+            "event_type": "category before alignment",
             "alignment_rule": "ids of the rules that disagree",
             "steps": "tool calls",
-            "examples": "the first of them: source model, trajectory, step",
+            "examples": "the first of these: source model, trajectory, step",
         },
-        rows=[{name: one for name, one in row.items() if name != BY_MODEL} for row in rows],
+        rows=[{name: value for name, value in row.items() if name != BY_MODEL} for row in rows],
         facts={
             "ambiguous_names": len({r["tool_name_raw"] for r in rows if r["alignment_case"] == align.ambiguous_case}),
             "unknown_names": len({r["tool_name_raw"] for r in rows if r["alignment_case"] == align.kept_case}),
@@ -117,7 +113,7 @@ def review_list(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 
 def picture(cases: list[Row], models: list[str]) -> "Figure":
-    """How each source model's tool names were aligned."""
+    """Alignment cases of each source model's tool calls."""
     figure, (axes,) = plots.new_figure(8.5, 1.5 + 0.34 * len(models))
     totals = {model: sum(row[BY_MODEL][model] for row in cases) for model in models}
     parts = {

@@ -1,4 +1,4 @@
-"""Automatic flags: how often each fires, and which stand on the same step."""
+"""Automatic flags: how often each fires, and which occur on the same step."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -18,11 +18,16 @@ if TYPE_CHECKING:
 
 
 def flags(tables: Tables, _rules: EvidenceReportRules) -> Section:
-    """One row a flag: steps that carry it, and how many of them carry each other flag."""
+    """One row per flag: steps that carry it, and how many of them carry each other flag."""
     steps = tables(AlignedDescriptor)
     total, flagged = steps.select(pl.len(), pl.col("auto_flags").list.len().gt(0).sum()).collect().row(0)
-    one = steps.select(*STEP_KEY, flag="auto_flags").explode("flag").drop_nulls("flag")
-    pairs = one.join(one, on=STEP_KEY, suffix="_too").group_by("flag", "flag_too").agg(pl.len()).collect()
+    flagged_steps = steps.select(*STEP_KEY, flag="auto_flags").explode("flag").drop_nulls("flag")
+    pairs = (
+        flagged_steps.join(flagged_steps, on=STEP_KEY, suffix="_too")
+        .group_by("flag", "flag_too")
+        .agg(pl.len())
+        .collect()
+    )
     counts = {(first, second): number for first, second, number in pairs.iter_rows()}
     order = FlagRules.load().order
     names = [*order, *sorted({first for first, _ in counts} - set(order))]
@@ -39,8 +44,8 @@ def flags(tables: Tables, _rules: EvidenceReportRules) -> Section:
         )
     return Section(
         name="flags",
-        title="Flags and which stand together",
-        about="Steps by automatic flag. Flags are cues for an annotator, never labels; a step can carry several.",
+        title="Flags and which occur together",
+        about="Steps by automatic flag. Flags are cues for an annotator, never labels. A step can carry several.",
         columns={
             "flag": "automatic flag (T12's sources)",
             "steps": "steps that carry it",

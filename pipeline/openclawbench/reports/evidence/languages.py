@@ -1,4 +1,4 @@
-"""Languages: in how many steps the words can be read from whose absence something is concluded."""
+"""Language coverage: in how many steps the rules can read the agent's words."""
 
 from typing import get_args
 
@@ -15,28 +15,28 @@ from openclawbench.tables.record import STEP_KEY
 MEANING = {
     "covered": "all of the agent's own words in the step are in languages that have word lists (rules/language.toml)",
     "uncovered": "some are in a language without word lists",
-    "unsure": "of some nobody knows the language: they are short, or a mixture",
-    "no_words": "there are none, or they hold no words",
+    "unsure": "the language of some is unknown: they are short, or mixed",
+    "no_words": "the step has no text with words",
 }
 
 
 def languages(tables: Tables, _rules: EvidenceReportRules) -> Section:
-    """One row a kind of coverage: its steps."""
+    """One row per kind of coverage, with its steps."""
     steps = tables(AlignedDescriptor).select("source_model", coverage=step_coverage())
     return languages_of(by_model(steps, ["coverage"]), all_models(tables))
 
 
 def step_coverage() -> pl.Expr:
-    """What is known of the language of a step's own words; of several texts, the first of LanguageCounts that fits."""
-    told = pl.col("languages").list.eval(pl.element().struct.field("coverage"))
+    """Language coverage of a step: with several texts, the first kind of LanguageCounts that any of them has."""
+    coverages = pl.col("languages").list.eval(pl.element().struct.field("coverage"))
     kind = pl.lit("no_words")
     for name in reversed([name for name in LanguageCounts.model_fields if name != "no_words"]):
-        kind = pl.when(told.list.contains(name)).then(pl.lit(name)).otherwise(kind)
+        kind = pl.when(coverages.list.contains(name)).then(pl.lit(name)).otherwise(kind)
     return kind
 
 
 def languages_of(counts: list[Row], models: list[str]) -> Section:
-    """The section, of rows {coverage, steps, by_model}, wherever they were counted."""
+    """The section, from rows {coverage, steps, by_model}."""
     counted = {row["coverage"]: row for row in counts}
     total = sum(row["steps"] for row in counted.values())
     rows = with_models(
@@ -45,11 +45,11 @@ def languages_of(counts: list[Row], models: list[str]) -> Section:
     return Section(
         name="languages",
         title="Steps by language coverage",
-        about="Steps by what is known of the language of the agent's own words in them: thinking, narration, replies. "
-        "Only in a covered language can be told what is not said; in another one text flags do not fire.",
+        about="Steps by the language of the agent's own words in them: thinking, narration, replies. Text flags need a "
+        "covered language; in other languages they do not fire.",
         columns={
             "coverage": "covered, uncovered, unsure or no_words",
-            "meaning": "what that is",
+            "meaning": "its meaning",
             "steps": "steps of this kind",
             "share": "`steps` of all steps of the corpus",
             BY_MODEL: "`steps` of that source model alone",
@@ -60,17 +60,17 @@ def languages_of(counts: list[Row], models: list[str]) -> Section:
 
 
 def texts_by_language(tables: Tables, _rules: EvidenceReportRules) -> Section:
-    """One row a language: texts in it."""
+    """One row per language, with its texts."""
     texts = tables(AlignedDescriptor).select(*STEP_KEY, "languages").explode("languages").drop_nulls("languages")
-    told = texts.unnest("languages").filter(pl.col("coverage") != "no_words")
-    rows = with_models(by_model(told, ["language", "coverage"], "texts"), all_models(tables))
+    texts_with_words = texts.unnest("languages").filter(pl.col("coverage") != "no_words")
+    rows = with_models(by_model(texts_with_words, ["language", "coverage"], "texts"), all_models(tables))
     total = sum(row["texts"] for row in rows)
     return Section(
         name="texts_by_language",
         title="Texts by language",
-        about="The agent's own texts with words in them, a thinking, a narration or a reply each, by their language.",
+        about="The agent's own texts that hold words (thinking, narration, replies), by language.",
         columns={
-            "language": "ISO 639 code; null where nobody knows it",
+            "language": "ISO 639 code; a dash if unknown",
             "coverage": "whether the language has word lists",
             "texts": "texts in it",
             "share": "`texts` of all texts with words",

@@ -1,5 +1,4 @@
-"""The evidence report: what the descriptors of a corpus are (T9), how they were aligned (T10), where the trajectories
-fall (T14), and what the rules made of it."""
+"""The evidence report: event categories (T9), alignment of tool names (T10), risk slices (T14), rules."""
 
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.oracle import Fused
@@ -23,7 +22,7 @@ READS: list[type[Record]] = [Step, AlignedDescriptor, TraceSummaryRow, Risk, Ons
 
 
 def evidence_report(tables: Tables) -> Report:
-    """Every section, from the tables of READS. Raises NotFound (from `tables`) where one is not up to date."""
+    """The report, from the tables of READS. Raises NotFound (from `tables`) if one is stale."""
     rules = EvidenceReportRules.load()
     sections = [
         inventory(tables, rules),
@@ -41,14 +40,13 @@ def evidence_report(tables: Tables) -> Report:
     return Report(
         name=NAME,
         title="Evidence report",
-        about="Computed from the work tables of this data folder; nothing here is a label, and no label depends on "
-        "it. Shares are of what "
-        "the column says, never rounded before they are summed.",
+        about="Computed from the work tables of this data folder. Nothing here is a label, and no label depends on it. "
+        "Each column says what its shares are of; nothing is rounded before it is summed.",
         sections=sections,
         rules=evidence_rules(),
     )
 
 
 def evidence_rules() -> dict[str, str]:
-    """Rule file of the evidence layer -> digest of its content in force."""
-    return {one.file: canonical_digest(read_rules(one.file)) for one in EvidenceReportRules.load().rule_files}
+    """Rule file of the evidence layer -> digest of its effective content."""
+    return {spec.file: canonical_digest(read_rules(spec.file)) for spec in EvidenceReportRules.load().rule_files}

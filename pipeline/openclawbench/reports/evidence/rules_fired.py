@@ -20,31 +20,31 @@ if TYPE_CHECKING:
 
 
 def known_ids(spec: RuleFile) -> list[str]:
-    """Ids of a rule file in the order in which they stand there, each once."""
+    """The rule ids of a file, in the file's order, each once."""
     content = read_rules(spec.file)
-    found = [*walk(content), *(str(one) for name in spec.values for one in content[name].values())]
+    ids = [*walk(content), *(str(value) for name in spec.values for value in content[name].values())]
     for path in spec.names:
         table, key = path.split(".")
-        found += [str(entry[key]) for entry in content[table]]
-    found += [str(key) for name in spec.keys for key in content[name]]
-    return list(dict.fromkeys([spec.prefix + one for one in found] + spec.others))
+        ids += [str(entry[key]) for entry in content[table]]
+    ids += [str(key) for name in spec.keys for key in content[name]]
+    return list(dict.fromkeys([spec.prefix + value for value in ids] + spec.others))
 
 
 def walk(content: Any) -> Iterator[str]:
-    """Texts under a key `id` or `…_rule`, at any depth."""
+    """Strings under a key `id` or `…_rule`, at any depth."""
     if isinstance(content, list):
-        for one in content:
-            yield from walk(one)
+        for value in content:
+            yield from walk(value)
     elif isinstance(content, dict):
-        for key, one in content.items():
-            if isinstance(one, str) and (key == "id" or key.endswith("_rule")):
-                yield one
+        for key, value in content.items():
+            if isinstance(value, str) and (key == "id" or key.endswith("_rule")):
+                yield value
             else:
-                yield from walk(one)
+                yield from walk(value)
 
 
 def fired_ids(tables: Tables) -> dict[str, dict[str, int]]:
-    """Stage -> rule id -> how many values it gave (of steps; of trajectories for `summary`, `slice` and `onset`)."""
+    """Stage -> rule id -> number of values it gave (for steps; for trajectories in `summary`, `slice` and `onset`)."""
     steps, risks, onsets, runs = (tables(record) for record in (AlignedDescriptor, Risk, Onset, TraceSummaryRow))
     evidence = steps.select(one="flag_evidence").explode("one")
     breakdown = risks.select(one="risk_breakdown").explode("one").filter(pl.col("one").struct.field("count") > 0)
@@ -60,9 +60,9 @@ def fired_ids(tables: Tables) -> dict[str, dict[str, int]]:
     }
 
 
-def lesser_ids(tables: Tables) -> dict[str, dict[str, int]]:
-    """Stage -> rule id -> in how many places it decided something without giving a step's value: as one of several
-    parts of a command, or as the cause of a flag."""
+def ids_fired_in_part(tables: Tables) -> dict[str, dict[str, int]]:
+    """Stage -> rule id -> number of places where it decided without giving a step's value: as one of several parts of
+    a command, or as the cause of a flag."""
     steps = tables(AlignedDescriptor)
     parts = steps.select("event_rule", part="command_parts").explode("part")
     own = parts.select("event_rule", rule=pl.col("part").struct.field("rule_id"))
@@ -73,50 +73,50 @@ def lesser_ids(tables: Tables) -> dict[str, dict[str, int]]:
 
 
 def counted(rules: pl.LazyFrame) -> dict[str, int]:
-    """How often each id stands in the column `rule`."""
+    """How often each id occurs in the column `rule`."""
     return dict(rules.drop_nulls().group_by("rule").agg(pl.len()).sort("rule").collect().iter_rows())
 
 
 def rules_fired(tables: Tables, rules: EvidenceReportRules) -> list[Section]:
-    """By rule file; then each rule that never fired; then each that did."""
+    """Three sections: by rule file, the rules that never fired, the rules that fired."""
     fired = fired_ids(tables)
     known = {spec.file: known_ids(spec) for spec in rules.rule_files}
     stage_of = {spec.file: spec.stage for spec in rules.rule_files}
-    lesser = lesser_ids(tables)
+    in_part = ids_fired_in_part(tables)
 
-    def row(file: str | None, stage: str, one: str) -> Row:
+    def firings(file: str | None, stage: str, rule_id: str) -> Row:
         return {
             "file": file,
-            "rule_id": one,
-            "fired": fired[stage].get(one, 0),
-            "in_part": lesser.get(stage, {}).get(one, 0),
+            "rule_id": rule_id,
+            "fired": fired[stage].get(rule_id, 0),
+            "in_part": in_part.get(stage, {}).get(rule_id, 0),
         }
 
-    numbers = [row(file, stage_of[file], one) for file, ids in known.items() for one in ids]
+    numbers = [firings(file, stage_of[file], rule_id) for file, ids in known.items() for rule_id in ids]
     in_no_file = [
-        row(None, stage, one)
+        firings(None, stage, rule_id)
         for stage, ids in fired.items()
-        for one in dict.fromkeys([*ids, *lesser.get(stage, {})])
-        if not any(one in known[file] for file in known if stage_of[file] == stage)
+        for rule_id in dict.fromkeys([*ids, *in_part.get(stage, {})])
+        if not any(rule_id in known[file] for file in known if stage_of[file] == stage)
     ]
-    return [by_file(numbers, in_no_file), never(numbers), ever([*numbers, *in_no_file], rules)]
+    return [by_file(numbers, in_no_file), never_fired(numbers), ever_fired([*numbers, *in_no_file], rules)]
 
 
 def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
-    """One row a rule file."""
+    """One row per rule file."""
     rows = []
     for file in dict.fromkeys(row["file"] for row in numbers):
         of_file = [row for row in numbers if row["file"] == file]
-        gave = sum(row["fired"] > 0 for row in of_file)
-        did = sum(has_fired(row) for row in of_file)
+        gave_value = sum(row["fired"] > 0 for row in of_file)
+        active = sum(has_fired(row) for row in of_file)
         rows.append(
             {
                 "file": file,
                 "rules": len(of_file),
-                "fired": gave,
-                "in_part_only": did - gave,
-                "never_fired": len(of_file) - did,
-                "fired_share": share(did, len(of_file)),
+                "fired": gave_value,
+                "in_part_only": active - gave_value,
+                "never_fired": len(of_file) - active,
+                "fired_share": share(active, len(of_file)),
             }
         )
     silent = sum(row["never_fired"] for row in rows)
@@ -124,13 +124,13 @@ def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
         name="rules",
         title="Rules by rule file",
         about="A rule fired where it gave a value of this corpus: a category, a status, a side effect, a flag, an "
-        "alignment, a class of run, a part of the risk score, an onset candidate. It fired in part where it said what "
-        "one of several parts of a command does, which did not name the step, or what a flag follows from.",
+        "alignment, a class of run, a part of the risk score, an onset candidate. It fired in part where it classified "
+        "a part of a command that did not name the step, or where it was the cause of a flag.",
         columns={
-            "file": "rule file in force",
+            "file": "rule file",
             "rules": "rule ids in it",
             "fired": "ids that gave a value at least once",
-            "in_part_only": "ids that gave none, but fired in part",
+            "in_part_only": "ids that gave no value, but fired in part",
             "never_fired": "ids that never fired in either way",
             "fired_share": "`fired` and `in_part_only` of `rules`",
         },
@@ -139,43 +139,43 @@ def by_file(numbers: list[Row], in_no_file: list[Row]) -> Section:
         definitions={
             "rules": "Rule ids in all these files.",
             "never_fired": "Those that decided nothing on this corpus; a small corpus leaves many silent.",
-            "ids_in_no_file": "Ids that fired and stand in no rule file: a defect.",
+            "ids_in_no_file": "Ids that fired and are in no rule file: a defect.",
         },
         plot=partial(picture, rows),
     )
 
 
 def has_fired(row: Row) -> bool:
-    """True where a rule decided something, a value or a part of one."""
+    """True if a rule gave a value or fired in part."""
     return bool(row["fired"] or row["in_part"])
 
 
-def never(numbers: list[Row]) -> Section:
-    """Every rule without a firing."""
+def never_fired(numbers: list[Row]) -> Section:
+    """Every rule that never fired."""
     rows = [{"file": row["file"], "rule_id": row["rule_id"]} for row in numbers if not has_fired(row)]
     return Section(
         name="rules_never_fired",
         title="Rules that never fired",
-        about="Rules of the files above that gave no value on this corpus and fired in no part either, in the order of "
-        "the files. What several texts of one failure decide together is told of the one that named its status alone.",
+        about="Rules of the files above that neither gave a value on this corpus nor fired in part, in the order of "
+        "the files. Where several texts of one failure decide together, only the one that named the status counts.",
         columns={"file": "rule file", "rule_id": "id of the rule"},
         rows=rows,
     )
 
 
-def ever(numbers: list[Row], rules: EvidenceReportRules) -> Section:
-    """Every rule that fired, most often first."""
+def ever_fired(numbers: list[Row], rules: EvidenceReportRules) -> Section:
+    """Every rule that fired, the most frequent first."""
     rows = sorted((row for row in numbers if has_fired(row)), key=lambda row: (-row["fired"], -row["in_part"]))
     return Section(
         name="rules_fired",
         title="Rules that fired",
         about="How often each rule gave a value, and how often it decided a part of one.",
         columns={
-            "file": "rule file; none is a defect",
+            "file": "rule file; a dash is a defect",
             "rule_id": "id of the rule",
-            "fired": "values that it gave: one a step; of trace.toml, risk.toml and onset.toml one a trajectory; of "
-            "text flags one a place",
-            "in_part": "parts of commands that it named beside the one that named the step; flags that follow from it",
+            "fired": "values that it gave: one per step; for trace.toml, risk.toml and onset.toml one per trajectory; "
+            "for text flags one per place",
+            "in_part": "parts of commands that it classified without naming the step; flags that it caused",
         },
         rows=rows,
         shown=rules.unknown_rows,
@@ -183,7 +183,7 @@ def ever(numbers: list[Row], rules: EvidenceReportRules) -> Section:
 
 
 def picture(rows: list[Row]) -> "Figure":
-    """Fired and silent rules of each file."""
+    """Rules of each file that fired and that never fired."""
     figure, (axes,) = plots.new_figure(8, 1.4 + 0.3 * len(rows))
     shown = {"fired": "fired", "in part only": "in_part_only", "never fired": "never_fired"}
     parts = {name: [row[column] for row in rows] for name, column in shown.items()}

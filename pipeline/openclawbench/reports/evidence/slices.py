@@ -32,25 +32,25 @@ COLOURS = {
 
 
 def slices(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """T14 of the work tables: the risks, and which outcomes are failures alone."""
-    alone = tables(Fused).select(*TRAJECTORY_KEY, failures_only=failures_only())
-    return slices_of(tables(Risk).join(alone, on=TRAJECTORY_KEY, how="left", maintain_order="left"), rules)
+    """T14 of the work tables."""
+    categories = tables(Fused).select(*TRAJECTORY_KEY, failures_only=failures_only())
+    return slices_of(tables(Risk).join(categories, on=TRAJECTORY_KEY, how="left", maintain_order="left"), rules)
 
 
 def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
     """T14: six slices, the trajectories without an outcome, and the total.
 
     risks: source_model, slice_label, risk_bucket, failures_only (the outcome is a failure of a category whose passes
-    are unknown; such trajectories are in their slice, and in no share of those that have an outcome).
+    are unknown; such trajectories count in their slice, but in no share of those with an outcome).
     """
     risks = risks.with_columns(pl.col("slice_label").fill_null(NO_OUTCOME), pl.col("failures_only").fill_null(False))
     models = models_of(risks)
     counted = {row["slice_label"]: row for row in by_model(risks, ["slice_label"], "trajectories")}
-    alone = {row["slice_label"]: row for row in by_model(risks.filter("failures_only"), ["slice_label"], FAILURES)}
+    failures = {row["slice_label"]: row for row in by_model(risks.filter("failures_only"), ["slice_label"], FAILURES)}
     names = [*get_args(SliceLabel), *([NO_OUTCOME] if NO_OUTCOME in counted else [])]
     blank: Row = {"trajectories": 0, BY_MODEL: {}}
     rows = [
-        {**counted.get(name, blank), "slice_label": name, FAILURES: alone.get(name, {}).get(FAILURES, 0)}
+        {**counted.get(name, blank), "slice_label": name, FAILURES: failures.get(name, {}).get(FAILURES, 0)}
         for name in names
     ]
     rows = with_models(rows, models)
@@ -69,14 +69,12 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
         "share": share(total, total),
         "scored_share": share(known, known),
     }
-    facts = shares(risks, rules)
     return Section(
         name="slices",
         title="Risk slices (T14)",
         about="Trajectories by oracle outcome and risk bucket. Slices are annotation priors: none of these numbers is "
-        "an anomaly rate. "
-        "A trajectory without an outcome is in no slice and outside the two shares; so are failures of categories "
-        f"whose passes are unknown, which stand in their slice (`{FAILURES}`).",
+        "an anomaly rate. A trajectory without an outcome is in no slice and outside the two shares; so are failures "
+        f"of categories whose passes are unknown, which stand in their slice (`{FAILURES}`).",
         columns={
             "slice_label": "slice (T13)",
             "trajectories": "trajectories in the slice",
@@ -87,28 +85,28 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
             BY_MODEL: "`trajectories` of that source model alone",
         },
         rows=[*rows, {**whole, BY_MODEL: sums}],
-        facts=facts,
+        facts=headline_shares(risks, rules),
         definitions={
             "passing_that_are_high_risk_share": "pass_high_risk of all oracle-passing trajectories (C.4).",
             "high_risk_that_are_passing_share": "pass_high_risk of all trajectories with an outcome in the high "
             f"bucket, less those of `{FAILURES}` (C.4).",
-            "failures_only_left_out": "Trajectories that the shares leave out because of their category only failures "
+            "failures_only_left_out": "Trajectories that the shares leave out, because only failures of their category "
             "are known.",
             "high_risk_failures_only_left_out": "Of these, those in the high bucket.",
             "high_bucket_share": "Trajectories in the high bucket of all, whatever their outcome. "
             f"Above {100 * rules.high_share_warning:g} % the score saturates on long sessions; it is never tuned to a "
-            f"wished share.",
-            "high_bucket_is_too_full": "Whether that is so.",
+            "desired share.",
+            "high_bucket_is_too_full": "Whether it is above.",
         },
         plot=partial(picture, rows, models),
     )
 
 
-def shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]:
+def headline_shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]:
     """The two shares of C.4 and how full the high bucket is."""
     high = pl.col("risk_bucket") == "high"
     label = pl.col("slice_label")
-    found = (
+    counts = (
         risks.select(
             both=(label == "pass_high_risk").sum(),
             passing=label.str.starts_with("pass_").sum(),
@@ -121,19 +119,19 @@ def shares(risks: pl.LazyFrame, rules: EvidenceReportRules) -> dict[str, object]
         .collect()
         .row(0, named=True)
     )
-    bucket = share(found["bucket"], found["all"])
+    bucket = share(counts["bucket"], counts["all"])
     return {
-        "passing_that_are_high_risk_share": share(found["both"], found["passing"]),
-        "high_risk_that_are_passing_share": share(found["both"], found["high"]),
-        "failures_only_left_out": found["left_out"],
-        "high_risk_failures_only_left_out": found["high_left_out"],
+        "passing_that_are_high_risk_share": share(counts["both"], counts["passing"]),
+        "high_risk_that_are_passing_share": share(counts["both"], counts["high"]),
+        "failures_only_left_out": counts["left_out"],
+        "high_risk_failures_only_left_out": counts["high_left_out"],
         "high_bucket_share": bucket,
         "high_bucket_is_too_full": bucket is not None and bucket > rules.high_share_warning,
     }
 
 
 def picture(rows: list[Row], models: list[str]) -> "Figure":
-    """The whole corpus and each source model."""
+    """Slices of the whole corpus and of each source model."""
     figure, (axes,) = plots.new_figure(9, 1.7 + 0.34 * (len(models) + 1))
     totals = [
         sum(row["trajectories"] for row in rows),

@@ -1,4 +1,4 @@
-"""How calls ended, tool by tool."""
+"""tool_status by tool: how the calls of each tool ended."""
 
 from functools import partial
 from typing import TYPE_CHECKING, get_args
@@ -29,17 +29,17 @@ COLOURS = {
 
 
 def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """One row an aligned tool name: its calls by tool_status, the most called first."""
+    """One row per aligned tool name: its calls by tool_status, the most called tool first."""
     failures = DescribeRules.load().failure_statuses
     calls = tables(AlignedDescriptor).filter(pl.col("tool_status").is_not_null())
     counted = calls.group_by("tool_name", "tool_status").agg(pl.len()).sort("tool_name", "tool_status").collect()
-    found: dict[str | None, dict[str, int]] = {}
+    by_tool: dict[str | None, dict[str, int]] = {}
     for tool, status, number in counted.iter_rows():
-        found.setdefault(tool, {})[status] = number
-    unlisted = sorted({status for one in found.values() for status in one} - set(get_args(ToolStatus)))
+        by_tool.setdefault(tool, {})[status] = number
+    unlisted = sorted({status for counts in by_tool.values() for status in counts} - set(get_args(ToolStatus)))
     order = [*get_args(ToolStatus), *unlisted]
     rows: list[Row] = []
-    for tool, numbers in sorted(found.items(), key=lambda item: -sum(item[1].values())):
+    for tool, numbers in sorted(by_tool.items(), key=lambda item: -sum(item[1].values())):
         total, failed = sum(numbers.values()), sum(numbers.get(name, 0) for name in failures)
         rows.append(
             {
@@ -54,9 +54,8 @@ def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
     return Section(
         name="statuses",
         title="tool_status by tool",
-        about="Tool calls by aligned tool name and by how they ended. Replies have no status and are left out. No "
-        "status rests on "
-        "`isError` alone.",
+        about="Tool calls by aligned tool name and tool_status. Replies have no status and are left out. No status "
+        "rests on `isError` alone.",
         columns={
             "tool_name": "name after alignment",
             "calls": "tool calls",
@@ -66,7 +65,7 @@ def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
         rows=rows,
         facts={"tool_calls": total, "failed": failed, "failed_share": share(failed, total)},
         definitions={
-            "tool_calls": "Tool calls, all of them have a status.",
+            "tool_calls": "Tool calls; each has a status.",
             "failed": f"Those that ended {', '.join(failures)}.",
             "failed_share": "Failed calls of all.",
         },
@@ -76,7 +75,7 @@ def statuses(tables: Tables, rules: EvidenceReportRules) -> Section:
 
 
 def picture(rows: list[Row], order: list[str], most: int) -> "Figure":
-    """The most called tools; the others are one bar."""
+    """The most called tools; all others are one bar."""
     top, rest = rows[:most], rows[most:]
     bars = [(row["tool_name"] or "(no name)", row) for row in top]
     if rest:

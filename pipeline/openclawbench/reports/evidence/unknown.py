@@ -1,4 +1,4 @@
-"""Tools and commands that no rule knows, the most frequent first: what the next rule should be about."""
+"""Tools and commands that no rule names, the most frequent first: candidates for the next rule."""
 
 from collections import Counter
 
@@ -17,42 +17,41 @@ from openclawbench.tables.record import STEP_KEY
 
 
 def unknown_tools(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """Tools by name that only the words of their name, or nothing at all, told apart."""
+    """Tools whose category comes from the words of their name, or from nothing."""
     describe = DescribeRules.load()
     verbs = [rule.id for rule in (*describe.verbs, *describe.deciding, *describe.nouns)]
     steps = tables(AlignedDescriptor)
-    unnamed = steps.filter(pl.col("event_rule").is_in([describe.fallback_rule, *verbs]))
-    rows = with_models(by_model(unnamed, ["tool_name_raw", "event_rule", "event_type"]), all_models(tables))
+    without_rule = steps.filter(pl.col("event_rule").is_in([describe.fallback_rule, *verbs]))
+    rows = with_models(by_model(without_rule, ["tool_name_raw", "event_rule", "event_type"]), all_models(tables))
     rows.sort(key=lambda row: row["event_rule"] != describe.fallback_rule)
-    nothing = [row for row in rows if row["event_rule"] == describe.fallback_rule]
+    unknown = [row for row in rows if row["event_rule"] == describe.fallback_rule]
     return Section(
         name="unknown_tools",
         title="Unknown tools",
-        about="Tool calls whose tool no tool rule names. First those that nothing is known of (they stay `other`), "
-        "then those whose "
-        "category was read off the words of the name.",
+        about="Tool calls without a tool rule. First the unknown tools (they stay `other`), then those whose category "
+        "comes from the words of their name.",
         columns={
-            "tool_name_raw": "the tool's name as the session has it",
-            "event_rule": f"`{describe.fallback_rule}`: nothing is known; `verb.…`, `noun.…`: the rule of words",
+            "tool_name_raw": "the tool's name in the session",
+            "event_rule": f"`{describe.fallback_rule}`: unknown; `verb.…`, `noun.…`: the rule that matched a word",
             "event_type": "category given, after alignment",
             "steps": "tool calls",
             BY_MODEL: "tool calls of that source model alone",
         },
         rows=rows,
         facts={
-            "unknown_tool_calls": sum(row["steps"] for row in nothing),
-            "known_by_a_verb_only": sum(row["steps"] for row in rows) - sum(row["steps"] for row in nothing),
+            "unknown_tool_calls": sum(row["steps"] for row in unknown),
+            "known_by_a_verb_only": sum(row["steps"] for row in rows) - sum(row["steps"] for row in unknown),
         },
         definitions={
             "unknown_tool_calls": f"Tool calls with the rule `{describe.fallback_rule}`.",
-            "known_by_a_verb_only": "Tool calls whose category a rule of words gave.",
+            "known_by_a_verb_only": "Tool calls whose category comes from a rule about words of the name.",
         },
         shown=rules.unknown_rows,
     )
 
 
 def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
-    """Commands by name in the steps that only the fallback rule could name."""
+    """Unknown commands in the steps whose category comes from the fallback rule."""
     shell_rules = ShellRules.load()
     fallback = [shell_rules.fallback_rule, shell_rules.unparsed_rule]
     steps = tables(AlignedDescriptor)
@@ -65,8 +64,10 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
         .agg(n=pl.len())
     )
     counts: dict[str, Counter[str]] = {}
-    found = calls.sort("tool_name_raw", "arguments", "source_model", nulls_last=True).collect()
-    for names, model, number in zip(named(found, shell_rules), found["source_model"], found["n"], strict=True):
+    counted_calls = calls.sort("tool_name_raw", "arguments", "source_model", nulls_last=True).collect()
+    for names, model, number in zip(
+        unknown_by_call(counted_calls, shell_rules), counted_calls["source_model"], counted_calls["n"], strict=True
+    ):
         for name in names:
             counts.setdefault(name, Counter())[model] += number
     rows: list[Row] = [{"command": name, "steps": sum(n.values()), BY_MODEL: dict(n)} for name, n in counts.items()]
@@ -75,17 +76,15 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
         name="unknown_commands",
         title="Unknown commands",
         about="Commands without a rule in the steps that took their category from the shell's fallback "
-        "(`code_execution`), looked for behind "
-        "wrappers too. A step with two of them counts for both; an unknown command beside a known and more "
-        "consequential one "
-        "named no step and is not here.",
+        "(`code_execution`), including commands behind wrappers. A step with two of them counts for both. An unknown "
+        "command beside a known and more consequential one does not name its step and is left out.",
         columns={
             "command": "bare name of the command",
             "steps": "tool calls with it",
             BY_MODEL: "tool calls of that source model alone",
         },
         rows=rows,
-        facts={"steps_named_by_the_fallback": int(found["n"].sum()), "different_commands": len(rows)},
+        facts={"steps_named_by_the_fallback": int(counted_calls["n"].sum()), "different_commands": len(rows)},
         definitions={
             "steps_named_by_the_fallback": f"Tool calls with the rule {' or '.join(f'`{one}`' for one in fallback)}.",
             "different_commands": "Different names of commands in them.",
@@ -94,13 +93,14 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
     )
 
 
-def named(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
-    """The unknown commands in each call, in the order of names: the first words of the parts that no rule named."""
+def unknown_by_call(calls: pl.DataFrame, shell_rules: ShellRules) -> list[list[str]]:
+    """The unknown commands in each call, sorted: the first words of the command parts that only the fallback rule
+    names."""
     reader = CallReader(DescribeRules.load(), shell_rules)
-    shell, done = Shell(shell_rules), []
+    shell, names_by_call = Shell(shell_rules), []
     for tool, arguments in calls.select("tool_name_raw", "arguments").iter_rows():
-        said = dict(zip(READ_SCHEMA, reader.read(tool, arguments), strict=True))["command"]
-        parts = shell.parts((said or "")[: shell_rules.max_length], 0)
+        command = dict(zip(READ_SCHEMA, reader.read(tool, arguments), strict=True))["command"]
+        parts = shell.parts((command or "")[: shell_rules.max_length], 0)
         unknown = {part.command.split(" ", 1)[0] for part in parts if part.rule == shell_rules.fallback_rule}
-        done.append(sorted(unknown))
-    return done
+        names_by_call.append(sorted(unknown))
+    return names_by_call
