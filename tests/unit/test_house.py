@@ -210,7 +210,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     assert (
         set(CALLS)
         | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "bench-peers", "clean", "schemas", "lock"}
-        | {"test-wheel", "test-scout"}
+        | {"test-wheel", "test-scout", "docs"}
         == targets
     )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))

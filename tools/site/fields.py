@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from openclawbench.records.fields import meaning, reachable
+from openclawbench.records.fields import description, reachable
 from openclawbench.records.json_schema import PUBLIC
 from tools.site.markdown import cell, table
 
@@ -53,7 +53,7 @@ def type_name(hint: Any) -> str:
 def record_section(record: type[BaseModel], title: str) -> str:
     """A heading, what the record is, and a table of its fields."""
     rows = (
-        (f"`{name}`", type_name(field.annotation), cell(meaning(record, name)))
+        (f"`{name}`", type_name(field.annotation), cell(description(record, name)))
         for name, field in record.model_fields.items()
     )
     about = cell((record.__doc__ or "").split("\n\n")[0])
