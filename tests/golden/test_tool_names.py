@@ -8,7 +8,7 @@ from typing import NamedTuple, get_args
 import polars as pl
 import pytest
 
-from openclawbench.construct.describe.calls import calls
+from openclawbench.construct.describe.event_type import classify_calls
 from openclawbench.records.vocabulary import EventType
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.shell import ShellRules
@@ -38,7 +38,7 @@ def described(names: list[Name]) -> dict[str, dict[str, object]]:
     ]
     return {
         row["tool_name_raw"]: row
-        for row in calls(pl.LazyFrame(rows), DescribeRules.load(), ShellRules.load()).to_dicts()
+        for row in classify_calls(pl.LazyFrame(rows), DescribeRules.load(), ShellRules.load()).to_dicts()
     }
 
 

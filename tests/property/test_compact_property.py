@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from openclawbench.base.canonical_json import canonical_bytes
-from openclawbench.construct.packet import written_rows
+from openclawbench.construct.packet import json_rows
 from openclawbench.construct.shorten_packet import compact
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.rules.packet import PacketRules
@@ -55,7 +55,7 @@ def test_a_row_of_steps_written_by_polars_is_canonical_json(rows: list[dict[str,
         [{"step_id": 1, "side_effect": True, "auto_flags": list(row), **row} for row in rows], EvidenceStep
     )
     lists = steps.select(pl.struct(pl.all()).implode().alias("steps"))["steps"]
-    assert written_rows(lists.to_frame()).to_list() == [canonical_bytes({"steps": one}) for one in lists.to_list()]
+    assert json_rows(lists.to_frame()).to_list() == [canonical_bytes({"steps": one}) for one in lists.to_list()]
 
 
 @given(packets(), budgets)

@@ -3,8 +3,8 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from openclawbench.construct.shell.parse import Simple, read_shell
-from openclawbench.construct.shell.simple_commands import read_plain
+from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
+from openclawbench.construct.shell.parse_plain import parse_plain_text
 
 WORDS = [
     "ls",
@@ -51,10 +51,10 @@ text = st.tuples(command, st.lists(st.tuples(st.sampled_from(OPERATORS), command
 )
 
 
-def by_grammar(text: str) -> list[Simple]:
+def by_grammar(text: str) -> list[SimpleCommand]:
     """What the grammar reads, without output that goes nowhere."""
     found = [
-        one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in read_shell(text).simples
+        one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in parse_shell(text).simples
     ]
     return [one for one in found if one.words or one.writes]
 
@@ -65,10 +65,10 @@ def by_grammar(text: str) -> list[Simple]:
 @example("ls ;")
 @example(" ls\n")
 def test_plain_text_is_read_as_the_grammar_reads_it(text: str) -> None:
-    plain = read_plain(text)
+    plain = parse_plain_text(text)
     if plain is None:
         return
-    read = read_shell(text)
+    read = parse_shell(text)
     assert not read.broken
     expected = by_grammar(text)
     if ">" in text:  # the grammar nests what stands in front of `2>&1 |` into the pipeline; the shell does not
@@ -101,10 +101,10 @@ one = st.tuples(name, words, files, st.one_of(st.sampled_from(["", ";", "\n"]), 
 @example("cat <<'EOF' >> 'a b' 2>&1\nx $y\nEOF")
 @example("cat <<'EOF'\nx\nEOFX\nEOF")
 def test_one_command_with_files_and_a_heredoc_is_read_as_the_grammar_reads_it(text: str) -> None:
-    plain = read_plain(text)
+    plain = parse_plain_text(text)
     if plain is None:
         return
-    read = read_shell(text)
+    read = parse_shell(text)
     assert not read.broken
     assert by_grammar(text) == [
         one._replace(writes=tuple(to for to in one.writes if to != "/dev/null")) for one in plain
@@ -113,9 +113,9 @@ def test_one_command_with_files_and_a_heredoc_is_read_as_the_grammar_reads_it(te
 
 def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> None:
     for one in ["ls -la", "cd 'a b' && git status", 'grep -rn "x y" src | head -5', "npm test 2>&1 | tail", "ls;"]:
-        assert read_plain(one) is not None, one
+        assert parse_plain_text(one) is not None, one
     for one in ["echo 'a b' >> f", "make > log 2>&1", "cat > f <<'EOF'\n$x\nEOF\n", "python3 - <<PY\nprint(1)\nPY"]:
-        assert read_plain(one) is not None, one
+        assert parse_plain_text(one) is not None, one
     for one in [
         "ls && pwd > a",
         "cat <<E\n$(x)\nE",
@@ -131,11 +131,11 @@ def test_most_commands_are_plain_and_what_is_not_is_left_to_the_grammar() -> Non
         "",
         "|",
     ]:
-        assert read_plain(one) is None, one
+        assert parse_plain_text(one) is None, one
 
 
 def test_a_long_text_that_is_not_plain_is_known_at_once() -> None:
-    assert read_plain("a" * 100_000 + " " + "b " * 50_000 + "$") is None
-    assert read_plain("'a'" * 50_000 + "$") is None
-    assert read_plain("a" + " > b" * 50_000 + "$") is None
-    assert read_plain("a <<'E'\n" + "b\n" * 50_000) is None
+    assert parse_plain_text("a" * 100_000 + " " + "b " * 50_000 + "$") is None
+    assert parse_plain_text("'a'" * 50_000 + "$") is None
+    assert parse_plain_text("a" + " > b" * 50_000 + "$") is None
+    assert parse_plain_text("a <<'E'\n" + "b\n" * 50_000) is None

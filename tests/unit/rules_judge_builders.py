@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from pydantic import BaseModel
 
-from openclawbench.construct.describe.language import languages
+from openclawbench.construct.describe.language import detect_languages
 from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.fulltax.rules_judge.detectors import triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
@@ -67,7 +67,8 @@ def languages_of(steps: list[EvidenceStep]) -> dict[str, Any]:
     fields += [(one, "action_text") for one in steps if one.action_kind == "reply"]
     texts = {(one.step_id, name): getattr(one, name) for one, name in fields if getattr(one, name)}
     told = {
-        row["text"]: row for row in languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()
+        row["text"]: row
+        for row in detect_languages(pl.Series(list(texts.values()), dtype=pl.String), LANGUAGES).to_dicts()
     }
     found = [
         {"step_id": step_id, "field": name, "language": told[text]["language"], "coverage": told[text]["coverage"]}

@@ -3,8 +3,8 @@
 import pytest
 from describe_steps import FLAGS, LANGUAGES, apart, call, reply, steps
 
-from openclawbench.construct.describe.own_texts import own_texts
-from openclawbench.construct.describe.text_flags import text_evidence
+from openclawbench.construct.describe.auto_flags_in_text import text_evidence
+from openclawbench.construct.describe.language import agent_texts
 
 FIRES = {
     "uncertainty.assume": [
@@ -395,6 +395,6 @@ def test_an_answer_before_the_doubt_does_not_resolve_it() -> None:
 @pytest.mark.parametrize("rare", [True, False])
 def test_which_rules_are_rare_changes_nothing(rare: bool) -> None:
     given = steps(*(reply(text) for _, text in CASES + NEAR_MISSES)).collect()
-    spoken = own_texts(given, FLAGS.fields, LANGUAGES)
+    spoken = agent_texts(given, FLAGS.fields, LANGUAGES)
     rules = FLAGS.model_copy(update={"texts": [rule.model_copy(update={"rare": rare}) for rule in FLAGS.texts]})
     assert text_evidence(spoken, rules).equals(text_evidence(spoken, FLAGS))

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from describe_steps import FLAGS, LANGUAGES, apart, call, reply
 
-from openclawbench.construct.describe.language import languages
+from openclawbench.construct.describe.language import detect_languages
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.judge import JudgeRules
@@ -30,7 +30,7 @@ SENTENCES = rows("sentences.tsv")
 
 def told(*texts: str) -> list[tuple[str | None, str]]:
     """Language and coverage of each text."""
-    found = languages(pl.Series(texts, dtype=pl.String), LANGUAGES).rows_by_key("text", named=True, unique=True)
+    found = detect_languages(pl.Series(texts, dtype=pl.String), LANGUAGES).rows_by_key("text", named=True, unique=True)
     return [(found[text]["language"], found[text]["coverage"]) for text in texts]
 
 

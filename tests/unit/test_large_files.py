@@ -117,7 +117,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.tables.schema, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.sources.registry, "WHOLE_JSON", 50)
-    monkeypatch.setattr("openclawbench.construct.normalize.damaged_documents.WHOLE_JSON", 50)
+    monkeypatch.setattr("openclawbench.construct.normalize.messages.WHOLE_JSON", 50)
     found = normalized(tmp_path, **{name: content})
     assert fate(found, name) == became
 

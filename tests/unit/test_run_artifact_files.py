@@ -25,7 +25,7 @@ from run_artifact_builders import (
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
-from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.construct.normalize.input_file import InputFile
 from openclawbench.construct.normalize.session_rows import oracle_record
 from openclawbench.intake.sidecars import value_of
 from openclawbench.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
@@ -278,7 +278,7 @@ def taken(document: dict[str, Any], result: dict[str, Any]) -> None:
     read = value_of(json.dumps(result).encode())
     context = ADAPTER.context(document, RUN, dict.fromkeys(ADAPTER.companions(RUN, frozenset([RUN, RESULT])), read))
     session = parse(written, **json.loads(json.dumps(context)))
-    file = ReadFile("m", RUN, None, 1, 0, "00", session=session)
+    file = InputFile("m", RUN, None, 1, 0, "00", session=session)
     rows = [{"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, one)} for one in session.outcomes]
     assert from_records(rows, SourceOutcome).height == len(rows)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from openclawbench.construct.shell.classify import Shell
-from openclawbench.construct.shell.parse import read_shell
+from openclawbench.construct.shell.parse import parse_shell
 from openclawbench.rules.shell import ShellRules
 
 SHELL = Shell(ShellRules.load())
@@ -547,12 +547,12 @@ def test_command_rule_ids_are_unique() -> None:
 
 
 def test_quotes_are_removed_and_expansions_kept() -> None:
-    found = read_shell("""echo "a $x" 'b c' d\\ e $'f' "g"h""").simples
+    found = parse_shell("""echo "a $x" 'b c' d\\ e $'f' "g"h""").simples
     assert found[0].words == ("echo", "a $x", "b c", "d e", "f", "gh")
 
 
 def test_what_ends_a_text_is_no_command_of_it() -> None:
-    assert not [one for one in read_shell("cat 'b <<E\n cat 'b &&").simples if one.words == ("E",)]
+    assert not [one for one in parse_shell("cat 'b <<E\n cat 'b &&").simples if one.words == ("E",)]
 
 
 def test_deep_nesting_does_not_raise() -> None:

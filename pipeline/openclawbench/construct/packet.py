@@ -158,7 +158,7 @@ def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
     """
     names = packets.columns
     first, last = names.index(TEXTS[0]), names.index(TEXTS[-1])
-    texts = written_rows(packets.select(TEXTS))
+    texts = json_rows(packets.select(TEXTS))
     heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary).to_list()
     tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary).to_list()
     digests = []
@@ -170,7 +170,7 @@ def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
     return digests, (texts.bin.size() - len('{"user_turns":,"steps":}')).to_list()
 
 
-def written_rows(rows: pl.DataFrame) -> pl.Series:
+def json_rows(rows: pl.DataFrame) -> pl.Series:
     """Each row as JSON, in bytes."""
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 

@@ -9,8 +9,8 @@ import msgspec
 import polars as pl
 
 from openclawbench.base.memo_dict import MemoDict
-from openclawbench.construct.describe.patches import patched_files
 from openclawbench.construct.describe.tool_words import ToolWords
+from openclawbench.construct.shell.command_table import patched_files
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_name, spelled
@@ -90,7 +90,7 @@ class CallReader:
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
         stand inside others, or were written as JSON twice."""
-        found = loads(text)
+        found = parse_arguments(text)
         tool, name, key, server = self.names[raw]
         inner = None
         if found and text[0] != "{" and written_twice(text):  # type: ignore[index]
@@ -101,7 +101,9 @@ class CallReader:
             if called:
                 tool, name, key, server = self.names[called]
                 wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
-                found = wrapped if isinstance(wrapped, dict) else loads(wrapped if isinstance(wrapped, str) else None)
+                if not isinstance(wrapped, dict):
+                    wrapped = parse_arguments(wrapped if isinstance(wrapped, str) else None)
+                found = wrapped
                 inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
         names = tuple(found)
         fields = self.known[names]
@@ -161,7 +163,7 @@ def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
     return CallReader(rules, shell_rules)
 
 
-def loads(text: str | None) -> dict[str, Any]:
+def parse_arguments(text: str | None) -> dict[str, Any]:
     """A JSON object, also one that was written as JSON twice; nothing where the text is none."""
     if not text:
         return {}
@@ -172,7 +174,7 @@ def loads(text: str | None) -> dict[str, Any]:
     except RecursionError:
         return {}
     if isinstance(found, str) and written_twice(text):
-        return loads(found)
+        return parse_arguments(found)
     return found if isinstance(found, dict) else {}
 
 

@@ -3,9 +3,9 @@
 import polars as pl
 
 from openclawbench.construct.describe.arguments import CALL
-from openclawbench.construct.describe.calls import calls
-from openclawbench.construct.describe.flags import flags
-from openclawbench.construct.describe.own_texts import of_steps, own_texts
+from openclawbench.construct.describe.auto_flags import auto_flags
+from openclawbench.construct.describe.event_type import classify_calls
+from openclawbench.construct.describe.language import agent_texts, step_languages
 from openclawbench.construct.describe.tool_status import statuses
 from openclawbench.records.evidence import Descriptor, Descriptors
 from openclawbench.records.session import Steps
@@ -30,11 +30,11 @@ def describe(
     by tool.unknown, tool_status by status.unlisted_value. Offsets of flag evidence are Unicode code points.
     """
     given = steps.drop("raw").collect()
-    done = lookup_join(given, calls(given.lazy(), rules, shell_rules), CALL).lazy()
+    done = lookup_join(given, classify_calls(given.lazy(), rules, shell_rules), CALL).lazy()
     known = collect_in_pool(statuses(done, rules).with_columns(step_columns(rules)), "statuses")
-    texts = own_texts(given, flag_rules.fields, language_rules)
-    of_texts = of_steps(texts)
-    flagged = lookup_join(lookup_join(known, flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
+    texts = agent_texts(given, flag_rules.fields, language_rules)
+    of_texts = step_languages(texts)
+    flagged = lookup_join(lookup_join(known, auto_flags(known.lazy(), texts, flag_rules), STEP_KEY), of_texts, STEP_KEY)
     lists = pl.col("command_parts", "auto_flags", "flag_evidence", "languages")
     return flagged.select(list(Descriptor.model_fields)).lazy().with_columns(lists.fill_null([]))
 

@@ -1,12 +1,39 @@
-"""In which language a text is: by its script, by words that are in nearly every sentence, and by letters of its own."""
+"""The agent's own texts (thinking, narration, replies), and the language of each.
+
+The language follows from the script, from words that occur in nearly every sentence, and from letters that only some
+languages have.
+"""
+
+from collections.abc import Sequence
 
 import polars as pl
 
+from openclawbench.records.evidence import FieldLanguage
 from openclawbench.rules.language import LanguageRules, Script
 from openclawbench.rules.loading.rule_file import once
+from openclawbench.tables.lookup_join import lookup_join
+from openclawbench.tables.record import STEP_KEY
 
 
-def languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
+def agent_texts(steps: pl.DataFrame, fields: Sequence[str], rules: LanguageRules) -> pl.DataFrame:
+    """The step's key, field, text, language and coverage, field after field, in the order of the steps."""
+    texts = pl.concat([field_texts(steps, name) for name in fields])
+    return lookup_join(texts, detect_languages(texts["text"], rules), ["text"])
+
+
+def field_texts(steps: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The texts of one field. A reply's text is its own words; a call's text is not."""
+    own = pl.col(name) if name != "action_text" else pl.when(action_kind="reply").then(name)
+    return steps.select(*STEP_KEY, field=pl.lit(name), text=own).drop_nulls("text")
+
+
+def step_languages(texts: pl.DataFrame) -> pl.DataFrame:
+    """The step's key and languages, a list of FieldLanguage; a step without own words is not in it."""
+    fields = pl.struct(list(FieldLanguage.model_fields))
+    return texts.group_by(STEP_KEY, maintain_order=True).agg(languages=fields)
+
+
+def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     """One row a distinct text: text, language (null: nobody knows), coverage.
 
     covered: in a language that has words in the rules; uncovered: in another one; unsure: too short, or a mixture;

@@ -1,10 +1,9 @@
 """One input file on its way through normalize: the session in it, or why there is none."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from openclawbench.base.session_names import basename, copy_order, safe_name
-from openclawbench.sources.base import ParsedSession, RecordDigests
+from openclawbench.base.session_names import basename, safe_name
+from openclawbench.sources.base import ParsedSession
 from openclawbench.sources.io.jsonl import number_of_lines
 from openclawbench.sources.io.packed_steps import PackedSteps
 from openclawbench.sources.registry import HEAD_BYTES, WHOLE_JSON, decode, first_line
@@ -13,7 +12,7 @@ SAID = 2000  # characters of a sentence, which may quote a file
 
 
 @dataclass
-class ReadFile:
+class InputFile:
     """One input file on its way: the session in it, or why there is none."""
 
     source_model: str
@@ -37,8 +36,8 @@ class ReadFile:
 
 
 def refuse(
-    one: ReadFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
-) -> ReadFile:
+    one: InputFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
+) -> InputFile:
     """Note why a file gives no trajectory; its records are counted all the same."""
     if content is not None:
         one.records_in = number_of_records(one, content)
@@ -47,7 +46,7 @@ def refuse(
     return one
 
 
-def number_of_records(one: ReadFile, content: bytes | memoryview) -> int:
+def number_of_records(one: InputFile, content: bytes | memoryview) -> int:
     """Records of what gives no trajectory: the lines that are not blank of a file of lines (the first of them is a JSON
     object by itself, or it is named as one and is no document) and of a session of a store; else one, the document.
 
@@ -63,35 +62,7 @@ def number_of_records(one: ReadFile, content: bytes | memoryview) -> int:
     return lines if named and not (document and isinstance(decode(bytes(content)), dict)) else 1
 
 
-def digests(one: ReadFile) -> Sequence[bytes]:
-    """Digests of a session's records."""
-    return one.session.record_digests if one.session else ()
-
-
-def begins_with(one: ReadFile, other: ReadFile) -> bool:
-    """True where the records of one are the first of another's: by their bytes, else by what they say, which is looked
-    at only where the bytes differ, as they seldom do."""
-    own, longer = digests(one), digests(other)
-    if list(longer[: len(own)]) == list(own):
-        return True
-    if not isinstance(own, RecordDigests) or not isinstance(longer, RecordDigests):
-        return False
-    return longer.canonical[: len(own)] == own.canonical
-
-
-def lasting(one: ReadFile) -> Sequence[bytes]:
-    """Digests of what stays of a session when its file is repaired in place."""
-    found = digests(one)
-    return found.lasting if isinstance(found, RecordDigests) else found
-
-
-def lasts_in(one: ReadFile, other: ReadFile) -> bool:
-    """True where what stays of one is the beginning of what stays of the other: one of the two files was repaired."""
-    own = lasting(one)
-    return list(lasting(other)[: len(own)]) == list(own)
-
-
-def session_name(one: ReadFile) -> str:
+def session_name(one: InputFile) -> str:
     """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
     session_id = one.session.session_id if one.session else None
     if one.member or ".jsonl" not in one.path:
@@ -99,11 +70,6 @@ def session_name(one: ReadFile) -> str:
     return basename(one.path)
 
 
-def order(one: ReadFile) -> tuple[int | str, ...]:
-    """Sorts the files of one session, the one that gives the trajectory its name first."""
-    return copy_order(one.path, one.member, one.session.session_id if one.session else None)
-
-
-def key_of(one: ReadFile) -> dict[str, str | None]:
+def trajectory_key(one: InputFile) -> dict[str, str | None]:
     """The key of every row of a trajectory."""
     return {"source_model": one.source_model, "trajectory_id": one.trajectory_id}

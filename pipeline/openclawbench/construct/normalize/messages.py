@@ -3,12 +3,14 @@ do."""
 
 from typing import Any
 
-from openclawbench.construct.normalize.input_file import ReadFile
+from openclawbench.base.session_names import unpacked
+from openclawbench.construct.normalize.input_file import InputFile
 from openclawbench.sources.io.file_encodings import other_form
 from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
-from openclawbench.sources.io.jsonl import Fault, is_too_deep, pieces
-from openclawbench.sources.openclaw.sqlite_store import STORE_HINT
-from openclawbench.sources.registry import FORMATS, why_unclaimed
+from openclawbench.sources.io.jsonl import BOM, Fault, is_too_deep, pieces
+from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, STORE_HINT
+from openclawbench.sources.registry import FORMATS, WHOLE_JSON, why_unclaimed
+from openclawbench.sources.sidecars.run_artifact_paths import RUN_FILE
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
 ROW_HINT = "Repair or remove the line; the other lines are read."
@@ -33,17 +35,17 @@ CONVERT = f"Take the file out of the raw folder, or convert it to a format that 
 COMPLETE = "Add what is missing, or take the file out of the raw folder."
 
 
-def unreadable(one: ReadFile, error: str) -> str:
+def unreadable(one: InputFile, error: str) -> str:
     """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
     return f"{one.path}: {error}" if error.endswith(".") else f"{one.path}: {error}. Make it readable and run again."
 
 
-def broken_index(one: ReadFile, fault: Fault) -> str:
+def broken_index(one: InputFile, fault: Fault) -> str:
     """Sentence for a session index of which something cannot be used."""
     return f"{one.path}: {fault.message}. {INDEX_HINT}"
 
 
-def of_store(one: ReadFile, reason: str, what: str) -> str:
+def of_store(one: InputFile, reason: str, what: str) -> str:
     """Sentence for something about a store that is no session; of a log of a store, which `what` names."""
     if reason == "store_log":
         return f"{one.path}: a log of {what}, which is read with it."
@@ -52,7 +54,7 @@ def of_store(one: ReadFile, reason: str, what: str) -> str:
     return f"{one.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
 
 
-def beside(one: ReadFile, kind: str | None, gave: list[str]) -> str:
+def beside(one: InputFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
     if one.member is not None:
@@ -62,7 +64,7 @@ def beside(one: ReadFile, kind: str | None, gave: list[str]) -> str:
     return f"{one.path}: lies beside sessions and is none{what}."
 
 
-def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
+def refused(one: InputFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
     """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
     line = None if fault.line is None else one.base_line + fault.line - 1
     message = fault.message.removeprefix(f"line {fault.line}: ")
@@ -71,17 +73,17 @@ def refused(one: ReadFile, fault: Fault, stored: bool) -> tuple[int | None, str]
     return line, f"{place(one, stored)}: {where}{message}. {hint}".rstrip()
 
 
-def too_deep(one: ReadFile, stored: bool) -> str:
+def too_deep(one: InputFile, stored: bool) -> str:
     """Sentence for a session that an adapter gives up for the depth of a value, it does not know where."""
     return f"{place(one, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
 
 
-def place(one: ReadFile, stored: bool) -> str:
+def place(one: InputFile, stored: bool) -> str:
     """Which file, and which session of a store."""
     return f"{one.path}: session {one.member}" if stored else one.path
 
 
-def no_session(one: ReadFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
+def no_session(one: InputFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
     """Reason, line and sentence for a file, or a line of one that holds several sessions, whose first record no source
     claims."""
     number, _, data = next(pieces(content), (1, 0, b""))
@@ -99,3 +101,34 @@ def no_session(one: ReadFile, content: bytes, first: Any, stored: bool) -> tuple
         return "not_a_session", line, f"{where}: {known}. {inside or COMPLETE}"
     what = "a record" if inside else "the first record is"
     return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"
+
+
+def diagnose_damaged_document(path: str, content: bytes, first: Any, size: int) -> tuple[str, int | None, str] | None:
+    """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
+    is no JSON. `size`: its bytes, of which `content` may be the beginning only."""
+    name = unpacked(path.rpartition("/")[2])
+    if name == FILE_NAME:
+        sentence = (
+            f"{path}: is named as OpenClaw's store and is no SQLite database. Put the store back, or remove the file."
+        )
+        return "unreadable_file", None, sentence
+    if not name.endswith(".json"):
+        return None
+    if RUN_FILE.match(name) and (not content or content.isspace()):
+        return "empty_file", None, f"{path}: the file is empty. Remove it, or put the run back."
+    seems_document = first is None and content.removeprefix(BOM).lstrip().startswith(b"{")
+    if seems_document and size > WHOLE_JSON:
+        sentence = (
+            f"{path}: a JSON document of more than {WHOLE_JSON >> 20} MB, which is not looked into. Is it a run? Split "
+            "it, or take it out of the raw folder."
+        )
+        return "too_large", None, sentence
+    if seems_document:
+        sentence = (
+            f"{path}: begins as a JSON document and is none: cut off or damaged. Put it back whole, or remove it."
+        )
+        return "not_json", None, sentence
+    if isinstance(first, list) and first and any(source.detect(first[0]) for source in FORMATS):
+        sentence = f"{path}: a list of documents, where each has to be a file of its own. Write one file for each."
+        return "not_a_session", None, sentence
+    return None

@@ -1,31 +1,19 @@
 """Normalize: raw session files -> trajectories of ReAct steps (paper T7, B.1-B.2); nothing is lost unsaid."""
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from openclawbench.base.session_names import NATIVE_NAME, identity_digits, path_name
-from openclawbench.construct.normalize import messages as sentences
-from openclawbench.construct.normalize.damaged_documents import what_it_seems
-from openclawbench.construct.normalize.duplicate_ids import divergent_ids
-from openclawbench.construct.normalize.input_file import (
-    ReadFile,
-    begins_with,
-    digests,
-    key_of,
-    lasting,
-    lasts_in,
-    order,
-    refuse,
-    session_name,
-)
+from openclawbench.base.session_names import NATIVE_NAME, path_name
+from openclawbench.construct.normalize import messages
+from openclawbench.construct.normalize.input_file import InputFile, refuse, trajectory_key
 from openclawbench.construct.normalize.session_rows import add_rows, outcome_row, task_rows
 from openclawbench.construct.normalize.step_columns import StepColumns
-from openclawbench.records.oracle import SILENT_STATUSES, SourceOutcome, SourceOutcomes
+from openclawbench.construct.normalize.trajectory_ids import name_trajectories
+from openclawbench.records.oracle import SourceOutcome, SourceOutcomes
 from openclawbench.records.session import (
     FileOutcome,
     FileOutcomes,
@@ -66,14 +54,14 @@ def normalize(
         add_rows(rows, one, tasks)
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        columns.table([(key_of(one), one.steps) for one in kept]),
+        columns.table([(trajectory_key(one), one.steps) for one in kept]),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
         from_records([outcome_row(one) for one in read], FileOutcome).lazy(),
     )
 
 
-def with_columns(one: ReadFile, columns: StepColumns, again: Callable[[], bytes]) -> ReadFile:
+def with_columns(one: InputFile, columns: StepColumns, again: Callable[[], bytes]) -> InputFile:
     """A file with the steps of its session, if it is one, taken over into the columns. Its bytes, if they are asked for
     once more, are not held meanwhile: `again` gives them."""
     session = one.session
@@ -102,10 +90,10 @@ def content_at(contents: pl.Series, index: int) -> bytes:
     return found
 
 
-def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
+def read_file(row: dict[str, Any], rules: NormalizeRules) -> InputFile:
     """Read one file as far as it goes."""
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
-    one = ReadFile(*place)
+    one = InputFile(*place)
     content: bytes | memoryview | None = row["content"]
     context = json.loads(row["context"]) if row["context"] else {}
     if (noted := context.get("noted")) is not None:
@@ -113,14 +101,14 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> ReadFile:
     if (row["error"] is not None or content is None) and (kind := rules.store_companion(one.path)):
         return beside(one, kind, [], b"")
     if row["error"] is not None or content is None:
-        return refuse(one, "unreadable_file", None, sentences.unreadable(one, row["error"]))
+        return refuse(one, "unreadable_file", None, messages.unreadable(one, row["error"]))
     if not isinstance(content, memoryview):
         return read_content(one, content, context, rules, row.get("sound", False))
     looked_at = read_long(one, content, context, rules)
     return one if looked_at is None else read_content(one, looked_at, context, rules, False, content)
 
 
-def note_store(one: ReadFile, noted: dict[str, Any], rules: NormalizeRules) -> ReadFile:
+def note_store(one: InputFile, noted: dict[str, Any], rules: NormalizeRules) -> InputFile:
     """What there is to say of a store, or of a log of one: no session."""
     reason, one.records_in = noted["reason"], noted["records"]
     if reason in rules.no_store_reasons and (kind := rules.store_companion(one.path)):
@@ -129,17 +117,17 @@ def note_store(one: ReadFile, noted: dict[str, Any], rules: NormalizeRules) -> R
         return beside(one, "other_database", [], b"")
     if reason in rules.beside_reasons:
         one.disposition = "sidecar"
-    return refuse(one, reason, None, sentences.of_store(one, reason, noted["what"]))
+    return refuse(one, reason, None, messages.of_store(one, reason, noted["what"]))
 
 
 def read_content(
-    one: ReadFile,
+    one: InputFile,
     looked_at: bytes,
     context: dict[str, Any],
     rules: NormalizeRules,
     sound: bool,
     whole: memoryview | None = None,
-) -> ReadFile:
+) -> InputFile:
     """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
     content = looked_at if whole is None else whole
     size = len(content)
@@ -153,7 +141,7 @@ def read_content(
     if first.source is None and is_index(one.path) and not rules.is_other_index(first.value):
         return read_index(one, content, gave)
     unknown = sidecar is None and first.source is None and not stored
-    if unknown and (why := what_it_seems(one.path, looked_at, first.value, size)):
+    if unknown and (why := messages.diagnose_damaged_document(one.path, looked_at, first.value, size)):
         return refuse(one, *why, content)
     if sidecar or (first.source is None and not named_session):
         return beside(one, sidecar, gave, content)
@@ -162,26 +150,26 @@ def read_content(
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if first.source is None:
-        return refuse(one, *sentences.no_session(one, looked_at, first.value, stored), content)
+        return refuse(one, *messages.no_session(one, looked_at, first.value, stored), content)
     return parse(one, looked_at, first, context, rules, sound)
 
 
-def beside(one: ReadFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> ReadFile:
+def beside(one: InputFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> InputFile:
     """A file that lies beside sessions. `kind`: id of the rule that knows it; `gave`: what sessions took of it."""
     one.disposition = "sidecar"
     reason = "used_as_context" if gave else kind or "no_session"
-    return refuse(one, reason, None, sentences.beside(one, kind, gave), content)
+    return refuse(one, reason, None, messages.beside(one, kind, gave), content)
 
 
-def read_index(one: ReadFile, content: bytes | memoryview, gave: list[str]) -> ReadFile:
+def read_index(one: InputFile, content: bytes | memoryview, gave: list[str]) -> InputFile:
     """A session index, which lies beside sessions: told where something in it cannot be used."""
     if (fault := index_fault(one.path, content)) is None:
         return beside(one, None, gave, content)
     one.disposition = "sidecar"
-    return refuse(one, fault.reason, fault.line, sentences.broken_index(one, fault), content)
+    return refuse(one, fault.reason, fault.line, messages.broken_index(one, fault), content)
 
 
-def read_long(one: ReadFile, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> bytes | None:
+def read_long(one: InputFile, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> bytes | None:
     """Read a very long session where its source has a way that takes little memory: then nothing is left to be looked
     at. Else what is: the file's beginning where that says enough, or the whole of it."""
     head = bytes(content[:HEAD_BYTES])
@@ -198,8 +186,8 @@ def read_long(one: ReadFile, content: memoryview, context: dict[str, Any], rules
 
 
 def parse(
-    one: ReadFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules, sound: bool
-) -> ReadFile:
+    one: InputFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules, sound: bool
+) -> InputFile:
     """Run the adapter over a file that is a session."""
     assert first.source is not None
     stored = bool(context.get("store"))
@@ -209,14 +197,14 @@ def parse(
     except MalformedSession as error:
         if error.fault.reason in rules.beside_reasons:
             one.disposition = "sidecar"
-        return refuse(one, error.fault.reason, *sentences.refused(one, error.fault, stored), content)
+        return refuse(one, error.fault.reason, *messages.refused(one, error.fault, stored), content)
     except RecursionError:
-        return refuse(one, "nested_too_deeply", None, sentences.too_deep(one, stored), content)
+        return refuse(one, "nested_too_deeply", None, messages.too_deep(one, stored), content)
     keep(one, session, first, context)
     return one
 
 
-def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dict[str, Any]) -> None:
+def keep(one: InputFile, session: ParsedSession, first: FirstRecord, context: dict[str, Any]) -> None:
     """Note the session that a file holds."""
     session.identity = context.get(IDENTITY, first.identity)
     one.session = session
@@ -230,90 +218,3 @@ def keep(one: ReadFile, session: ParsedSession, first: FirstRecord, context: dic
         one.aliases.add(name)
     one.records_in = session.records_in
     one.disposition = "trajectory"
-
-
-def name_trajectories(sessions: list[ReadFile]) -> None:
-    """Give each session its trajectory id; files of one identity whose records are a prefix of another's are copies,
-    and so are those that differ in nothing but what a repair of the file changes.
-
-    Divergent files of one identity stay separate trajectories, flagged. Where they have one name, the file of the plain
-    name, then the first path, has the id as it is; what the others have says construct/divergent.py.
-    """
-    groups: dict[tuple[str, str], list[ReadFile]] = defaultdict(list)
-    for one in sessions:
-        assert one.session is not None
-        groups[one.source_model, one.session.identity].append(one)
-    for (_, identity), group in groups.items():
-        if len(group) == 1:  # as nearly always
-            group[0].trajectory_id = trajectory_id(group[0], identity)
-            continue
-        originals, copies = told_apart(group)
-        originals.sort(key=order)
-        plain = [(trajectory_id(one, identity), digests(one)) for one in originals]
-        for one, name in zip(originals, divergent_ids(plain), strict=True):
-            one.trajectory_id = name
-            one.divergent = len(originals) > 1
-            note_divergence(one, originals)
-        for one, of in copies:
-            of.aliases |= {session_name(one), *one.aliases}
-            one.disposition = "copy"
-            one.trajectory_id = of.trajectory_id
-            refuse(one, "copy_of", None, f"{one.path}: a copy of {of.path}; the longest one is the trajectory.")
-            take_over(of, one)
-    for one in sessions:
-        if one.session is not None:
-            one.session.record_digests = ()  # they are not needed any more, and may hold the file's bytes
-
-
-def told_apart(group: list[ReadFile]) -> tuple[list[ReadFile], list[tuple[ReadFile, ReadFile]]]:
-    """The files of one identity that are no copies, and each copy with the file that it is one of."""
-    by_length = sorted(group, key=lambda one: (-len(digests(one)), *order(one)))
-    originals, copies = split_off(by_length, begins_with)
-    if len(originals) > 1:
-        by_length = sorted(originals, key=lambda one: (-len(lasting(one)), -len(digests(one)), *order(one)))
-        originals, repaired = split_off(by_length, lasts_in)
-        of_repaired = {id(one): of for one, of in repaired}
-        copies = [(one, of_repaired.get(id(of), of)) for one, of in copies] + repaired
-    return originals, copies
-
-
-def split_off(
-    files: list[ReadFile], begins: Callable[[ReadFile, ReadFile], bool]
-) -> tuple[list[ReadFile], list[tuple[ReadFile, ReadFile]]]:
-    """The files that are the beginning of none before them, and the others, each with one that it begins."""
-    originals: list[ReadFile] = []
-    copies: list[tuple[ReadFile, ReadFile]] = []
-    for one in files:
-        longer = [other for other in originals if begins(one, other)]
-        of = min(longer, key=lambda o: session_name(o) != session_name(one), default=None)
-        if of is None:
-            originals.append(one)
-        else:
-            copies.append((one, of))
-    return originals, copies
-
-
-def trajectory_id(one: ReadFile, identity: str) -> str:
-    """The id of a session that no other file of its identity contradicts."""
-    return f"{session_name(one)}.{identity_digits(identity)}"
-
-
-def note_divergence(one: ReadFile, originals: list[ReadFile]) -> None:
-    """A warning for a file that shares its identity with others that say something else."""
-    if one.divergent and one.session is not None:
-        names = ", ".join(other.path for other in originals if other is not one)
-        sentence = f"the same session as {names} by its header, with other records; each is a trajectory of its own"
-        one.session.warnings.append(Fault("divergent", 1, sentence))
-
-
-def take_over(of: ReadFile, one: ReadFile) -> None:
-    """What only the surroundings of a copy tell: an index or a store, an outcome, a lost head, a parent."""
-    assert of.session is not None
-    assert one.session is not None
-    known = len(of.session.outcomes)
-    of.session.fill_from(one.session)
-    told = [outcome for outcome in of.session.outcomes if outcome.get("status") not in SILENT_STATUSES]
-    if len(of.session.outcomes) > known and len(told) > 1:
-        sentence = f"beside its copy {one.path} another outcome lies than beside this file; neither is taken for true"
-        of.session.warnings.append(Fault("differing_outcomes", 1, sentence))
-    of.parent = of.parent or one.parent

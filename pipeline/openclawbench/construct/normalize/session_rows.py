@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.construct.normalize.input_file import ReadFile, key_of, session_name
+from openclawbench.construct.normalize.input_file import InputFile, session_name, trajectory_key
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.records.session import RunContext, RunSummary
 from openclawbench.sources.io.jsonl import Fault
@@ -38,7 +38,7 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
     return rows
 
 
-def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+def task_of(one: InputFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
     """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
     several for a session: never guessed."""
     names = {session_name(one), *one.aliases}
@@ -49,13 +49,13 @@ def task_of(one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -
 
 
 def add_rows(
-    rows: dict[str, list[dict[str, Any]]], one: ReadFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
+    rows: dict[str, list[dict[str, Any]]], one: InputFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
 ) -> None:
     """Table rows of one trajectory."""
     session = one.session
     assert session is not None
     task = task_of(one, tasks)
-    key = key_of(one)
+    key = trajectory_key(one)
     for row in session.user_turns:
         row.update(key)
     rows["turn"] += session.user_turns
@@ -99,7 +99,7 @@ def only_possible_context(context: dict[str, Any]) -> dict[str, Any]:
     return context | {"estimated_cost_usd": None} if cannot_be(context["estimated_cost_usd"]) else context
 
 
-def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:
+def oracle_record(one: InputFile, outcome: dict[str, Any]) -> dict[str, Any]:
     """An OracleRecord of what the source says; `success` counts only where it was scored."""
     assert one.session is not None
     blank = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "not_scored"}
@@ -114,7 +114,7 @@ def oracle_record(one: ReadFile, outcome: dict[str, Any]) -> dict[str, Any]:
     return OracleRecord.model_validate(record).model_dump()
 
 
-def outcome_row(one: ReadFile) -> dict[str, Any]:
+def outcome_row(one: InputFile) -> dict[str, Any]:
     """What became of a file, with the place of every record in it."""
     warnings: list[Fault] = one.session.warnings if one.session else []
     counts = one.session.record_counts if one.session else {one.disposition: one.records_in}

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from openclawbench.base.memo_dict import MemoDict
-from openclawbench.construct.shell.command_table import CommandTable, Meaning, Part
+from openclawbench.construct.shell.command_table import CommandTable, Part, ShellMeaning
 from openclawbench.construct.shell.interpreters import Programs
-from openclawbench.construct.shell.parse import Simple, read_shell
+from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
+from openclawbench.construct.shell.parse_plain import parse_plain_text
 from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
-from openclawbench.construct.shell.simple_commands import read_plain
 from openclawbench.construct.shell.wrappers import FED, Around, Text, Unknown, wrapped
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
@@ -56,9 +56,9 @@ class Shell:
         self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
         self.leaked = leaked(rules.leaked_marks)
         self.names = MemoDict(self.bare_name)
-        self.known: dict[tuple[Simple, int], list[Part]] = {}
+        self.known: dict[tuple[SimpleCommand, int], list[Part]] = {}
 
-    def meaning(self, text: str, *, powershell: bool = False) -> Meaning:
+    def meaning(self, text: str, *, powershell: bool = False) -> ShellMeaning:
         """The meaning of a command text. Text without a command is named by the fallback rules; nothing raises.
 
         `powershell`: the tool takes PowerShell, whatever the text looks like.
@@ -76,18 +76,18 @@ class Shell:
         if not named:
             said = any(part.command for part in parts) or not text.strip()
             rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
-            return Meaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
+            return ShellMeaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
         best = named[0] if len(named) == 1 else min(named, key=self.place)
         external = True in [part.external for part in named]
         changing = [part for part in named if part.effect]  # no other has targets
         if not changing:
-            return Meaning(best.category, best.rule, False, best.rule, (), external, ok, 0, (), tuple(parts))
+            return ShellMeaning(best.category, best.rule, False, best.rule, (), external, ok, 0, (), tuple(parts))
         changing.sort(key=self.prepares)
         acting = best if best.effect else changing[0]
         ordered = [best, *changing]
         targets = dict.fromkeys([target for part in ordered for target in part.targets])
         written = dict.fromkeys([target for part in ordered if part.state for target in part.targets])
-        return Meaning(
+        return ShellMeaning(
             best.category,
             best.rule,
             True,
@@ -108,18 +108,18 @@ class Shell:
         """True for a part that only makes a place for what follows."""
         return part.rule in self.preparing
 
-    def program(self, text: str, interpreter: Interpreter | None = None) -> Meaning:
+    def program(self, text: str, interpreter: Interpreter | None = None) -> ShellMeaning:
         """The meaning of program text in another language (a code-running tool's argument)."""
         return self.only(self.programs.program(text, interpreter or self.rules.interpreters[0]), text)
 
-    def statements(self, text: str) -> Meaning:
+    def statements(self, text: str) -> ShellMeaning:
         """The meaning of statements given to a database tool."""
         return self.only(self.programs.statement(text) or self.table.fallback, text)
 
-    def only(self, part: Part, text: str) -> Meaning:
+    def only(self, part: Part, text: str) -> ShellMeaning:
         """The meaning of a text that is one part."""
         part = part._replace(command=text[: self.rules.shown_length])
-        return Meaning(
+        return ShellMeaning(
             part.category, part.rule, part.effect, part.rule, part.targets, False, False, 1, part.targets, (part,)
         )
 
@@ -147,17 +147,17 @@ class Shell:
                 directory = (words[-1],)
         return parts
 
-    def read(self, text: str, *, powershell: bool) -> tuple[list[Simple], list[Part]]:
+    def read(self, text: str, *, powershell: bool) -> tuple[list[SimpleCommand], list[Part]]:
         """The simple commands of a text, and which rule read it where the grammar could not."""
         if powershell or self.words.is_powershell(text):
             writes = self.programs.program(text, self.rules.interpreters[0])
             done = [writes] if writes.effect else []
             return self.words.simples(text), [self.note(self.rules.words.powershell_rule), *done]
-        plain = read_plain(text)
+        plain = parse_plain_text(text)
         if plain is not None:
             return plain, []
         try:
-            simples, broken = read_shell(text)
+            simples, broken = parse_shell(text)
         except RecursionError:  # thousands of nested brackets: no command that anybody ran
             simples, broken = [], True
         if simples or not broken:
@@ -175,7 +175,7 @@ class Shell:
         """A part that does nothing and says how the text was read."""
         return Part(self.rules.nothing, rule, False)
 
-    def simple_parts(self, simple: Simple, depth: int) -> list[Part]:
+    def simple_parts(self, simple: SimpleCommand, depth: int) -> list[Part]:
         """Parts of one simple command: its files written by redirection, then what it does."""
         parts = self.known.get((simple, depth))
         if parts is None:
@@ -185,7 +185,7 @@ class Shell:
             self.known[simple, depth] = parts
         return parts
 
-    def written_files(self, simple: Simple) -> list[Part]:
+    def written_files(self, simple: SimpleCommand) -> list[Part]:
         """A part for the files that the output is redirected to, if there are any."""
         files = tuple(name for name in simple.writes if self.table.is_file(name))
         if not files:
@@ -193,12 +193,12 @@ class Shell:
         rules = self.rules
         return [Part(rules.redirect_category, rules.redirect_rule, True, files, command=f"> {' '.join(files)}")]
 
-    def command_parts(self, simple: Simple, depth: int) -> list[Part]:
+    def command_parts(self, simple: SimpleCommand, depth: int) -> list[Part]:
         """What a command does: look through a wrapper, read a program or a statement, else its rule."""
         word = simple.words[0]
         name = self.names[word]
         if name != word:
-            simple = Simple((name, *simple.words[1:]), *simple[1:])
+            simple = SimpleCommand((name, *simple.words[1:]), *simple[1:])
         shown = self.shown(simple)
         if name in self.wrappers and depth < DEEPEST:
             for around in self.wrappers[name]:
@@ -209,11 +209,11 @@ class Shell:
                     return [self.table.by_rule(simple)._replace(command=shown), *inner]
         return [self.own_part(simple, name).of(shown, simple.may_exit)]
 
-    def shown(self, simple: Simple) -> str:
+    def shown(self, simple: SimpleCommand) -> str:
         """The words of a command, as far as they are shown."""
         return " ".join(simple.words)[: self.rules.shown_length]
 
-    def own_part(self, simple: Simple, name: str) -> Part:
+    def own_part(self, simple: SimpleCommand, name: str) -> Part:
         """What a command does that runs no other."""
         if name not in self.with_programs:
             return self.table.by_rule(simple)
@@ -229,7 +229,7 @@ class Shell:
             inside = inside or self.programs.client(simple, read, client)
         return inside or found or self.table.by_rule(simple, read)
 
-    def behind(self, around: Around, simple: Simple, depth: int) -> list[Part]:
+    def behind(self, around: Around, simple: SimpleCommand, depth: int) -> list[Part]:
         """Parts of the command that a wrapper runs; none where it runs none."""
         found: list[Part] = []
         wrapper = around.wrapper

@@ -1,12 +1,11 @@
 """The table of shell commands: the first rule of a command's name whose conditions hold says what it does."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from openclawbench.construct.describe.patches import patched_files
-from openclawbench.construct.shell.dry_run import DryRuns
 from openclawbench.construct.shell.options import OptionReader, Options
-from openclawbench.construct.shell.parse import Simple
+from openclawbench.construct.shell.parse import SimpleCommand
 from openclawbench.rules.shell import CommandRule, ShellRules
 
 # Which positionals a rule's `target` names; `rest` and `object` begin behind the sub-command.
@@ -31,16 +30,16 @@ class Part(NamedTuple):
         category, rule, effect, targets, external, exit_one_ok, _, _, state = self
         return Part(category, rule, effect, targets, external, exit_one_ok, may_exit, command, state)
 
-    def alone(self) -> "Meaning":
+    def alone(self) -> "ShellMeaning":
         """The meaning of a text that is this part, which does something."""
         category, rule, effect, targets, external, exit_one_ok, may_exit, _, state = self
         changed = tuple(dict.fromkeys(targets)) if effect else ()
         written = changed if state else ()
         ok = may_exit and exit_one_ok
-        return Meaning(category, rule, effect, rule, changed, external, ok, int(effect), written, (self,))
+        return ShellMeaning(category, rule, effect, rule, changed, external, ok, int(effect), written, (self,))
 
 
-class Meaning(NamedTuple):
+class ShellMeaning(NamedTuple):
     """What the whole text does."""
 
     category: str
@@ -82,7 +81,7 @@ class Condition:
             return 3
         return 2 if positionals[:2] in subs else int(positionals[:1] in subs)
 
-    def in_arguments(self, simple: Simple) -> tuple[str, ...]:
+    def in_arguments(self, simple: SimpleCommand) -> tuple[str, ...]:
         """What the named groups of `argument` find in the arguments, each by itself."""
         if self.argument is None:
             return ()
@@ -135,11 +134,11 @@ class CommandTable:
         """False for /dev/null and its like, and for a file descriptor."""
         return name.lower() not in self.null_files and not name.startswith("&")
 
-    def options(self, simple: Simple) -> Options:
+    def options(self, simple: SimpleCommand) -> Options:
         """The options of a command, read as its syntax says."""
         return self.readers.get(simple.words[0], self.no_syntax).read(simple.words[1:])
 
-    def by_rule(self, simple: Simple, read: Options | None = None) -> Part:
+    def by_rule(self, simple: SimpleCommand, read: Options | None = None) -> Part:
         """The first rule of the command's name whose conditions hold; unknown commands are programs that are run.
 
         `read`: its options, where they are known already.
@@ -172,7 +171,7 @@ class CommandTable:
             rules.dry_run_category, rules.dry_run_rule, False, external=part.external, exit_one_ok=part.exit_one_ok
         )
 
-    def part(self, condition: Condition, simple: Simple, read: Options) -> Part:
+    def part(self, condition: Condition, simple: SimpleCommand, read: Options) -> Part:
         """What a command does for which the rule holds."""
         rule = condition.rule
         fed = simple.piped or simple.stdin is not None
@@ -189,7 +188,7 @@ class CommandTable:
             return condition.no_target
         return Part(rule.category, rule.id, True, targets, external, rule.exit_one_ok, state=rule.state)
 
-    def holds(self, condition: Condition, simple: Simple, read: Options) -> bool:
+    def holds(self, condition: Condition, simple: SimpleCommand, read: Options) -> bool:
         """All conditions of a rule but that one of its flags is there, which was looked at before."""
         rule, given = condition.rule, read.flags
         if rule.bare and len(simple.words) > 1:
@@ -213,7 +212,7 @@ class CommandTable:
         found = condition.flags.intersection(given)
         return any(one not in condition.rule.real_output or self.is_file(given[one]) for one in found)
 
-    def targets(self, condition: Condition, read: Options, simple: Simple) -> tuple[str, ...]:
+    def targets(self, condition: Condition, read: Options, simple: SimpleCommand) -> tuple[str, ...]:
         """The arguments that name what is changed."""
         rule, words = condition.rule, read.positionals
         target = rule.target
@@ -275,3 +274,41 @@ def candidates(rules: ShellRules) -> dict[str, Candidates]:
         for name in rule.names:
             found.setdefault(name.lower(), []).append(condition)
     return {name: Candidates(conditions) for name, conditions in found.items()}
+
+
+class DryRuns:
+    """The flags that make a command change nothing, ready to be asked."""
+
+    def __init__(self, rules: ShellRules) -> None:
+        self.flags = frozenset(rules.dry_run_flags)
+        self.off = frozenset(rules.dry_run_off)
+        self.own: dict[str, list[tuple[frozenset[tuple[str, ...]], frozenset[str]]]] = {}
+        for one in rules.dry_runs:
+            subs = frozenset(tuple(sub.split()) for sub in one.sub)
+            for name in one.names:
+                self.own.setdefault(name, []).append((subs, frozenset(one.flags)))
+
+    def holds(self, words: Sequence[str], read: Options) -> bool:
+        """True where one of the flags is among the words of a command, or one of its own among its options."""
+        if any(self.is_flag(word) for word in words[1:] if word[:1] == "-"):
+            return True
+        for subs, flags in self.own.get(words[0], ()):
+            if not flags.isdisjoint(read.flags) and (
+                not subs or any(read.positionals[: len(sub)] == sub for sub in subs)
+            ):
+                return True
+        return False
+
+    def is_flag(self, word: str) -> bool:
+        """True for one of the flags that every command means so, unless it is turned off."""
+        name, _, value = word.lower().replace(":", "=", 1).partition("=")
+        return name in self.flags and value not in self.off
+
+
+def patched_files(text: str, pattern: re.Pattern[str]) -> list[str]:
+    """Files that a patch adds, changes, deletes or moves, in its order, each once; none where the text is no patch.
+
+    `pattern` has a group for each way to name one (shell.toml: patched_file).
+    """
+    named = (next(group for group in hit.groups() if group) for hit in pattern.finditer(text))
+    return list(dict.fromkeys(named))

@@ -4,7 +4,7 @@ import re
 
 from openclawbench.construct.shell.command_table import CommandTable, Part
 from openclawbench.construct.shell.options import Options
-from openclawbench.construct.shell.parse import Simple
+from openclawbench.construct.shell.parse import SimpleCommand
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient
 
 
@@ -17,7 +17,7 @@ class Programs:
         self.writes = [(rule.needs, re.compile(rule.pattern)) for rule in rules.program_writes]
         self.sql = [(rule, re.compile(rule.pattern)) for rule in rules.sql]
 
-    def inline(self, simple: Simple, read: Options, interpreter: Interpreter) -> Part | None:
+    def inline(self, simple: SimpleCommand, read: Options, interpreter: Interpreter) -> Part | None:
         """Program text given to an interpreter, or a module that is a command of its own (python -m pip); else None."""
         module = read.flags.get(self.rules.module_flag)
         if module in self.table.commands and module in simple.words[1:]:
@@ -47,7 +47,7 @@ class Programs:
                     break
         return found
 
-    def client(self, simple: Simple, read: Options, client: SqlClient) -> Part | None:
+    def client(self, simple: SimpleCommand, read: Options, client: SqlClient) -> Part | None:
         """What a database client's statement does; None where there is no statement to see."""
         texts = [read.flags[one] for one in client.code_flags if read.flags.get(one)]
         if client.positional is not None:

@@ -42,7 +42,7 @@ RUN_INSIDE = frozenset({"command_substitution", "process_substitution"})
 EXPANDED = RUN_INSIDE | {"simple_expansion", "expansion", "arithmetic_expansion"}
 
 
-class Simple(NamedTuple):
+class SimpleCommand(NamedTuple):
     """One simple command, quotes removed. `words` is empty for a redirection of a whole group."""
 
     words: tuple[str, ...]
@@ -56,18 +56,18 @@ class Simple(NamedTuple):
 class Reading(NamedTuple):
     """What the grammar read in a text."""
 
-    simples: list[Simple]
+    simples: list[SimpleCommand]
     broken: bool  # some of the text is no shell text; what could be recovered is there
 
 
-def read_shell(text: str) -> Reading:
+def parse_shell(text: str) -> Reading:
     """Every simple command of the text in order; those in substitutions, loops, groups and subshells too.
 
     Bodies of heredocs, comments and quoted text are data. A quote or heredoc that nothing ends goes to the end of the
     text. Other broken text gives what the grammar could recover, in the worst case nothing.
     """
     root, broken = tree(text)
-    found: list[Simple] = []
+    found: list[SimpleCommand] = []
     walk(root, False, True, found)
     return Reading(found, broken)
 
@@ -101,7 +101,7 @@ def ends(text: str) -> list[str]:
     return [*QUOTES, *(f"\n{name}\n" for name in heredocs[-1:])]
 
 
-def walk(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+def walk(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
     """Add the simple commands under a node."""
     kind = node.type
     if kind in COMMANDS:
@@ -120,7 +120,7 @@ def walk(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
             walk(part, piped, may_exit and (place == len(parts) - 1 or kind != "program"), found)
 
 
-def and_or(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+def and_or(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
     """`a && b`: both may give the exit code; `a || b`: only b."""
     children = node.children
     either = any(child.type == "&&" for child in children)
@@ -129,7 +129,7 @@ def and_or(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None
         walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), found)
 
 
-def redirected(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+def redirected(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
     """Redirections belong to the body's only command, else to its last simple command, or stand alone for a group."""
     redirects: list[Node] = []
     bodies: list[Node] = []
@@ -146,7 +146,7 @@ def redirected(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> 
         last = found[-1]
         found[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
     elif writes:
-        found.append(Simple((), writes=writes))
+        found.append(SimpleCommand((), writes=writes))
     for part in redirects:
         if part.type == "heredoc_redirect":
             next_place = len(found)
@@ -158,7 +158,7 @@ def redirected(node: Node, piped: bool, may_exit: bool, found: list[Simple]) -> 
             substitutions(part, found)
 
 
-def after_heredoc(redirect: Node, may_exit: bool, found: list[Simple]) -> None:
+def after_heredoc(redirect: Node, may_exit: bool, found: list[SimpleCommand]) -> None:
     """What the grammar hangs under `<<EOF`: the rest of that line, e.g. `| bash` or `&& python3 f`."""
     for child in redirect.named_children:
         kind = child.type
@@ -195,7 +195,7 @@ def fed(redirect: Node) -> str | None:
     return None
 
 
-def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simple]) -> None:
+def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
     """A simple command after the commands substituted into it."""
     children = node.children
     words: list[str] = []
@@ -220,7 +220,7 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simp
         elif child_kind == "variable_assignment" and words:
             words.append(source(child))
     if words or writes:
-        found.append(Simple(tuple(words), piped, stdin, tuple(writes), may_exit, as_it_is(node, words)))
+        found.append(SimpleCommand(tuple(words), piped, stdin, tuple(writes), may_exit, as_it_is(node, words)))
 
 
 def as_it_is(node: Node, words: Sequence[str]) -> bool:
@@ -233,7 +233,7 @@ def expands(node: Node) -> bool:
     return any(child.type in EXPANDED or expands(child) for child in node.named_children)
 
 
-def substitutions(node: Node, found: list[Simple]) -> None:
+def substitutions(node: Node, found: list[SimpleCommand]) -> None:
     """Add the commands run inside `$(…)`, backticks and `<(…)` of a word or assignment."""
     kind = node.type
     if kind in RUN_INSIDE:

@@ -4,14 +4,14 @@ import base64
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from openclawbench.construct.shell.parse import Simple
+from openclawbench.construct.shell.parse import SimpleCommand
 from openclawbench.rules.shell import Feeder
 
 EXPANDED = frozenset("$`")
 LINES = {"\\n": "\n", "\\t": "\t", "\\r": "\r"}
 
 
-def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequence[Simple]:
+def with_fed_text(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Sequence[SimpleCommand]:
     """The same commands; one that a plain literal is piped into has it as its input."""
     if len(simples) == 1:
         return simples
@@ -21,9 +21,9 @@ def with_fed_text(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Sequ
     return simples
 
 
-def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Iterator[Simple]:
+def fed_one_by_one(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Iterator[SimpleCommand]:
     """with_fed_text, in order. A command behind a pipe stands behind the one that feeds it."""
-    before = Simple(())
+    before = SimpleCommand(())
     for one in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
         text = written(before, feeder) if feeder and one.piped and one.stdin is None else None
@@ -31,7 +31,7 @@ def fed_one_by_one(simples: Sequence[Simple], feeders: dict[str, Feeder]) -> Ite
         yield before
 
 
-def written(simple: Simple, feeder: Feeder) -> str | None:
+def written(simple: SimpleCommand, feeder: Feeder) -> str | None:
     """What a command writes, where the command line says it."""
     if not feeder.decodes:
         return literal(simple, feeder)
@@ -43,7 +43,7 @@ def written(simple: Simple, feeder: Feeder) -> str | None:
         return None
 
 
-def literal(simple: Simple, feeder: Feeder) -> str | None:
+def literal(simple: SimpleCommand, feeder: Feeder) -> str | None:
     """What a command writes; None where something in it is expanded, or where its format does more than join."""
     words = list(simple.words[1:])
     while words and words[0] in feeder.flags:

@@ -2,7 +2,7 @@
 
 import re
 
-from openclawbench.construct.shell.parse import Simple
+from openclawbench.construct.shell.parse import SimpleCommand
 from openclawbench.rules.shell import WordRules
 
 ENVIRONMENT = "$env"  # the command that a shown variable of the environment is looked up as
@@ -24,9 +24,9 @@ class WordReader:
         """True where a PowerShell command stands where a command stands, or something only PowerShell has."""
         return self.gate.search(text) is not None and self.sign.search(text) is not None
 
-    def simples(self, text: str) -> list[Simple]:
+    def simples(self, text: str) -> list[SimpleCommand]:
         """The commands of the text in order; assignments and keywords in front of them are passed over."""
-        found: list[Simple] = []
+        found: list[SimpleCommand] = []
         words: list[str] = []
         writes: list[str] = []
         piped = redirecting = False
@@ -44,7 +44,7 @@ class WordReader:
         self.close(words, writes, piped, found)
         return found
 
-    def close(self, words: list[str], writes: list[str], piped: bool, found: list[Simple]) -> None:
+    def close(self, words: list[str], writes: list[str], piped: bool, found: list[SimpleCommand]) -> None:
         """Add one command, if the words are one."""
         while words and words[0].lower() in self.keywords:
             words = words[1:]
@@ -55,4 +55,4 @@ class WordReader:
         elif words and self.no_command.match(words[0]):
             words = []
         if words or writes:
-            found.append(Simple(tuple(words), piped, None, tuple(writes)))
+            found.append(SimpleCommand(tuple(words), piped, None, tuple(writes)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from openclawbench.construct.shell.options import OptionReader, Options
-from openclawbench.construct.shell.parse import Simple, read_shell
+from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
 from openclawbench.construct.shell.piped_input import unescaped
 from openclawbench.rules.shell import Wrapper
 
@@ -38,7 +38,7 @@ class Around:
         return max((len(sub) for sub in self.subs if read and sub == read.positionals[: len(sub)]), default=0)
 
 
-def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text | Unknown]:
+def wrapped(around: Around, simple: SimpleCommand) -> Iterator[SimpleCommand | Text | Unknown]:
     """The wrapped commands: shell text, or a simple command; none where the wrapper runs none."""
     arguments, wrapper = simple.words[1:], around.wrapper
     if wrapper.after_flags:
@@ -73,10 +73,10 @@ def wrapped(around: Around, simple: Simple) -> Iterator[Simple | Text | Unknown]
         piped = simple.piped and not wrapper.feeds_arguments
         stdin = None if wrapper.feeds_arguments else simple.stdin
         rest = (*rest, FED) if wrapper.feeds_arguments and not placed(wrapper, read, rest) else rest
-        yield Simple(rest, piped, stdin, (), simple.may_exit)
+        yield SimpleCommand(rest, piped, stdin, (), simple.may_exit)
 
 
-def fed_program(wrapper: Wrapper, simple: Simple) -> Iterator[Text | Unknown]:
+def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[Text | Unknown]:
     """The program that a shell is fed."""
     if simple.stdin:
         yield Text(simple.stdin)
@@ -90,24 +90,24 @@ def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
     return marked or any(one in read.flags for one in wrapper.place_flags)
 
 
-def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[Simple]:
+def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[SimpleCommand]:
     """Commands behind flags such as find's `-exec`, to `;` or `+`."""
     for place, word in enumerate(arguments):
         if word in wrapper.after_flags:
             rest = arguments[place + 1 :]
             end = next((index for index, one in enumerate(rest) if one in {";", "+"}), len(rest))
-            yield Simple(tuple(rest[:end]))
+            yield SimpleCommand(tuple(rest[:end]))
 
 
-def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[Simple | Text]:
+def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[SimpleCommand | Text]:
     """Commands that program text of another language names in plain quotes, as awk does: `print … | "sh"`."""
     for hit in (hit for word in arguments if '"' in word for hit in re.finditer(pattern, word)):
         groups = hit.groupdict()
         text = next(value for name, value in groups.items() if value is not None and name != "fed")
         fed = groups.get("fed")
         stdin = None if fed is None else unescaped(fed)
-        for one in remote_text((unescaped(text),), Simple((), stdin=stdin)):
-            yield one._replace(piped=True) if isinstance(one, Simple) else one
+        for one in remote_text((unescaped(text),), SimpleCommand((), stdin=stdin)):
+            yield one._replace(piped=True) if isinstance(one, SimpleCommand) else one
 
 
 def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:
@@ -129,13 +129,13 @@ def command_behind(arguments: Sequence[str], read: Options, skip: int) -> tuple[
     return tuple(rest)
 
 
-def remote_text(rest: Sequence[str], simple: Simple) -> Iterator[Simple | Text]:
+def remote_text(rest: Sequence[str], simple: SimpleCommand) -> Iterator[SimpleCommand | Text]:
     """Shell text made of the remaining words (ssh, eval); what is fed to it is its program."""
-    simples = read_shell(" ".join(rest)).simples
+    simples = parse_shell(" ".join(rest)).simples
     for place, one in enumerate(simples):
         fed = simple.stdin if place == len(simples) - 1 and one.stdin is None else one.stdin
         yield one._replace(stdin=fed, may_exit=one.may_exit and simple.may_exit)
         if one.writes:
-            yield Simple(("tee", *one.writes))
+            yield SimpleCommand(("tee", *one.writes))
     if not simples and simple.stdin:
         yield Text(simple.stdin)

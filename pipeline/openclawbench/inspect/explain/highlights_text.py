@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from openclawbench.construct.describe.arguments import loads
+from openclawbench.construct.describe.arguments import parse_arguments
 
 STRING = re.compile(r'"((?:[^"\\]|\\.)*+)"(\s*:)?', re.DOTALL)
 JSON_ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.", re.DOTALL)
@@ -48,7 +48,7 @@ def arguments(text: Placed, depth: int = 0) -> Iterator[tuple[str, Placed]]:
 
 def is_object(text: str) -> bool:
     """True for a JSON object."""
-    return text.lstrip().startswith("{") and bool(loads(text))
+    return text.lstrip().startswith("{") and bool(parse_arguments(text))
 
 
 def from_json(text: Placed) -> Placed:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from openclawbench.construct.describe.own_texts import of_steps, own_texts
+from openclawbench.construct.describe.language import agent_texts, step_languages
 from openclawbench.construct.slice import slice
 from openclawbench.flow import FLOW
 from openclawbench.fulltax.answers.parsing import text_from
@@ -76,11 +76,11 @@ class Again:
     def with_languages(self) -> pl.LazyFrame:
         """The descriptors with the languages of the released texts; a redacted record keeps its own."""
         steps = self.tables[Step].select(*STEP_KEY, "action_kind", *TEXTS).collect()
-        texts = own_texts(steps, self.in_force.rules(FlagRules).fields, self.in_force.rules(LanguageRules))
+        texts = agent_texts(steps, self.in_force.rules(FlagRules).fields, self.in_force.rules(LanguageRules))
         redacted = [key for key, row in self.index.items() if row.redacted]
         keys = pl.DataFrame(redacted, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
         told = lookup_join(
-            self.tables[AlignedDescriptor].collect(), of_steps(texts).rename({"languages": "told"}), STEP_KEY
+            self.tables[AlignedDescriptor].collect(), step_languages(texts).rename({"languages": "told"}), STEP_KEY
         )
         found = lookup_join(told, keys.with_columns(redacted=True), TRAJECTORY_KEY)
         own = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))

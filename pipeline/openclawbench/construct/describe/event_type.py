@@ -8,7 +8,7 @@ import polars as pl
 
 from openclawbench.construct.describe.arguments import CALL, NAMED, read_calls
 from openclawbench.construct.shell.classify import Shell, shell_of
-from openclawbench.construct.shell.command_table import Meaning, Part
+from openclawbench.construct.shell.command_table import Part, ShellMeaning
 from openclawbench.records.evidence import CommandPart
 from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from openclawbench.rules.loading.patterns import union
@@ -49,7 +49,7 @@ MEANING = {
 ORDER = ["acts_first", "several_parts"]  # what parts_of says
 
 
-def calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
+def classify_calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct call does, keyed by tool_name_raw and arguments (both may be null).
 
     Columns: tool (real name behind a wrapper and a server), name (the same as rules spell it), server, event_type,
@@ -143,7 +143,7 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
     found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
     shell.forget()
-    values = list(zip(*found, strict=True)) or [()] * len(Meaning._fields)
+    values = list(zip(*found, strict=True)) or [()] * len(ShellMeaning._fields)
     columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
@@ -170,7 +170,7 @@ def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) 
     return [None if not one else one[0] if one[0] in leave else shell_rules.elsewhere_rule for one in leaving]
 
 
-def meaning_of(shell: Shell, kind: str, text: str) -> Meaning:
+def meaning_of(shell: Shell, kind: str, text: str) -> ShellMeaning:
     """The meaning of a text of some kind (describe.toml: tool.kind)."""
     if kind == "program":
         return shell.program(text)

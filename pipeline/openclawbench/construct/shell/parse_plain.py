@@ -7,7 +7,7 @@ is left to the grammar.
 
 import re
 
-from openclawbench.construct.shell.parse import Simple
+from openclawbench.construct.shell.parse import SimpleCommand
 
 # Possessive: a text that is not plain is known to be none in one pass.
 WORD = r"(?:[A-Za-z0-9_./:@%+,~=*?-]++|'[^']*+'|\"[^\"$`\\!]*+\")++"
@@ -39,7 +39,7 @@ RESERVED = frozenset(
 )
 
 
-def read_plain(text: str) -> list[Simple] | None:
+def parse_plain_text(text: str) -> list[SimpleCommand] | None:
     """The simple commands of a plain text in order; None where the grammar has to read it."""
     hit = PLAIN.fullmatch(text)
     if hit is None:
@@ -47,7 +47,7 @@ def read_plain(text: str) -> list[Simple] | None:
     line, more = hit.groups()
     if not more:
         words = words_of(line)
-        return None if words[0] in RESERVED else [Simple(tuple(words), False, None, (), True, as_it_is(line))]
+        return None if words[0] in RESERVED else [SimpleCommand(tuple(words), False, None, (), True, as_it_is(line))]
     written = as_it_is(text)
     pieces = PIECE.findall(text)
     may_exit = ends([operator for _, operator in pieces[:-1]])
@@ -57,12 +57,12 @@ def read_plain(text: str) -> list[Simple] | None:
         words = words_of(line)
         if words[0] in RESERVED:
             return None
-        found.append(Simple(tuple(words), before == "|", None, (), last, written and as_it_is(line)))
+        found.append(SimpleCommand(tuple(words), before == "|", None, (), last, written and as_it_is(line)))
         before = operator
     return found
 
 
-def read_one(text: str) -> list[Simple] | None:
+def read_one(text: str) -> list[SimpleCommand] | None:
     """A plain command whose output goes to files or that a heredoc feeds; None where the grammar has to read it."""
     hit = ONE.match(text)
     if hit is None:
@@ -77,7 +77,7 @@ def read_one(text: str) -> list[Simple] | None:
     words = words_of(line)
     if words[0] in RESERVED or words[-1] == "-":
         return None
-    return [Simple(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True, as_it_is(line))]
+    return [SimpleCommand(tuple(words), False, stdin, tuple(map(bare, FILE.findall(files))), True, as_it_is(line))]
 
 
 def heredoc(rest: str, end: str, *, expanded: bool) -> str | None:

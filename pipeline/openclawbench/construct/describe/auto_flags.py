@@ -2,7 +2,7 @@
 
 import polars as pl
 
-from openclawbench.construct.describe.text_flags import EVIDENCE, text_evidence
+from openclawbench.construct.describe.auto_flags_in_text import EVIDENCE, text_evidence
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.loading.rule_file import once
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
@@ -26,7 +26,7 @@ FACTS = [
 ]
 
 
-def flags(steps: pl.LazyFrame, own_texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
+def auto_flags(steps: pl.LazyFrame, own_texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """auto_flags (in vocabulary order) and flag_evidence (then by field and place), one row a flagged step.
 
     `own_texts`: of own_texts.py. FACTS of the steps are read several times: they are a table that is held.
