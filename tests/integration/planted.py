@@ -21,12 +21,12 @@ from openclawbench.release.labels.labels import CUTS, HOLD_OUT, PARTS, POOL_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.statistics.files import statistics_files, statistics_of
-from openclawbench.release.validate.card import BROKEN, settings
-from openclawbench.release.validate.datapackage import AFTER
-from openclawbench.release.validate.derive import basis_of
+from openclawbench.release.validate.files.data_package import AFTER
+from openclawbench.release.validate.files.lines import read_lines
+from openclawbench.release.validate.files.released_text import check_released_text
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import read_lines
-from openclawbench.release.validate.text import check_released_text
+from openclawbench.release.validate.recompute.card import BROKEN, settings
+from openclawbench.release.validate.recompute.fields import basis_of
 from openclawbench.release.writer.parquet import TABLES, arrow_schema, shard_name, table_of
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import resources

@@ -15,7 +15,7 @@ from sealing import Damage, found_after
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master
-from openclawbench.release.validate.record import places
+from openclawbench.release.validate.records.consistency import places
 from openclawbench.release.validate.validate import validate
 from openclawbench.reports import plots
 

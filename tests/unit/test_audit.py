@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work_tables import step, with_texts
 
-from openclawbench.audit.agreement import alike
-from openclawbench.audit.cells import Cells
+from openclawbench.audit.events.form import ANSWERS, EVENTS
 from openclawbench.audit.events.report import event_audit
-from openclawbench.audit.events.reviews import ANSWERS, EVENTS
 from openclawbench.audit.events.sample import draw
-from openclawbench.audit.folder import add_reviews, drawn_rows, reviews, save_sample
-from openclawbench.audit.quotes import open_quote
-from openclawbench.audit.review_sheet import as_csv, as_jsonl, read_sheet
-from openclawbench.audit.reviews import Checked, Signed, check
+from openclawbench.audit.review_folder import add_reviews, drawn_rows, reviews, save_sample
+from openclawbench.audit.reviewer_agreement import alike
 from openclawbench.audit.sampling import allocate
 from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sheets.cells import Cells
+from openclawbench.audit.sheets.check import Checked, Signed, check
+from openclawbench.audit.sheets.open_quotes import open_quote
+from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.review import EventReview, EventSample, EventSampleRow
 from openclawbench.storage.data_folder import DataFolder

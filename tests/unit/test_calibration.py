@@ -11,18 +11,18 @@ from typing import Any, get_args
 import pytest
 
 from openclawbench.audit.calibration.attribution import errors
+from openclawbench.audit.calibration.form import ANSWERS, CALIBRATION
+from openclawbench.audit.calibration.guide import TEMPLATE, guide
 from openclawbench.audit.calibration.report import calibration_audit
-from openclawbench.audit.calibration.reviews import ANSWERS, CALIBRATION
 from openclawbench.audit.calibration.summary import without_pool
-from openclawbench.audit.cells import Cells
-from openclawbench.audit.folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
-from openclawbench.audit.guide import TEMPLATE, guide
-from openclawbench.audit.review_forms import form_of
-from openclawbench.audit.review_sheet import as_csv, as_jsonl, read_sheet
-from openclawbench.audit.reviews import Checked, Signed, check
+from openclawbench.audit.calibration.verdicts import Verdict, last_words, verdict
+from openclawbench.audit.forms import form_of
+from openclawbench.audit.review_folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
+from openclawbench.audit.sampling import in_turns
 from openclawbench.audit.settings import AuditRules
-from openclawbench.audit.turns import in_turns
-from openclawbench.audit.verdicts import Verdict, last_words, verdict
+from openclawbench.audit.sheets.cells import Cells
+from openclawbench.audit.sheets.check import Checked, Signed, check
+from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.calibration import (
     CalibrationReview,

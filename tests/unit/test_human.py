@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from openclawbench.audit.calibration.reviews import status
+from openclawbench.audit.calibration.form import status
 from openclawbench.records.calibration import CalibrationSampleRow, agreement_status
 from openclawbench.records.human import HumanAudited, HumanVerdict
 from openclawbench.release.human import beside, human_counts, write_human

@@ -1,8 +1,16 @@
-"""How many steps of each stratum a sample takes. The rule stands in audit.toml."""
+"""Stratified sampling: how many of each stratum a sample takes (the rule is in audit.toml), and which.
 
-from collections.abc import Mapping
+A hash of the seed and the key decides the order, so that neither the order of rows nor the shards matter.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from openclawbench.errors import UsageError
+
+Key = tuple[Any, ...]  # (source_model, trajectory_id, …)
 
 
 def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[str, int]:
@@ -26,3 +34,20 @@ def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[s
     short = left - sum(whole for whole, _ in quotas.values())
     first = sorted(quotas, key=lambda name: -quotas[name][1])[:short]  # stable: equal remainders in the given order
     return {name: taken[name] + quotas[name][0] + (name in first) for name in strata}
+
+
+def in_turns(entries: Iterable[tuple[str, Key]], numbers: Mapping[str, int], seed: int) -> list[Key]:
+    """Keys drawn from (stratum, key), stratum by stratum in the order of `numbers`, sorted within each."""
+    found: dict[str, dict[str, list[tuple[str, Key]]]] = defaultdict(lambda: defaultdict(list))
+    for stratum, key in entries:
+        text = "\0".join(map(str, (seed, *key))).encode("utf-8", "surrogatepass")
+        found[stratum][key[0]].append((hashlib.sha256(text).hexdigest(), key))
+    chosen: list[Key] = []
+    for stratum, number in numbers.items():
+        turns = [
+            (turn, mark, key)
+            for own in found[stratum].values()
+            for turn, (mark, key) in enumerate(sorted(own)[:number])
+        ]
+        chosen += sorted(key for _, _, key in sorted(turns)[:number])
+    return chosen

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.audit.released import human_verdicts
+from openclawbench.audit.calibration.released_verdicts import human_verdicts
 from openclawbench.base.code_digest import PARSED, Parsed
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.cli.judge_factory import make_judge

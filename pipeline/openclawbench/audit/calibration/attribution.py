@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from openclawbench.audit.verdicts import Verdict
+from openclawbench.audit.calibration.verdicts import Verdict
 
 TRIAGE_NEGATIVE = "no_anomaly_evidence"
 PASSED = ("accept", "revise")  # verdicts of Stage C that let an annotation through

@@ -7,8 +7,8 @@ from functools import partial
 from openclawbench.audit.calibration.reviewers import disagreements, reviewers, stages
 from openclawbench.audit.calibration.summary import summary
 from openclawbench.audit.calibration.tables import by_scope, confusions
+from openclawbench.audit.calibration.verdicts import last_words, verdict
 from openclawbench.audit.settings import AuditRules
-from openclawbench.audit.verdicts import last_words, verdict
 from openclawbench.records.calibration import CalibrationReview, CalibrationSample, CalibrationSampleRow
 from openclawbench.release.notice import RULES_STAMP, notice_of
 from openclawbench.reports import plots

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from openclawbench.audit.agreement import PAIR_COLUMNS, pair, pairs
 from openclawbench.audit.calibration.attribution import STAGES, errors, passed_by_c
 from openclawbench.audit.calibration.tables import human_label, silver_label
-from openclawbench.audit.verdicts import Verdict
+from openclawbench.audit.calibration.verdicts import Verdict
+from openclawbench.audit.reviewer_agreement import PAIR_COLUMNS, pair, pairs
 from openclawbench.records.calibration import CalibrationReview
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules

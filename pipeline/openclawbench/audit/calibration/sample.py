@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.audit.sampling import allocate
+from openclawbench.audit.sampling import Key, allocate, in_turns
 from openclawbench.audit.settings import AuditRules
-from openclawbench.audit.turns import Key, in_turns
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow

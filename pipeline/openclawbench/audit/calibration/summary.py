@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from openclawbench.audit.verdicts import Verdict
+from openclawbench.audit.calibration.verdicts import Verdict
 from openclawbench.records.calibration import AgreementStatus, CalibrationSample
 from openclawbench.reports.counting import share
 from openclawbench.reports.measures import Interval, kappa, proportion

@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-from openclawbench.audit.calibration import pictures
 from openclawbench.audit.calibration.summary import agreed, kappa_of, resolved
-from openclawbench.audit.verdicts import Verdict
+from openclawbench.audit.calibration.verdicts import Verdict
 from openclawbench.records.vocabulary import Subtype
+from openclawbench.reports import plots
 from openclawbench.reports.agreement.plots import confusion
 from openclawbench.reports.counting import share
 from openclawbench.reports.measures import Interval, proportion
 from openclawbench.reports.section import Row, Section
 from openclawbench.reports.settings import AgreementRules
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 NORMAL = "normal"
 NO_SUBTYPE = "anomalous, no subtype"
@@ -57,7 +60,7 @@ def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Sec
             "minor_corrections": "another subtype or onset",
         },
         rows=rows,
-        plot=partial(pictures.agreement, rows),
+        plot=partial(picture, rows),
     )
 
 
@@ -131,3 +134,13 @@ def confusions(verdicts: list[Verdict], number: int) -> Section:
 def same(name: str, line: list[int], across: list[str]) -> float | None:
     """The diagonal's share of a row, without what is open."""
     return share(line[across.index(name)], sum(line[:-1]))
+
+
+def picture(rows: list[Row]) -> "Figure":
+    """Agreement of each scope with its interval."""
+    figure, (axes,) = plots.new_figure(8, 1.8 + 0.32 * len(rows))
+    names = [f"{plots.label(row['name'])} ({row['settled']:,})" for row in rows]
+    plots.shares(axes, names, rows, "agree_share")
+    axes.set_xlabel("% with the silver label (settled verdicts in brackets), with its interval")
+    axes.set_title("Agreement of silver and human labels", loc="left")
+    return figure

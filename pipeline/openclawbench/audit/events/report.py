@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from openclawbench.audit.agreement import PAIR_COLUMNS, alike, pair, pairs
+from openclawbench.audit.reviewer_agreement import PAIR_COLUMNS, alike, pair, pairs
 from openclawbench.records.review import EventReview, EventSample
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Report, Row, Section

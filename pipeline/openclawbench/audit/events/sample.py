@@ -5,9 +5,8 @@ from typing import Any, get_args
 
 import polars as pl
 
-from openclawbench.audit.sampling import allocate
+from openclawbench.audit.sampling import Key, allocate, in_turns
 from openclawbench.audit.settings import EventSampleRules
-from openclawbench.audit.turns import Key, in_turns
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.review import EventSampleRow

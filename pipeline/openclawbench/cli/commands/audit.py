@@ -44,9 +44,9 @@ def sample_events(
     debug: Debug = False,
 ) -> None:
     """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
-    from openclawbench.audit.events.reviews import EVENTS
+    from openclawbench.audit.events.form import EVENTS
     from openclawbench.audit.events.sample import draw
-    from openclawbench.audit.folder import save_sample
+    from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
     from openclawbench.reports.evidence.report import evidence_rules
 
@@ -99,12 +99,12 @@ def import_(
     debug: Debug = False,
 ) -> None:
     """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
-    from openclawbench.audit.agreement import alike
-    from openclawbench.audit.folder import add_reviews, drawn_rows, reviews
-    from openclawbench.audit.review_forms import form_of
-    from openclawbench.audit.review_sheet import read_sheet
-    from openclawbench.audit.reviews import ROW, Signed, check
+    from openclawbench.audit.forms import form_of
+    from openclawbench.audit.review_folder import add_reviews, drawn_rows, reviews
+    from openclawbench.audit.reviewer_agreement import alike
     from openclawbench.audit.settings import AuditRules
+    from openclawbench.audit.sheets.check import ROW, Signed, check
+    from openclawbench.audit.sheets.review_sheet import read_sheet
     from openclawbench.base.dates import is_time
 
     openclawbench.runtime.run.DEBUG = debug
@@ -180,11 +180,11 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: 
 
 def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
     """What makes each audit's report; it gives null where nothing was reviewed."""
+    from openclawbench.audit.calibration.form import CALIBRATION
     from openclawbench.audit.calibration.report import calibration_audit
-    from openclawbench.audit.calibration.reviews import CALIBRATION
+    from openclawbench.audit.events.form import EVENTS
     from openclawbench.audit.events.report import event_audit
-    from openclawbench.audit.events.reviews import EVENTS
-    from openclawbench.audit.folder import drawn_rows, drawn_samples, reviews
+    from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
     from openclawbench.records.calibration import CalibrationSample
 
     def events() -> Report | None:

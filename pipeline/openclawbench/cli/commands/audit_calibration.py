@@ -33,11 +33,11 @@ def sample_calibration(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """Draw trajectories of the calibration pool, and write a sheet (CSV and JSONL) to fill in, with its guide (T35)."""
-    from openclawbench.audit.calibration.reviews import CALIBRATION
+    from openclawbench.audit.calibration.form import CALIBRATION
+    from openclawbench.audit.calibration.guide import guide
     from openclawbench.audit.calibration.sample import draw
     from openclawbench.audit.calibration.summary import without_pool
-    from openclawbench.audit.folder import save_sample
-    from openclawbench.audit.guide import guide
+    from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
 
     openclawbench.runtime.run.DEBUG = debug

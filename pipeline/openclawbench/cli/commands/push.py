@@ -60,8 +60,8 @@ def look_at_finds(folder: Path) -> None:
     from openclawbench.release.card.configs import models_of
     from openclawbench.release.privacy.detect import Detector
     from openclawbench.release.privacy.policy import look_first, sentence
+    from openclawbench.release.validate.files.released_text import rules_of, scan_release
     from openclawbench.release.validate.findings import Findings
-    from openclawbench.release.validate.text import rules_of, scan_release
 
     detector = Detector(rules_of(folder, Findings()))
     text, paths = scan_release(folder, models_of(folder), detector)
@@ -84,7 +84,7 @@ def look_at_finds(folder: Path) -> None:
 def refuse_unsaid(folder: Path, public: bool) -> None:
     """UsageError where a release that everyone is to see does not say who made it or under which licence; a private one
     is warned of."""
-    from openclawbench.release.validate.card import settings
+    from openclawbench.release.validate.recompute.card import settings
 
     if not (lacking := settings(folder).dataset.lacking):
         return

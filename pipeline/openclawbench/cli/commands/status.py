@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 from rich.console import Console
 
-from openclawbench.audit.released import human_verdicts
+from openclawbench.audit.calibration.released_verdicts import human_verdicts
 from openclawbench.base.terminal import table
 from openclawbench.cli.tables import accounting, print_accounting, unusable_context, warned
 from openclawbench.cli.trace_summary import totals, written

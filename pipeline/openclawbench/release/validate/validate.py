@@ -8,24 +8,24 @@ from openclawbench.release.card.configs import models_of
 from openclawbench.release.common import refuse_other_folder
 from openclawbench.release.keys import Key
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.validate.card import check_described
-from openclawbench.release.validate.checksums import check_checksums
-from openclawbench.release.validate.cuts import check_cuts
-from openclawbench.release.validate.datapackage import check_data_package, read_package
-from openclawbench.release.validate.derive import Derived, Deriver
+from openclawbench.release.validate.files.checksums import check_checksums
+from openclawbench.release.validate.files.data_package import check_data_package, read_package
+from openclawbench.release.validate.files.folder_contents import check_forms, check_known, check_links
+from openclawbench.release.validate.files.parquet_tables import check_parquet_tables
+from openclawbench.release.validate.files.released_text import check_released_text, rules_of
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.folder import check_forms, check_known, check_links
-from openclawbench.release.validate.human import check_human
-from openclawbench.release.validate.in_force import read_in_force
-from openclawbench.release.validate.labels import check_labels
-from openclawbench.release.validate.numbers import check_numbers
-from openclawbench.release.validate.parquet import check_parquet_tables
-from openclawbench.release.validate.record_index import check_index, read_index
-from openclawbench.release.validate.second_pass import check_second_pass
-from openclawbench.release.validate.slim import Slim
-from openclawbench.release.validate.statistics import check_statistics
-from openclawbench.release.validate.tables import check_model
-from openclawbench.release.validate.text import check_released_text, rules_of
+from openclawbench.release.validate.labels.human_audited import check_human
+from openclawbench.release.validate.labels.label_files import check_labels
+from openclawbench.release.validate.labels.second_pass import check_second_pass
+from openclawbench.release.validate.recompute.card import check_described
+from openclawbench.release.validate.recompute.fields import Derived, Deriver
+from openclawbench.release.validate.recompute.rules_in_force import read_in_force
+from openclawbench.release.validate.recompute.splits import check_cuts
+from openclawbench.release.validate.recompute.statistics import check_statistics
+from openclawbench.release.validate.recompute.summaries import check_numbers
+from openclawbench.release.validate.records.model_files import check_model
+from openclawbench.release.validate.records.record_digest import Slim
+from openclawbench.release.validate.records.record_index import check_index, read_index
 from openclawbench.release.writer.files import released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE

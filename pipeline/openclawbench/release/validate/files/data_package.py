@@ -19,8 +19,8 @@ from openclawbench.release.keys import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.in_force import InForce
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.recompute.rules_in_force import InForce
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.provenance import NAME, data_package, resources
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there

@@ -30,7 +30,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
-from openclawbench.release.validate.checksums import NAME as CHECKSUMS
+from openclawbench.release.validate.files.checksums import NAME as CHECKSUMS
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.files import CODECS, PLAIN
 from openclawbench.release.writer.parquet import TABLES

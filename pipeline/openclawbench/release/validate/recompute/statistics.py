@@ -29,10 +29,10 @@ from openclawbench.release.statistics.corpus import (
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, drawn, picture_name, stamp
 from openclawbench.release.statistics.files import text as as_text
 from openclawbench.release.statistics.statistics import COLUMNS, identities, statistics
-from openclawbench.release.validate.card import BROKEN, check_text, settings
 from openclawbench.release.validate.compare import compare, read_json, too_large
+from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line
+from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
 from openclawbench.release.writer.files import open_lines
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports import plots

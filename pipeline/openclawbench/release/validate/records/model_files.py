@@ -10,13 +10,13 @@ import polars as pl
 from openclawbench.records.release import Master, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.keys import Key
-from openclawbench.release.validate.answers import deciding_answers
-from openclawbench.release.validate.derive import AT_ONCE, Deriver, basis_of
+from openclawbench.release.validate.files.lines import Line, raw_lines, read_line, read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, raw_lines, read_line, read_lines
-from openclawbench.release.validate.record import problems
-from openclawbench.release.validate.slim import Slim, slim
-from openclawbench.release.validate.statistics import columns_of
+from openclawbench.release.validate.recompute.fields import AT_ONCE, Deriver, basis_of
+from openclawbench.release.validate.recompute.statistics import columns_of
+from openclawbench.release.validate.records.answers import deciding_answers
+from openclawbench.release.validate.records.consistency import problems
+from openclawbench.release.validate.records.record_digest import Slim, slim
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, STAGES, TIER_FILES, stage_raw_file
 from openclawbench.rules.checks import CheckRules
 from openclawbench.rules.taxonomy import Taxonomy

@@ -8,10 +8,10 @@ from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.human import COPIED, HUMAN_FILE, same_label
 from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import typed_file
+from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels import check_parquet
-from openclawbench.release.validate.lines import read_lines
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.labels.label_files import check_parquet
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.files import released
 
 

@@ -6,7 +6,7 @@ from openclawbench.records.release import LabelBasis
 from openclawbench.release.keys import Key
 from openclawbench.release.validate.compare import compare_file
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.summarize import summarize, summary_files
 from openclawbench.tables.schema import from_records
 

@@ -5,7 +5,7 @@ from importlib.resources import files
 from openclawbench.audit.settings import AuditRules
 from openclawbench.records.calibration import CalibrationSample
 
-TEMPLATE = (files("openclawbench.audit") / "calibration_guide.md").read_text(encoding="utf-8")
+TEMPLATE = (files("openclawbench.audit.calibration") / "guide.md").read_text(encoding="utf-8")
 BLIND = (
     "The sheet does not show the silver label. Please do not look it up before you have decided: a verdict is worth "
     "most where it was reached without it. (`samples/` holds it, for the program.)"

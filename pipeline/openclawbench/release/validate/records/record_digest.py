@@ -7,7 +7,7 @@ from typing import Any
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.validate.lines import Line
+from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.writer.render import POSITIVES_FILES
 
 

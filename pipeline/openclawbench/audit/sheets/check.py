@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from openclawbench.audit.cells import Cells
-from openclawbench.audit.review_sheet import Filled
 from openclawbench.audit.settings import AuditRules, ShownTexts
+from openclawbench.audit.sheets.cells import Cells
+from openclawbench.audit.sheets.review_sheet import Filled
 from openclawbench.base.dates import is_time
 from openclawbench.tables.record import Record
 

@@ -3,8 +3,8 @@ label. The label stays as it is; the verdict stands beside it."""
 
 from typing import Any, get_args
 
-from openclawbench.audit.reviews import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from openclawbench.records.calibration import (
     AgreementStatus,
     CalibrationReview,

@@ -6,10 +6,10 @@ from pathlib import Path
 from openclawbench.records.release import RecordIndexRow
 from openclawbench.release.keys import Key
 from openclawbench.release.record_index import INDEX_FILE
-from openclawbench.release.validate.derive import Derived
+from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import read_lines
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.recompute.fields import Derived
+from openclawbench.release.validate.records.record_digest import Slim
 
 
 def read_index(root: Path, findings: Findings) -> dict[Key, RecordIndexRow]:

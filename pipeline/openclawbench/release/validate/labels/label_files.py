@@ -21,9 +21,9 @@ from openclawbench.release.labels.labels import (
     typed_file,
 )
 from openclawbench.release.labels.split import decided_status
+from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, read_lines
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 

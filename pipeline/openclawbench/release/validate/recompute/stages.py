@@ -25,7 +25,7 @@ from openclawbench.records.risk import Onset, Risk, StepRisk
 from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
 from openclawbench.release.keys import Key, key_of
 from openclawbench.release.labels.fingerprint import fingerprint
-from openclawbench.release.validate.in_force import InForce
+from openclawbench.release.validate.recompute.rules_in_force import InForce
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules
 from openclawbench.rules.onset import OnsetRules

@@ -2,8 +2,8 @@
 
 from typing import get_args
 
-from openclawbench.audit.reviews import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, Read, Wrong
 from openclawbench.records.review import ErrorType, EventReview, EventSample, EventSampleRow
 
 ANSWERS = ("is_supported", "error_type", "review_comment", *SIGNATURE)  # T33's fields; who, when

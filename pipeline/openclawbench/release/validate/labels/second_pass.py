@@ -9,11 +9,11 @@ from openclawbench.records.second_pass import ReferenceLabel, both_high_confiden
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
-from openclawbench.release.validate.answers import deciding_answers
+from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.labels import Exclusion, check_parquet, check_row
-from openclawbench.release.validate.lines import read_lines
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.labels.label_files import Exclusion, check_parquet, check_row
+from openclawbench.release.validate.records.answers import deciding_answers
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.files import released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 from openclawbench.release.writer.second_pass import (

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from openclawbench.audit.cells import Cells
-from openclawbench.audit.quotes import open_quote
+from openclawbench.audit.sheets.cells import Cells
+from openclawbench.audit.sheets.open_quotes import open_quote
 from openclawbench.errors import UnreadableInput
 from openclawbench.tables.record import Record
 

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from openclawbench.records.release import StageRaw
 from openclawbench.release.keys import Key
 from openclawbench.release.validate.compare import too_large
+from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.lines import Line, read_lines
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.files import open_lines, released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 

@@ -1,7 +1,7 @@
 """What lies in review/: samples as drawn, sheets to fill in, and review records, which are only ever added to.
 
 Human verdicts stand here, beside the labels that they are about. A release takes them along in a file of its own
-(audit/released.py); no label, no split and no work table is made from them.
+(calibration/released_verdicts.py); no label, no split and no work table is made from them.
 """
 
 from datetime import date
@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from openclawbench.audit.cells import Cells
-from openclawbench.audit.review_sheet import as_csv, as_jsonl
-from openclawbench.audit.reviews import Form, Review, Row
 from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sheets.cells import Cells
+from openclawbench.audit.sheets.check import Form, Review, Row
+from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.dates import day_of
 from openclawbench.errors import UnreadableInput

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from openclawbench.audit.calibration.reviews import CALIBRATION
-from openclawbench.audit.events.reviews import EVENTS
-from openclawbench.audit.review_sheet import Filled, owes
-from openclawbench.audit.reviews import Form
+from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.audit.events.form import EVENTS
+from openclawbench.audit.sheets.check import Form
+from openclawbench.audit.sheets.review_sheet import Filled, owes
 from openclawbench.errors import UnreadableInput
 
 FORMS: tuple[Form[Any, Any], ...] = (EVENTS, CALIBRATION)

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from openclawbench.audit.calibration.reviews import CALIBRATION
-from openclawbench.audit.folder import drawn_rows, reviews
-from openclawbench.audit.verdicts import FIELDS, last_words, verdict
+from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.audit.calibration.verdicts import FIELDS, last_words, verdict
+from openclawbench.audit.review_folder import drawn_rows, reviews
 from openclawbench.records.calibration import CalibrationReview
 from openclawbench.records.human import HumanVerdict
 from openclawbench.storage.data_folder import DataFolder

@@ -25,10 +25,10 @@ from openclawbench.release.labels.labels import (
 )
 from openclawbench.release.labels.split import hold_out, split
 from openclawbench.release.validate.compare import compare_file, shown, too_large
-from openclawbench.release.validate.derive import CANNOT, CANNOT_POLARS, Derived
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.in_force import InForce
-from openclawbench.release.validate.slim import Slim
+from openclawbench.release.validate.recompute.fields import CANNOT, CANNOT_POLARS, Derived
+from openclawbench.release.validate.recompute.rules_in_force import InForce
+from openclawbench.release.validate.records.record_digest import Slim
 from openclawbench.release.writer.files import open_lines, released
 from openclawbench.release.writer.second_pass import BOTH_FILE, REFERENCE_FILE, reference
 from openclawbench.rules.release import ReleaseRules

@@ -24,12 +24,12 @@ from openclawbench.records.fulltax import (
 from openclawbench.records.release import Fingerprint, LabelBasis, Master, RecordIndexRow
 from openclawbench.records.second_pass import PASS2, AnnotationPass2
 from openclawbench.release.keys import Key, key_of
-from openclawbench.release.validate.again import FIRST_PASS, PARTIAL, Again, made_by
-from openclawbench.release.validate.answers import Answers, answers_of
 from openclawbench.release.validate.compare import leaves, shown
+from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.in_force import InForce
-from openclawbench.release.validate.lines import Line
+from openclawbench.release.validate.recompute.rules_in_force import InForce
+from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, Again, made_by
+from openclawbench.release.validate.records.answers import Answers, answers_of
 from openclawbench.release.writer.render import ROOT, STAGES, raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import from_records
