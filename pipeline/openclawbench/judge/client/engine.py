@@ -129,7 +129,7 @@ class Engine:
         if self.tally.unanswered:
             raise EndpointFailing(
                 f"{self.tally.unanswered} questions of stage {self.tally.stage} got no answer from "
-                f"{printable_url(self.endpoint.base_url)} (last failure: {self.last_failure}). Every answer is kept. Run "
+                f"{printable_url(self.endpoint.base_url)} (last: {self.last_failure}). Every answer is kept. Run "
                 "the same command again to ask them again."
             )
 
