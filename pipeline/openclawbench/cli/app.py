@@ -1,12 +1,12 @@
 """The command line: thin. Parse, call, print. Exit status: 0 done, 1 a person is needed, 2 wrong use, 3 stopped."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-import openclawbench.runtime.run
 from openclawbench import __version__
 from openclawbench.base.terminal import errors, one_line, output, safe
 from openclawbench.cli import second_pass
@@ -80,11 +80,10 @@ def carry_out(
 ) -> Done:
     """Bring the folder up to the verb, print what happened, exit 1 where a person is needed."""
     annotation_pass = flags.pop("annotation_pass", 1)
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw, oracle=oracle and str(oracle), **flags)
     with Progress(quiet=json_out) as progress:
-        done = update(folder, chosen, verb, progress, annotation_pass)
+        done = update(folder, chosen, verb, progress, annotation_pass, debug=debug)
     report.say(errors(), report.complaints(done))
     report.say(errors(), second_pass.notes(chosen))
     report.say(errors(), [*report.notes(done), *report.warnings(done.files)])
@@ -270,7 +269,6 @@ def annotate(
     if plan and again is not None:
         raise UsageError("--ask-again: `openclawbench ledger stats` says how many they are. Leave --dry-run out.")
     if plan:
-        openclawbench.runtime.run.DEBUG = debug
         dry_run_.show(data, verb, json_out, pass_, raw=raw, oracle=oracle, **who, **how, **where, **asking)
         return
     if again is not None:
@@ -286,7 +284,6 @@ add_judged_verb("release", "Release files, label files, summaries, checksums.")
 @app.command()
 def demo(data: Data = Path("data/demo"), debug: Debug = False) -> None:
     """The committed example from raw sessions to a release, and one label traced to its raw lines."""
-    openclawbench.runtime.run.DEBUG = debug
     raw, oracle = demo_.example()
     carry_out("release", data, False, debug, str(raw), oracle, judge="rules")
     folder = DataFolder(data)
@@ -298,7 +295,6 @@ def status(
     data: Data = DATA, raw: Raw = None, oracle: Oracle = None, json_out: Json = False, debug: Debug = False
 ) -> None:
     """Which stages are up to date, what came in, what no rule knows."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     chosen = settings(folder, raw=raw, oracle=oracle and str(oracle))
     found = current(folder, chosen)
@@ -317,7 +313,6 @@ def trace(
     debug: Debug = False,
 ) -> None:
     """The raw records behind a step, byte for byte."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     found = current(folder, settings(folder, raw=raw))
     print_raw(raw_records(found, find(found, id_), step))
@@ -334,7 +329,6 @@ def show(
     debug: Debug = False,
 ) -> None:
     """A trajectory to read: steps, descriptors, label, evidence marked."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     found = current(folder, settings(folder))
     show_(found, find(found, id_), output(), full, not no_label)
@@ -348,7 +342,6 @@ def doctor(
     debug: Debug = False,
 ) -> None:
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
-    openclawbench.runtime.run.DEBUG = debug
     if raw_dir is None:
         in_force = doctor_.in_force(settings(DataFolder(data)))
         if json_out:
@@ -392,7 +385,7 @@ def common(
 
 def main() -> None:
     """Entry point: errors become one sentence and an exit status."""
-    carried_out(app)
+    carried_out(app, debug="--debug" in sys.argv[1:])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from types import FrameType
 
 import polars as pl
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, sentence
 from openclawbench.errors import Interrupted, OpenClawBenchError
 from openclawbench.storage.parquet_check import cause_in_what_was_read
@@ -22,13 +21,13 @@ def stop(_signal: int, _frame: FrameType | None) -> None:
     raise Interrupted("stopped; everything done so far is kept, run again to go on")
 
 
-def carried_out(command: Callable[[], None]) -> None:
-    """Carry out what was asked for on the command line. Leaves with status 2 or that of the error, 3 when stopped."""
+def carried_out(command: Callable[[], None], debug: bool = False) -> None:
+    """Run a command and exit: with the status of its error, or 3 when it is interrupted. `debug` shows tracebacks."""
     signal.signal(signal.SIGINT, stop)
     try:
         command()
     except OpenClawBenchError as error:
-        refused(error)
+        refused(error, debug)
     except Interrupted as stopped:
         errors().print(str(stopped))
         sys.exit(stopped.exit_status)
@@ -36,19 +35,19 @@ def carried_out(command: Callable[[], None]) -> None:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        if openclawbench.runtime.run.DEBUG:
+        if debug:
             raise
         errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=LOUD)
         sys.exit(WRONG_USE)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         if (damage := cause_in_what_was_read()) is None:
             raise
-        refused(damage)
+        refused(damage, debug)
 
 
-def refused(error: OpenClawBenchError) -> None:
-    """Say what is wrong, and leave."""
-    if openclawbench.runtime.run.DEBUG:
+def refused(error: OpenClawBenchError, debug: bool) -> None:
+    """Print the error, with its traceback if `debug`, and exit with its status."""
+    if debug:
         traceback.print_exc()
     errors().print(f"error: {sentence(error)}", style=LOUD)
     sys.exit(error.exit_status)

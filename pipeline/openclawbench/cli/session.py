@@ -88,9 +88,11 @@ def update(
     progress: Progress,
     annotation_pass: int = 1,
     instead: Callable[[Judge | None], Judge | None] = lambda judge: judge,
+    debug: bool = False,
 ) -> Done:
     """Run every stale stage up to the verb's, of the first pass or of the second; publish for `release`. The judge of
-    a pass is asked over the network in that pass's own runs only; `instead` says who takes its place."""
+    a pass is asked over the network in that pass's own runs only; `instead` says who takes its place; `debug`
+    lets the exception of a stage through."""
     data.remote = settings.parts
     asked = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
     with (
@@ -107,7 +109,7 @@ def update(
             second = instead(second)
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings, annotation_pass)
-        run = Run(data, intake, judge, partial(engine, settings), second, settings.shard)
+        run = Run(data, intake, judge, partial(engine, settings), second, settings.shard, debug)
         stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
         if annotation_pass == 1:
             refuse_stale(run, stages)

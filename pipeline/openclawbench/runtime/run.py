@@ -39,7 +39,6 @@ from openclawbench.tables.record import Record
 from openclawbench.tables.schema import schema
 
 LISTED = 10  # failed shards of a stage that are named where the run ends
-DEBUG = False  # set by --debug: let a stage's exception through with its traceback
 
 
 @dataclass
@@ -68,11 +67,13 @@ class Run:
         choose: Callable[[list[ShardTask]], Engine] | None = None,
         second: Judge | None = None,
         share: ShardSelection | None = None,
+        debug: bool = False,
     ) -> None:
-        """`choose` gives the engine for the shards that are stale; one process does them all without it. `second` is
-        the judge of the second annotation pass. With a `share` only its shards are worked on, and stages that read
-        the whole corpus wait."""
+        """`choose` returns the engine for the stale shards; without it, this process does them all. `second` is the
+        judge of the second annotation pass. With a `share`, only its shards are worked on, and stages that read the
+        whole corpus wait. `debug` lets the exception of a stage through, with its traceback."""
         self.data = data
+        self.debug = debug
         self.share = share
         self.intake = intake
         self.judges: Judges = {1: judge, 2: second}
@@ -139,7 +140,7 @@ class Run:
         engine = Serial() if waits(stages[0], self.judges) else self.choose(chains)
         # A judge with a ledger stays in this process.
         judges = {stage.annotation_pass: judge_for(stage, self.judges) for stage in stages if stage.judge}
-        worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, DEBUG)
+        worker = ShardWorker(self.data, judges, {stage.name: self.rules[stage.name] for stage in stages}, self.debug)
         done, total = 0, sum(len(chain.links) for chain in chains)
         self.listed.clear()
         self.counted.clear()

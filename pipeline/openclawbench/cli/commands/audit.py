@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.commands.audit_calibration import calibration_headline, sample_calibration
 from openclawbench.cli.commands.report import inputs, publish
@@ -50,7 +49,6 @@ def sample_events(
     from openclawbench.audit.settings import AuditRules
     from openclawbench.reports.evidence.report import evidence_rules
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     run = current(folder, settings(folder))
     rows, population = draw(lambda record: rows_of(run, record), number, seed, AuditRules.load().events)
@@ -107,7 +105,6 @@ def import_(
     from openclawbench.audit.sheets.review_sheet import read_sheet
     from openclawbench.base.dates import is_time
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     if reviewed_at is not None and not is_time(reviewed_at):
         raise UsageError(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
@@ -161,7 +158,6 @@ Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without
 @app.command("report")
 def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     asked = [kind] if kind else list(AuditKind)
     found = {one: made for one in asked if (made := audits(folder)[one]())}

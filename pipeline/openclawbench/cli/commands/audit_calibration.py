@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, output, safe, table
 from openclawbench.reports.counting import percent
 from openclawbench.reports.section import Report
@@ -40,7 +39,6 @@ def sample_calibration(
     from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
 
-    openclawbench.runtime.run.DEBUG = debug
     folder, rules = DataFolder(data), AuditRules.load()
     sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data)
     with folder.reviewing():

@@ -8,7 +8,6 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import one_line, output, table
 from openclawbench.cli.export_tables import write
 
@@ -29,7 +28,6 @@ def diff(
     from openclawbench.release.diff.diff import diff as compare
     from openclawbench.release.diff.markdown import as_markdown
 
-    openclawbench.runtime.run.DEBUG = debug
     found = compare(before, after, examples)
     if markdown is not None:
         write([as_markdown(found, MEANINGS).encode()], markdown)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import output
 from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
@@ -26,7 +25,6 @@ def explain(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     run = current(folder, settings(folder))
     found = explained(run, find(run, id_), step)

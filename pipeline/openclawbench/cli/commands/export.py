@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, one_line, output, safe
 from openclawbench.cli import export_tables as tables
 from openclawbench.cli.export_interchange import FORMS, export_sessions
@@ -28,7 +27,6 @@ def export(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to)."""
-    openclawbench.runtime.run.DEBUG = debug
     if (stage is None) == (form is None):
         raise UsageError("export: name a stage, or a form with --to.")
     if stage is not None:

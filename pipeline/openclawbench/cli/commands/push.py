@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.commands.validate import NEEDS_A_PERSON, print_findings
 from openclawbench.errors import UsageError
@@ -32,7 +31,6 @@ def push(
     from openclawbench.release.hub import push as upload
     from openclawbench.release.validate.validate import validate
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = release or DataFolder(data).release
     if not folder.is_dir():
         raise UsageError(f"{folder}: there is no release. Build one with `openclawbench release`, or name --release.")

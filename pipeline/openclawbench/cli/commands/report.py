@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report_statistics import statistics
 from openclawbench.cli.second_pass import same_judge
@@ -41,7 +40,6 @@ def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) ->
     """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
     from openclawbench.reports.evidence.report import READS, evidence_report
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     run = current(folder, settings(folder))
     report = evidence_report(lambda record: rows_of(run, record))
@@ -52,7 +50,6 @@ def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) ->
 @app.command()
 def coverage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
     """How sessions and outcomes met (C.1): matched, unmatched, ambiguous, in conflict, unscorable, at 0 % or 100 %."""
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     run = current(folder, settings(folder))
     publish(folder, coverage_of(run, lambda record: rows_of(run, record)), json_out, coverage_headline)
@@ -78,7 +75,6 @@ def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -
     """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
     from openclawbench.reports.agreement.report import READS, agreement_report
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     chosen = settings(folder)
     run = current(folder, chosen)
@@ -94,7 +90,6 @@ def triage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> N
     """What Stage A lets escape: the audit of its negatives, with intervals, an estimate for the corpus, and ids."""
     from openclawbench.reports.triage import READS, READS_PASS2, triage_report
 
-    openclawbench.runtime.run.DEBUG = debug
     folder = DataFolder(data)
     run = current(folder, settings(folder))
     second = run.judges[2] is not None

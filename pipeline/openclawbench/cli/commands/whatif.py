@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-import openclawbench.runtime.run
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.session import current
 from openclawbench.cli.settings import settings
@@ -36,7 +35,6 @@ def whatif(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """What other rules would change, without touching the work tables."""
-    openclawbench.runtime.run.DEBUG = debug
     own = read_own(rules, KINDS)
     folder = DataFolder(data)
     run = current(folder, settings(folder))
