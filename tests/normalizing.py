@@ -10,7 +10,8 @@ from openclawbench.construct.normalize.normalize import normalize, read_file
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.io.utf8_check import sound
+from openclawbench.sources.identification import identify
+from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import bytes_column, from_records
@@ -50,13 +51,15 @@ class Normalized:
 def raw_row(content: bytes, path: str = "m/s.jsonl", **more: Any) -> Row:
     """A raw file as the intake hands it on."""
     blank = dict.fromkeys(SourceFile.model_fields)
+    found = identify(content[0] if isinstance(content, list) else content)
+    blank |= {"adapter": found.source.name if found.source else None, "identity": found.identity}
     return blank | {"source_model": "m", "path": path, "base_line": 1, "base_offset": 0, "content": content} | more
 
 
 def read(content: bytes, path: str = "m/s.jsonl") -> InputFile:
     """One file read by its adapter; the accounting has to hold."""
-    is_sound = next(sound(bytes_column("content", [content, b""])))
-    one = read_file(raw_row(content, path, sound=is_sound), RULES)
+    is_clean = next(are_clean_utf8(bytes_column("content", [content, b""])))
+    one = read_file(raw_row(content, path, is_clean_utf8=is_clean), RULES)
     assert (one.session is None) == (one.disposition != "trajectory")
     if one.session is not None:
         assert one.records_in == sum(one.session.record_counts.values()), dict(one.session.record_counts)

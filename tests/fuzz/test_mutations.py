@@ -22,7 +22,7 @@ from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
 from openclawbench.intake.intake import Intake
-from openclawbench.sources.registry import members, read_first
+from openclawbench.sources.identification import identify
 from openclawbench.storage.data_folder import DataFolder
 
 SECONDS = 1.0  # of processor time that one mutant may take
@@ -51,8 +51,8 @@ def batches(numbers: range) -> list[range]:
 def check(name: str, content: bytes) -> None:
     """One mutant read by its adapter, in time and with its records accounted for."""
     began = time.process_time()
-    first = read_first(content)
-    inside = members(content, first)
+    source = identify(content).source
+    inside = source.find_members(content) if source else None
     if inside is None:
         read(content, f"m/{name}")
     for one in inside or []:

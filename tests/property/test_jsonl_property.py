@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from openclawbench.sources.identification import decode, decode_anything, first_line, identify
 from openclawbench.sources.io.jsonl import (
     BOM,
     SURROGATE_ESCAPE,
@@ -19,9 +20,8 @@ from openclawbench.sources.io.jsonl import (
     read_lines,
     readable,
 )
-from openclawbench.sources.io.utf8_check import sound
+from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.records import LINE, decode_line
-from openclawbench.sources.registry import decode, decode_anything, first_line, read_first
 from openclawbench.tables.schema import bytes_column
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
@@ -58,7 +58,7 @@ def test_no_bytes_make_it_raise(content: bytes) -> None:
         assert all(0 <= row.offset <= row.offset + row.length <= len(content) for row in raw.lines)
         if raw.fatal is None:
             assert {row.line for row in raw.lines} | ({0} if raw.torn else set()) or not list(pieces(content))
-    assert read_first(first_line(content)).identity
+    assert identify(first_line(content)).identity
 
 
 @given(st.lists(OBJECTS.map(text_of) | FRAGMENTS | st.just(b"\n"), max_size=12).map(b"".join))
@@ -74,8 +74,8 @@ def test_a_file_without_faults_is_read_in_one_go_as_it_would_be_line_by_line(con
     for each, quick in ((json.loads, None), (decode_line, LINE)):
         by_line = read_lines(memoryview(content), each)
         assert read_lines(content, each, quick) == by_line
-        if next(sound(bytes_column("content", [content, None]))):
-            assert read_lines(content, each, quick, sound=True) == by_line
+        if next(are_clean_utf8(bytes_column("content", [content, None]))):
+            assert read_lines(content, each, quick, is_clean_utf8=True) == by_line
 
 
 @given(OBJECTS.map(text_of) | st.lists(FRAGMENTS, max_size=4).map(b"".join) | BYTES)
@@ -166,5 +166,5 @@ def test_invalid_bytes_are_written_out_and_can_be_put_back(data: bytes) -> None:
 @given(st.lists(BYTES | OBJECTS.map(text_of) | st.text(ANY_CHARACTER, max_size=5).map(text_of) | st.none(), min_size=2))
 def test_a_file_is_sound_where_every_line_is(contents: list[bytes | None]) -> None:
     all_utf8 = all(content is None or is_utf8(content) for content in contents)
-    for content, is_sound in zip(contents, sound(bytes_column("content", contents)), strict=True):
+    for content, is_sound in zip(contents, are_clean_utf8(bytes_column("content", contents)), strict=True):
         assert is_sound == (all_utf8 and content is not None and SURROGATE_ESCAPE.search(content) is None)

@@ -485,8 +485,8 @@ def beside(
     files: dict[str, Any], path: str = "m/trial-1/trajectory.jsonl", source: Source = TRAJECTORY
 ) -> dict[str, Any]:
     """The context that the adapter makes of a folder of files."""
-    wanted = source.companions(path, frozenset({*files, path}))
-    return source.context(HEADER, path, {name: files.get(one) for name, one in wanted.items()})
+    wanted = source.find_sidecars(path, frozenset({*files, path}))
+    return source.read_context(HEADER, path, {name: files.get(one) for name, one in wanted.items()})
 
 
 def test_nothing_beside_is_no_context() -> None:
@@ -600,9 +600,9 @@ def test_which_record_means_the_session() -> None:
 
 def test_a_ledger_is_not_read_whole() -> None:
     ledger = {f"m/{number}.json": V2 for number in range(100)} | {"m/trial-1.json": V1}
-    wanted = TRAJECTORY.companions("m/trial-1/trajectory.jsonl", frozenset({*ledger, "m/trial-1/trajectory.jsonl"}))
+    wanted = TRAJECTORY.find_sidecars("m/trial-1/trajectory.jsonl", frozenset({*ledger, "m/trial-1/trajectory.jsonl"}))
     assert list(wanted.values()) == ["m/trial-1.json"]
-    assert TRAJECTORY.companions("m/trajectory.jsonl", frozenset({"x.json", "m/trajectory.jsonl"})) == {}
+    assert TRAJECTORY.find_sidecars("m/trajectory.jsonl", frozenset({"x.json", "m/trajectory.jsonl"})) == {}
 
 
 # ---- conversation ----------------------------------------------------------------------------------------------------
@@ -775,7 +775,7 @@ def test_a_prime_rollout_is_a_partial_trial_with_its_steps(tmp_path: Path) -> No
 
 
 def test_a_sample_without_a_record_is_partial_and_its_reward_no_verdict(tmp_path: Path) -> None:
-    found = CHAT.context({}, "m/p1/conversation.jsonl", {"sample": {"reward": 1.0}})
+    found = CHAT.read_context({}, "m/p1/conversation.jsonl", {"sample": {"reward": 1.0}})
     session = parse(PRIME, found, CHAT)
     assert session.completeness == "partial"
     assert session.outcome is not None

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from openclawbench.sources.registry import FORMATS
+
 ROOT = Path(__file__).parents[2]
 MODULES = sorted((ROOT / "pipeline" / "openclawbench").rglob("*.py"))
 LONGEST_FILE = 400  # lines
@@ -131,6 +133,20 @@ def test_imports_go_one_way(path: Path) -> None:
     reached = {room_of(name) for name in imports(read(path), package_of(path)) & names}
     later = {name for name in reached if ORDER.index(name) > ORDER.index(own)}
     assert later == set(), f"{own} imports {later}"
+
+
+def test_no_adapter_imports_another() -> None:
+    """What adapters share lies in the root of sources/, in sources/io/ and in sources/sidecars/."""
+    sources = "openclawbench.sources"
+    adapters = {".".join(type(source).__module__.split(".")[:3]) for source in FORMATS}
+    assert len(adapters) > 3
+    for path in sorted((ROOT / "pipeline" / "openclawbench" / "sources").rglob("*.py")):
+        own = ".".join(dotted(path).split(".")[:3])
+        reached = {".".join(name.split(".")[:3]) for name in imports(read(path), package_of(path))}
+        if own in adapters:
+            assert reached & adapters <= {own}, path
+        elif own not in {f"{sources}.registry", f"{sources}.identification"}:
+            assert not reached & adapters, path
 
 
 def test_no_room_is_a_crowd() -> None:

@@ -19,7 +19,7 @@ from openclawbench.release.interchange.pi import LABEL, as_pi
 from openclawbench.release.interchange.scout import SCHEMA, as_scout
 from openclawbench.release.interchange.session import Labelled
 from openclawbench.sources.atif.records import OWN_LABELS
-from openclawbench.sources.registry import read_first
+from openclawbench.sources.identification import identify
 
 Row = dict[str, Any]
 CASES = SAMPLES.parent / "golden" / "cases"
@@ -97,7 +97,7 @@ def test_atif_is_read_back_to_the_same_steps(session: Labelled) -> None:
 @pytest.mark.parametrize("session", SPEAKING, ids=IDS)
 def test_pi_is_read_back_to_the_same_steps(session: Labelled) -> None:
     data = b"".join(as_pi(session, SYNTHETIC))
-    found = read_first(data)
+    found = identify(data)
     assert found.source is not None
     assert found.source.name == "openclaw"
     again = read(data).session

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from normalizing import Normalized, check_accounting, normalized_folder
 
+import openclawbench.intake.file_scanner
 import openclawbench.intake.raw_folder
-import openclawbench.intake.scan
+import openclawbench.sources.identification
 import openclawbench.sources.io.file_encodings
-import openclawbench.sources.registry
 import openclawbench.tables.schema
-from openclawbench.intake.sidecars import HEAD_BYTES, KEPT_BYTES, Companions
+from openclawbench.intake.sidecars import HEAD_BYTES, KEPT_BYTES, SidecarReader
 from openclawbench.sources.io.jsonl import number_of_lines, pieces
 from openclawbench.sources.openclaw.session_index import contexts_by_session
 
@@ -89,7 +89,7 @@ def test_few_bytes_of_what_lies_beside_are_kept() -> None:
         asked.append(name)
         return b"1" * (KEPT_BYTES // 4)
 
-    beside = Companions(read)
+    beside = SidecarReader(read)
     for name in "abcdefab":
         beside.value(f"{name}.txt")
     assert asked == [f"{name}.txt" for name in "abcdefab"]
@@ -113,10 +113,10 @@ def test_few_bytes_of_what_lies_beside_are_kept() -> None:
 def test_a_large_file_that_is_no_session_is_not_held(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, became: tuple[str, str | None]
 ) -> None:
-    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.tables.schema, "LARGE_BYTES", 13)
-    monkeypatch.setattr(openclawbench.sources.registry, "WHOLE_JSON", 50)
+    monkeypatch.setattr(openclawbench.sources.identification, "WHOLE_JSON", 50)
     monkeypatch.setattr("openclawbench.construct.normalize.messages.WHOLE_JSON", 50)
     found = normalized(tmp_path, **{name: content})
     assert fate(found, name) == became

@@ -177,7 +177,7 @@ def test_members_of_a_file() -> None:
     assert [content[one.offset : one.offset + one.length] for one in rows.results] == [line(row()), second, second]
     assert rows.counts == {"event:ollama_stop": 1, "broken_line": 2, "unknown_type:note": 1}
     assert [(one.reason, one.line) for one in rows.faults] == [("broken_json", 4), ("broken_json", 7)]
-    members = ADAPTER.members(content)
+    members = ADAPTER.find_members(content)
     assert [one.line for one in members] == [1, 2, 4, 5, 6, 6, 7]
     assert len(members) == len(rows.results) + sum(rows.counts.values())
     assert len({one.name for one in members}) == len(members)

@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from normalizing import RULES, SAMPLES, raw_row
 
+import openclawbench.intake.file_scanner
 import openclawbench.intake.raw_folder
-import openclawbench.intake.scan
 import openclawbench.sources.io.packed_steps
 import openclawbench.tables.schema
 from openclawbench.construct.normalize.normalize import normalize
@@ -30,7 +30,7 @@ HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:
 
 def tables(contents: list[bytes]) -> list[pl.DataFrame]:
     """What normalize makes of files, given to it as the intake does."""
-    rows = [raw_row(b"", f"m/{number}.jsonl") for number, _ in enumerate(contents)]
+    rows = [raw_row(content, f"m/{number}.jsonl") | {"content": None} for number, content in enumerate(contents)]
     files = from_records(rows, SourceFile).with_columns(bytes_column("content", [*contents])).lazy()
     return [one.collect() for one in normalize(files, empty(RunManifestRow).lazy(), RULES)]
 
@@ -102,7 +102,7 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
     raw: Path, tmp_path: Path, everything_is_long: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mapped, "CHUNK", mmap.PAGESIZE)  # of memory that is given back at a time
-    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 1)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
     found, entries = folder_tables(raw, tmp_path / "data"), scan(DataFolder(tmp_path / "data"), raw, save=False)
     assert everything_is_long.count("long") >= 20
@@ -115,7 +115,7 @@ def test_files_that_are_mapped_give_what_files_that_are_read_give(
 def test_a_file_that_is_cut_short_while_it_is_mapped_is_still_what_it_was(
     raw: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openclawbench.intake.scan, "LARGE_BYTES", 1)
+    monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 1)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 1)
     path = sorted(raw.rglob("*.jsonl"))[0]
     before = path.read_bytes()

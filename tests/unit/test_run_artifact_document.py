@@ -21,8 +21,8 @@ from run_artifact_builders import (
 )
 
 from openclawbench.sources.base import MalformedSession
+from openclawbench.sources.identification import decode
 from openclawbench.sources.io.json_ranges import array_ranges, object_ranges
-from openclawbench.sources.registry import decode
 
 DONE = message("assistant", "Done.", "All good.")
 
@@ -138,6 +138,8 @@ def test_a_damaged_document_is_read_with_exact_accounting_or_refused(seed: int) 
         content[random.randrange(len(content))] = random.randrange(256)
     first = decode(bytes(content))
     if ADAPTER.detect(first):
-        context = ADAPTER.context(first, "m/run_1.json", {"evaluation:e": first, "session:s": "x", "trace:t": first})
+        context = ADAPTER.read_context(
+            first, "m/run_1.json", {"evaluation:e": first, "session:s": "x", "trace:t": first}
+        )
         with suppress(MalformedSession):
             parse(bytes(content), **context)

@@ -33,6 +33,7 @@ from openclawbench.records.session import FileOutcome
 from openclawbench.sources.base import MalformedSession
 from openclawbench.sources.run_artifact.uri_checks import relative, resolve, uri_faults
 from openclawbench.sources.sidecars import run_artifact_context
+from openclawbench.sources.sidecars.run_artifact_context import context_for_session
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import from_records
 
@@ -94,9 +95,9 @@ def outcome(document: dict[str, Any], *evaluations: Any, at: str = RESULT) -> An
         at.replace("case_1", "case_2"),
         at.replace("abc123", "fff"),
     ]
-    found = ADAPTER.companions(RUN, frozenset([RUN, *paths, *others]))
+    found = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths, *others]))
     assert set(found.values()) == set(paths)
-    context = ADAPTER.context(document, RUN, {name: paths[path] for name, path in found.items()})
+    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in found.items()})
     session = parse(document, **json.loads(json.dumps(context)))
     if session.outcome is not None:
         assert set(session.outcome) <= set(OracleRecord.model_fields)
@@ -172,7 +173,7 @@ def test_evaluations_that_disagree_contradict_each_other_and_are_both_named(tmp_
 
 def test_an_evaluation_of_another_run_gives_nothing() -> None:
     found = {f"evaluation:{RESULT}": evaluation(), f"evaluation:{OLD_RESULT}": evaluation(run_id="run_8")}
-    assert ADAPTER.gave(stored(DONE), RUN, found, {}) == {f"evaluation:{RESULT}": "outcome"}
+    assert ADAPTER.describe_use(stored(DONE), RUN, found, {}) == {f"evaluation:{RESULT}": "outcome"}
 
 
 def test_an_evaluation_of_another_run_says_nothing() -> None:
@@ -208,8 +209,8 @@ def openclaw(content: Any = None, **more: Any) -> dict[str, Any]:
 def reason_beside(document: dict[str, Any], **files: Any) -> str:
     """Why the artifact is refused with these files in the raw folder."""
     paths = {path.replace("|", "/"): text for path, text in files.items()}
-    found = ADAPTER.companions(RUN, frozenset([RUN, *paths]))
-    context = ADAPTER.context(document, RUN, {name: paths[path] for name, path in found.items()})
+    found = ADAPTER.find_sidecars(RUN, frozenset([RUN, *paths]))
+    context = ADAPTER.read_context(document, RUN, {name: paths[path] for name, path in found.items()})
     return refusal(document, **context)
 
 
@@ -236,16 +237,16 @@ def test_an_openclaw_run_with_calls_in_its_trace_is_read() -> None:
 
 def test_context_for_the_native_session() -> None:
     paths = frozenset([RUN, RUN.replace("run_2", "run_1"), OWN, RESULT])
-    wanted = run_artifact_context.companions_of(OWN, paths)
+    wanted = run_artifact_context.find_run_artifacts(OWN, paths)
     assert set(wanted.values()) == {RUN, RESULT}
     files = {RUN: openclaw(), RESULT: evaluation()}
-    given = run_artifact_context.for_session("native-1", OWN, {name: files[path] for name, path in wanted.items()})
+    given = context_for_session("native-1", OWN, {name: files[path] for name, path in wanted.items()})
     assert given["index"] | {"status": "success", "session_key": "agent:main:main", "label": "case_1"} == given["index"]
     assert (given["index"]["aborted_last_run"], given["index"]["estimated_cost_usd"]) == (False, 0.25)
     assert (given["outcomes"][0]["success"], given["outcomes"][0]["attempt"]) == (True, 2)
     found = {name: files[path] for name, path in wanted.items()}
-    assert run_artifact_context.for_session("another", OWN, found) == {}
-    assert run_artifact_context.for_session("native-1", OWN, {}) == {}
+    assert context_for_session("another", OWN, found) == {}
+    assert context_for_session("native-1", OWN, {}) == {}
 
 
 @pytest.mark.parametrize("count", [None, True, -1, 1.5, "1", [1], {}, float("nan")])
@@ -276,7 +277,9 @@ def taken(document: dict[str, Any], result: dict[str, Any]) -> None:
     """The outcome of a document goes into its table."""
     written = json.dumps(document).encode()
     read = value_of(json.dumps(result).encode())
-    context = ADAPTER.context(document, RUN, dict.fromkeys(ADAPTER.companions(RUN, frozenset([RUN, RESULT])), read))
+    context = ADAPTER.read_context(
+        document, RUN, dict.fromkeys(ADAPTER.find_sidecars(RUN, frozenset([RUN, RESULT])), read)
+    )
     session = parse(written, **json.loads(json.dumps(context)))
     file = InputFile("m", RUN, None, 1, 0, "00", session=session)
     rows = [{"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, one)} for one in session.outcomes]
@@ -287,14 +290,14 @@ def test_evaluations_of_another_repetition_are_not_this_ones() -> None:
     """Runs of one campaign may have one id; the number in the names tells them apart."""
     beside, other = f"{FOLDER}/native-1.jsonl", RUN.replace("run_2", "run_1")
     results = {RESULT: evaluation(1, 1), RESULT.replace("result_2", "result_1"): evaluation()}
-    wanted = run_artifact_context.companions_of(beside, frozenset([RUN, other, beside, *results]))
+    wanted = run_artifact_context.find_run_artifacts(beside, frozenset([RUN, other, beside, *results]))
     assert set(wanted.values()) == {RUN, other, *results}
     files = {RUN: openclaw(), other: openclaw("none")} | results
-    given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
+    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
     assert (given["outcomes"][0]["status"], given["outcomes"][0]["success"]) == ("scored", False)
     assert (given["outcomes"][0]["flags"], given["faults"]) == ([], [])
     files[RESULT] = "no JSON"
-    given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
+    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
     assert given["outcomes"] == []
     assert [(reason, RESULT in message) for reason, message in given["faults"]] == [("unreadable_evaluation", True)]
 
@@ -302,15 +305,15 @@ def test_evaluations_of_another_repetition_are_not_this_ones() -> None:
 def test_context_where_several_runs_lie_beside_a_session() -> None:
     beside = f"{FOLDER}/native-1.jsonl"
     other = RUN.replace("run_2", "run_1")
-    wanted = run_artifact_context.companions_of(beside, frozenset([RUN, other, beside]))
+    wanted = run_artifact_context.find_run_artifacts(beside, frozenset([RUN, other, beside]))
     assert set(wanted.values()) == {RUN, other}
     files = {RUN: openclaw(), other: openclaw("none")}
-    given = run_artifact_context.for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
+    given = context_for_session("native-1", beside, {name: files[path] for name, path in wanted.items()})
     assert given["outcomes"] == []
     assert given["task"] == {"subset": "s", "task_id": "case_1", "attempt": 2}
     assert given["index"]["status"] == "success"
     twice = dict.fromkeys(wanted, openclaw())
-    assert run_artifact_context.for_session("native-1", beside, twice) == {}
+    assert context_for_session("native-1", beside, twice) == {}
 
 
 def native(session_id: str) -> str:
@@ -367,8 +370,8 @@ def test_real_artifacts_are_accounted_for_exactly() -> None:
         content = files[name].read_bytes()
         first = json.loads(content)
         assert ADAPTER.detect(first)
-        wanted = ADAPTER.companions(name, frozenset(files))
-        context = ADAPTER.context(first, name, {key: files[path].read_text() for key, path in wanted.items()})
+        wanted = ADAPTER.find_sidecars(name, frozenset(files))
+        context = ADAPTER.read_context(first, name, {key: files[path].read_text() for key, path in wanted.items()})
         try:
             session = parse(content, **context)
         except MalformedSession as error:

@@ -18,11 +18,12 @@ from openclawbench.intake.lineage import collisions, entry_names, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
 from openclawbench.intake.oracles.intake import OracleInput, read_oracles
 from openclawbench.intake.oracles.sessions import SessionNames
+from openclawbench.intake.raw_entry import RawEntry, entries_key
 from openclawbench.intake.raw_folder import Stamp, whole_content
 from openclawbench.intake.raw_object_store import Fetched, Raw, is_there, run_manifest_at
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.intake.run_manifest import manifest_rows
-from openclawbench.intake.scan import RUN_MANIFEST, RawEntry, entries_key, entry_content, scan
+from openclawbench.intake.scan import RUN_MANIFEST, entry_content, scan
 from openclawbench.records.oracle import OracleRow
 from openclawbench.records.session import RunManifestRow, SourceFile
 from openclawbench.rules.oracle import OracleRules
@@ -35,7 +36,17 @@ from openclawbench.tables.schema import bytes_column, from_columns, schema
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096
-KEPT = ("source_model", "path", "member", "base_line", "base_offset", "sha256", "context")  # of an entry
+KEPT = (
+    "source_model",
+    "path",
+    "member",
+    "base_line",
+    "base_offset",
+    "sha256",
+    "adapter",
+    "identity",
+    "context",
+)  # fields of an entry
 Row = dict[str, Any]
 Places = Multimap[tuple[str, str], int]  # (source model, name or session id) -> shards
 

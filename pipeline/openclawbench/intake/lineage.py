@@ -17,7 +17,7 @@ from openclawbench.base.session_names import (
     path_name,
     safe_name,
 )
-from openclawbench.intake.scan import RawEntry
+from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.sources.base import CHILDREN, PARENT
 
 Key = tuple[str, str]  # (source model, identity)

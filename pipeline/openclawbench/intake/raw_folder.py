@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from mmap import mmap
 from pathlib import Path
 
+from openclawbench.sources.identification import HEAD_BYTES, FileFormat, identify_long
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, BrokenPacking, decompressed, is_packed
 from openclawbench.sources.io.mmap_files import chunks, mapped
 from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
-from openclawbench.sources.registry import HEAD_BYTES, FirstRecord, first_of_long
 from openclawbench.tables.schema import LARGE_BYTES
 
 NO_FOLDER = "a folder that cannot be listed, a link that leads back, or one of too many. Make it readable or remove it."
@@ -106,18 +106,18 @@ def read_content(path: str) -> bytes | None:
         os.close(handle)
 
 
-def read_long(path: str, size: int) -> tuple[FirstRecord, str] | None:
-    """The first record and the digest of a very large file, which is never wholly in memory; null for what has to be
+def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
+    """Format and digest of a very large file, which is never wholly in memory; null for what has to be
     looked at as a whole. OSError where it can't be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        first = first_of_long(path, os.pread(handle, HEAD_BYTES, 0), size)
-        if first is None:
+        found = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)
+        if found is None:
             return None
         digest = hashlib.sha256()
         for data in chunks(handle):
             digest.update(data)
-        return first, digest.hexdigest()
+        return found, digest.hexdigest()
     finally:
         os.close(handle)
 

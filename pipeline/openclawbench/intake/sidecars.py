@@ -1,4 +1,4 @@
-"""Companions: what lies beside sessions, as the adapters want it; what many sessions share is read once."""
+"""SidecarReader: what lies beside sessions, as the adapters want it; what many sessions share is read once."""
 
 import json
 from collections import OrderedDict
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from mmap import mmap
 from typing import Any
 
+from openclawbench.sources.identification import WHOLE_JSON
 from openclawbench.sources.io.jsonl import escape_surrogates
 from openclawbench.sources.openclaw.session_index import contexts_by_session, is_index
-from openclawbench.sources.registry import WHOLE_JSON
 
 HEAD_BYTES = 16 << 20  # of a larger JSONL file beside a session only its beginning is looked at
 KEPT, KEPT_BYTES = 16, 64 << 20  # files, and bytes of them, whose values are kept
 
 
-class Companions:
+class SidecarReader:
     """Values of files by their names; the latest few are kept. `read` gives a file's bytes: OSError or ValueError where
     they can't be had."""
 

@@ -17,6 +17,8 @@ class SourceFile(Record):
     base_line: int
     base_offset: int
     sha256: str | None
+    adapter: str | None
+    identity: str
     content: list[bytes] | None  # in one piece; a list, so that a table of one row can be passed on without copying it
     context: str | None
     error: str | None

@@ -1,13 +1,14 @@
-"""What every source adapter returns: one session as steps, user turns and counts, before it has a trajectory id."""
+"""The base class of source adapters, and what they return: a session before it has a trajectory id."""
 
 import json
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, Protocol, overload
+from typing import Any, ClassVar, overload
 
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.io.jsonl import Fault, RawLine
@@ -157,36 +158,116 @@ class Member:
     length: int
 
 
-class Source(Protocol):
-    """A raw format. `detect` looks at the first record only, never at a file's name."""
+class Source(ABC):
+    """A raw format: an adapter is a subclass, and one instance of it stands in `registry.FORMATS`.
 
-    name: str
+    An adapter implements `detect`, `identity` and `parse`; every other hook has a default that fits a format of one
+    session a file with nothing beside it. Hooks are pure: they open no file and keep no state. They are called through
+    `adapter_calls`, which turns an unexpected error into a fault of that one file, and checks the record accounting.
+    docs/develop/add_a_format.md is the recipe.
+    """
 
+    name: ClassVar[str]
+    """Unique among the adapters. It stands in the scan and in error messages."""
+
+    source_format: ClassVar[str | None] = None
+    """What `Trajectory.source_format` says; null: the name. Several adapters may read parts of one format."""
+
+    identity_lines: ClassVar[int] = 1
+    """Lines at the beginning of a JSONL file that `identity` receives as `head`."""
+
+    records_are_lines: ClassVar[bool] = True
+    """True where a line that is not blank is at least one record, which lets the caller check `records_in` against the
+    file. False for formats of one JSON document."""
+
+    reads_long: ClassVar[bool] = False
+    """True where `parse_long` reads a very long session without its bytes being wholly in memory."""
+
+    @property
+    def format_name(self) -> str:
+        """The format as tables and messages name it."""
+        return self.source_format or self.name
+
+    @abstractmethod
     def detect(self, first: Any) -> bool:
-        """True where the first record (a decoded JSON value) is of this format."""
-        ...
+        """Whether a file is of this format. `first`: the first record as a decoded JSON value (the first line, or the
+        whole document); null where it is not JSON.
 
+        Called once for each file, in the order of FORMATS, until one adapter says yes. A file's name is no evidence.
+        """
+
+    @abstractmethod
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
-        """(session id or null, what makes two files the same session). `head` is the first record's bytes."""
-        ...
+        """(session id or null, identity). Two files of equal identity are candidates for copies of one session; the
+        identity also decides the shard, so that they meet. `head`: the first `identity_lines` lines, or the document.
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """Files beside `path` that say something about its session: name -> path, out of `paths` (all raw files).
-
-        The intake reads them: JSON files as their value, others as text, absent or broken ones as null.
+        Called once for each file that `detect` claims.
         """
-        ...
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        """What of the companions' contents concerns this session, small and JSON: it is part of the shard's key."""
-        ...
-
+    @abstractmethod
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        """The session. Raises MalformedSession with line and reason where the file can't be read without loss.
+        """The session. `content`: the decompressed bytes; `context`: what `read_context` returned, empty where that was
+        nothing, and keys of the intake (`CHILDREN`, `PARENT`, `IDENTITY`).
 
-        `context` is what context() made of the files beside it; empty where there was nothing.
+        `records_in` counts every record, and `record_counts` says where each went, under a name for what is not used.
+        The caller compares both and quarantines the file where they differ. Raises MalformedSession, with line and
+        reason, where the file cannot be read without loss. Called by normalize, once for each session.
         """
-        ...
+
+    def explain_rejection(self, first: Any) -> str | None:
+        """What a first record lacks to be of this format, as the beginning of a sentence; null (the default) where it
+        does not resemble the format. Called for files that no adapter claims; the message to the user quotes it."""
+        return None
+
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+        """Files beside `path` that say something about its session: key -> path, out of `paths` (all raw files). None
+        by default.
+
+        Called for each claimed file. The intake reads these files, and reads the session again when one changes.
+        """
+        return {}
+
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
+        """What of the sidecars concerns this session, small and JSON, without secrets: `parse` receives it, and it is
+        part of the shard's key. Empty by default.
+
+        `sidecars`: key of `find_sidecars` -> value of the file: JSON as decoded, other files as text, null for what
+        cannot be read. Called once for each claimed file.
+        """
+        return {}
+
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        """What `read_context` took of each sidecar, in words: key -> `task and outcome of the trial`. Called after it,
+        with what it returned; the sidecar's row in the file report quotes it. Empty by default."""
+        return {}
+
+    def find_members(self, content: bytes) -> list[Member] | None:
+        """Where the sessions of a file that holds several are; null (the default) where the file is one session.
+
+        Every part is listed, also one that is not a session, so that it is accounted for. Each part is then identified
+        and parsed as a file of its own. Called once for each claimed file.
+        """
+        return None
+
+    def find_embedded(self, first: Any, content: bytes) -> list[Member]:
+        """Where sessions inside a session are, which are read as sessions of their own beside it (sub-agents). None by
+        default. Called once for each claimed file of one session, and for each session that is found so."""
+        return []
+
+    def skip_reason(self, record: Any) -> str | None:
+        """Reason code for a part of `find_members` that no adapter claims and that is known not to be a session; null
+        (the default) where a person has to look at it. `record`: its first record."""
+        return None
+
+    def parse_clean_utf8(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        """As `parse`, for content that is known to be UTF-8 without surrogate escapes. For adapters that gain by not
+        looking; the default calls `parse`."""
+        return self.parse(content, context, rules)
+
+    def parse_long(self, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession | None:
+        """As `parse`, for a very long session in little memory; null where it has to be read by `parse`, which then
+        says what is wrong with it. Called only where `reads_long` is true."""
+        return None
 
 
 class MalformedSession(Exception):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, Member, ParsedSession
+from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, read_lines, texts_of_line
 from openclawbench.sources.io.timestamps import iso_time
@@ -33,7 +33,7 @@ class Rows:
     faults: list[Fault] = field(default_factory=list)  # broken lines
 
 
-class LlmBenchmark:
+class LlmBenchmark(Source):
     """The adapter. A file holds many sessions: members() says where, parse() reads the bytes of one."""
 
     name = "llm_benchmark"
@@ -46,7 +46,7 @@ class LlmBenchmark:
             return "event" in first
         return first.get("record_type") == RESULT and all(key in first for key in KEYS)
 
-    def why_not(self, first: Any) -> str | None:
+    def explain_rejection(self, first: Any) -> str | None:
         """What a line lacks to be one of a results file, if it has a record type."""
         kind = first.get("record_type") if isinstance(first, dict) else None
         if kind not in (RESULT, EVENT):
@@ -54,7 +54,7 @@ class LlmBenchmark:
         missing = [key for key in (KEYS if kind == RESULT else (EVENT,)) if key not in first]
         return f"a row of record_type {kind} without {', '.join(missing)}" if missing else None
 
-    def skipped(self, row: Any) -> str | None:
+    def skip_reason(self, row: Any) -> str | None:
         """Why a row of a results file is none of a session, and nobody has to look at it: it says itself that it is of
         another type than `result`. Null for a result, and for what does not say of which type it is."""
         kind = row.get("record_type") if isinstance(row, dict) else None
@@ -68,14 +68,7 @@ class LlmBenchmark:
         digest = hashlib.sha256(head.strip()).hexdigest()
         return (session_id_of(first) if first.get("record_type") == RESULT else None), digest
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
-        """None: a row says all that there is."""
-        return {}
-
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
-        return {}
-
-    def members(self, content: bytes) -> list[Member]:
+    def find_members(self, content: bytes) -> list[Member]:
         """Every line that is not blank, so that lines that are no result are accounted for as well."""
         rows = rows_of(content)
         return sorted([*rows.results, *rows.others], key=lambda one: one.offset)

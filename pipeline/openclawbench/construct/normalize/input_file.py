@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from openclawbench.base.session_names import basename, safe_name
 from openclawbench.sources.base import ParsedSession
+from openclawbench.sources.identification import HEAD_BYTES, WHOLE_JSON, decode, first_line
 from openclawbench.sources.io.jsonl import number_of_lines
 from openclawbench.sources.io.packed_steps import PackedSteps
-from openclawbench.sources.registry import HEAD_BYTES, WHOLE_JSON, decode, first_line
 
 SAID = 2000  # characters of a sentence, which may quote a file
 
@@ -32,6 +32,7 @@ class InputFile:
     parent: str | None = None
     aliases: set[str] = field(default_factory=set)
     stored: bool = False  # of an SQLite store
+    identity: str = ""  # equal for copies of one session
     steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 
 

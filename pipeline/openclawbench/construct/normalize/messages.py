@@ -5,11 +5,12 @@ from typing import Any
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.construct.normalize.input_file import InputFile
+from openclawbench.sources.identification import WHOLE_JSON
 from openclawbench.sources.io.file_encodings import other_form
 from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, is_too_deep, pieces
 from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, STORE_HINT
-from openclawbench.sources.registry import FORMATS, WHOLE_JSON, why_unclaimed
+from openclawbench.sources.registry import FORMATS, explain_rejection
 from openclawbench.sources.sidecars.run_artifact_paths import RUN_FILE
 
 LINE_HINT = "Repair or remove the line; a step may be lost with it."
@@ -29,7 +30,7 @@ STORE_HINTS = {
 }
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
-NAMES = (one.name for one in FORMATS)  # two modules read aec_trajectory
+NAMES = (source.format_name for source in FORMATS)
 FORMATS_READ = ", ".join(dict.fromkeys(("openclaw", "openclaw_sqlite", *NAMES)))
 CONVERT = f"Take the file out of the raw folder, or convert it to a format that is read: {FORMATS_READ}."
 COMPLETE = "Add what is missing, or take the file out of the raw folder."
@@ -97,7 +98,7 @@ def no_session(one: InputFile, content: bytes, first: Any, stored: bool) -> tupl
     if first is None:
         why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
         return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"
-    if known := why_unclaimed(first):
+    if known := explain_rejection(first):
         return "not_a_session", line, f"{where}: {known}. {inside or COMPLETE}"
     what = "a record" if inside else "the first record is"
     return "not_a_session", line, f"{where}: {what} of no known session format. {inside or CONVERT}"

@@ -27,11 +27,13 @@ from openclawbench.records.session import (
 )
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.runtime.stage import stage
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, RecordDigests
+from openclawbench.sources.adapter_calls import parse_long_session, parse_session
+from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source
+from openclawbench.sources.identification import HEAD_BYTES, first_record, identify_long
 from openclawbench.sources.io.jsonl import Fault
-from openclawbench.sources.io.utf8_check import sound
+from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.session_index import index_fault, is_index
-from openclawbench.sources.registry import HEAD_BYTES, FirstRecord, first_of_long, read_first, skipped
+from openclawbench.sources.registry import skip_reason, source_named
 from openclawbench.tables.schema import from_records, iter_bytes
 
 
@@ -79,9 +81,9 @@ def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], 
     gives these once more."""
     table = files.collect()
     contents = table["content"]
-    rows = zip(table.drop("content").iter_rows(named=True), iter_bytes(contents), sound(contents), strict=True)
-    for index, (row, content, is_sound) in enumerate(rows):
-        yield row | {"content": content, "sound": is_sound}, partial(content_at, contents, index)
+    rows = zip(table.drop("content").iter_rows(named=True), iter_bytes(contents), are_clean_utf8(contents), strict=True)
+    for index, (row, content, is_clean) in enumerate(rows):
+        yield row | {"content": content, "is_clean_utf8": is_clean}, partial(content_at, contents, index)
 
 
 def content_at(contents: pl.Series, index: int) -> bytes:
@@ -94,6 +96,7 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> InputFile:
     """Read one file as far as it goes."""
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
     one = InputFile(*place)
+    one.identity, source = row["identity"], source_named(row["adapter"])
     content: bytes | memoryview | None = row["content"]
     context = json.loads(row["context"]) if row["context"] else {}
     if (noted := context.get("noted")) is not None:
@@ -103,9 +106,9 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> InputFile:
     if row["error"] is not None or content is None:
         return refuse(one, "unreadable_file", None, messages.unreadable(one, row["error"]))
     if not isinstance(content, memoryview):
-        return read_content(one, content, context, rules, row.get("sound", False))
-    looked_at = read_long(one, content, context, rules)
-    return one if looked_at is None else read_content(one, looked_at, context, rules, False, content)
+        return read_content(one, content, source, context, rules, row.get("is_clean_utf8", False))
+    looked_at = read_long(one, content, source, context, rules)
+    return one if looked_at is None else read_content(one, looked_at, source, context, rules, False, content)
 
 
 def note_store(one: InputFile, noted: dict[str, Any], rules: NormalizeRules) -> InputFile:
@@ -123,9 +126,10 @@ def note_store(one: InputFile, noted: dict[str, Any], rules: NormalizeRules) -> 
 def read_content(
     one: InputFile,
     looked_at: bytes,
+    source: Source | None,
     context: dict[str, Any],
     rules: NormalizeRules,
-    sound: bool,
+    is_clean_utf8: bool,
     whole: memoryview | None = None,
 ) -> InputFile:
     """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
@@ -133,25 +137,25 @@ def read_content(
     size = len(content)
     stored = one.stored = bool(context.get("store"))
     named_session = stored or ".jsonl" in one.path.rpartition("/")[2]
-    first = read_first(looked_at)
-    told = None if first.source else skipped(context, first.value) or rules.named(one.path)
-    sidecar, gave = rules.sidecar(first.value) or told, context.get("gave", [])
+    first, _ = first_record(looked_at)
+    told = None if source else skip_reason(context, first) or rules.named(one.path)
+    sidecar, gave = rules.sidecar(first) or told, context.get("gave", [])
     if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
         return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
-    if first.source is None and is_index(one.path) and not rules.is_other_index(first.value):
+    if source is None and is_index(one.path) and not rules.is_other_index(first):
         return read_index(one, content, gave)
-    unknown = sidecar is None and first.source is None and not stored
-    if unknown and (why := messages.diagnose_damaged_document(one.path, looked_at, first.value, size)):
+    unknown = sidecar is None and source is None and not stored
+    if unknown and (why := messages.diagnose_damaged_document(one.path, looked_at, first, size)):
         return refuse(one, *why, content)
-    if sidecar or (first.source is None and not named_session):
+    if sidecar or (source is None and not named_session):
         return beside(one, sidecar, gave, content)
     if one.source_model == "":
         return refuse(
             one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
-    if first.source is None:
-        return refuse(one, *messages.no_session(one, looked_at, first.value, stored), content)
-    return parse(one, looked_at, first, context, rules, sound)
+    if source is None:
+        return refuse(one, *messages.no_session(one, looked_at, first, stored), content)
+    return parse(one, looked_at, source, context, rules, is_clean_utf8)
 
 
 def beside(one: InputFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> InputFile:
@@ -169,44 +173,45 @@ def read_index(one: InputFile, content: bytes | memoryview, gave: list[str]) -> 
     return refuse(one, fault.reason, fault.line, messages.broken_index(one, fault), content)
 
 
-def read_long(one: InputFile, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> bytes | None:
+def read_long(
+    one: InputFile, content: memoryview, source: Source | None, context: dict[str, Any], rules: NormalizeRules
+) -> bytes | None:
     """Read a very long session where its source has a way that takes little memory: then nothing is left to be looked
     at. Else what is: the file's beginning where that says enough, or the whole of it."""
     head = bytes(content[:HEAD_BYTES])
-    first = first_of_long(one.path, head, len(content))
-    if first is None:
+    if source is None:
+        return bytes(content) if identify_long(one.path, head, len(content)) is None else head
+    if not source.reads_long:
         return bytes(content)
-    if first.source is None or one.source_model == "" or rules.sidecar(first.value):
+    if one.source_model == "" or rules.sidecar(first_record(head)[0]):
         return head
-    session = first.source.parse_long(content, context, rules)  # type: ignore[attr-defined]
+    session = parse_long_session(source, content, context, rules)
     if session is None:
         return bytes(content)
-    keep(one, session, first, context)
+    keep(one, session, context)
     return None
 
 
 def parse(
-    one: InputFile, content: bytes, first: FirstRecord, context: dict[str, Any], rules: NormalizeRules, sound: bool
+    one: InputFile, content: bytes, source: Source, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool
 ) -> InputFile:
     """Run the adapter over a file that is a session."""
-    assert first.source is not None
     stored = bool(context.get("store"))
-    read = getattr(first.source, "parse_sound", None) if sound else None
     try:
-        session = (read or first.source.parse)(content, context, rules)
+        session = parse_session(source, content, context, rules, is_clean_utf8)
     except MalformedSession as error:
         if error.fault.reason in rules.beside_reasons:
             one.disposition = "sidecar"
         return refuse(one, error.fault.reason, *messages.refused(one, error.fault, stored), content)
     except RecursionError:
         return refuse(one, "nested_too_deeply", None, messages.too_deep(one, stored), content)
-    keep(one, session, first, context)
+    keep(one, session, context)
     return one
 
 
-def keep(one: InputFile, session: ParsedSession, first: FirstRecord, context: dict[str, Any]) -> None:
+def keep(one: InputFile, session: ParsedSession, context: dict[str, Any]) -> None:
     """Note the session that a file holds."""
-    session.identity = context.get(IDENTITY, first.identity)
+    session.identity = one.identity
     one.session = session
     one.parent = context.get("parent_trajectory_id")
     if "circular_parent" in context:

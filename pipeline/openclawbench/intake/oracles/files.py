@@ -10,8 +10,9 @@ import msgspec
 
 from openclawbench.base.session_names import unpacked
 from openclawbench.errors import UnreadableInput
+from openclawbench.intake.raw_entry import escaped
 from openclawbench.intake.raw_folder import files_below, reason_of, why_unreadable
-from openclawbench.intake.scan import RUN_MANIFEST, escaped
+from openclawbench.intake.scan import RUN_MANIFEST
 from openclawbench.rules.oracle import OracleRules
 from openclawbench.sources.io.file_encodings import MAGIC_BYTES, decompressed, is_packed
 

@@ -12,7 +12,7 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.records import text_of
 from openclawbench.sources.aec_bench.trajectory import begin, complete, opening_digest, trial_identity
-from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.json_values import number_of
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, UnexpectedShape, read_lines
 from openclawbench.sources.result_pairing import Called, pair
@@ -60,10 +60,11 @@ def decode_message(data: bytes) -> Message:
         raise UnexpectedShape(f"a message of unexpected shape: {error}") from error
 
 
-class ChatMessages:
+class ChatMessages(Source):
     """The adapter. Its sessions are of the format aec_trajectory, with session_version `chat`."""
 
-    name = "aec_trajectory"
+    name = "aec_chat"
+    source_format = "aec_trajectory"
     version = "chat"
     identity_lines = 3  # rollouts of one task open with the same prompt; the first answer tells them apart
 
@@ -77,23 +78,22 @@ class ChatMessages:
         """The first three lines, as far as `head` has them."""
         return None, opening_digest(head, self.identity_lines)
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """The files that may be the TrialRecord, and the sample that was imported."""
         sample = f"{path.rpartition('/')[0]}/{SAMPLE}"
-        return aec_context.companions(path, paths) | ({"sample": sample} if sample in paths else {})
+        return aec_context.find_sidecars(path, paths) | ({"sample": sample} if sample in paths else {})
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The trial record, the reward of the sample, and the identity that the record gives the run."""
-        made = aec_context.context(path, found)
-        sample = found.get("sample")
+        made = aec_context.read_context(path, sidecars)
+        sample = sidecars.get("sample")
         if isinstance(sample, dict):
             made["sample"] = {"reward": number_of(sample.get("reward"))}
         return made | trial_identity(made)
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion, in words, by its name in `found`."""
-        taken = {"sample": "the reward of the sample"} if "sample" in made else {}
-        return aec_context.gave(path, found, made) | taken
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        taken = {"sample": "the reward of the sample"} if "sample" in context else {}
+        return aec_context.describe_use(path, sidecars, context) | taken
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         raw: RawFile = read_lines(content, decode_message)
@@ -101,7 +101,7 @@ class ChatMessages:
             raise MalformedSession(raw.fatal)
         if not any(row.value.role == "assistant" for row in raw.lines):
             raise MalformedSession(Fault("not_a_session", 1, "chat messages, none of them an assistant's"))
-        session = begin(self.name, content, raw, context)
+        session = begin(self.format_name, content, raw, context)
         session.session_version = self.version
         add_sample(session, context)
         steps = StepList(rules)

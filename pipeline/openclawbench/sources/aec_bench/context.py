@@ -34,7 +34,7 @@ def folders(paths: frozenset[str]) -> tuple[dict[str, list[str]], dict[str, set[
     return files, below
 
 
-def companions(path: str, paths: frozenset[str]) -> dict[str, str]:
+def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """agent-result.json, and the JSON files beside or above that may be the TrialRecord, within the source model.
 
     Keys: agent_result; beside:NAME; above:NAME (a record above concerns this session if it names it, or if no other
@@ -58,7 +58,7 @@ def candidates(files: list[str], folder: str) -> list[str]:
     return others if len(others) <= MOST_CANDIDATES else [p for p in others if p.endswith(f"/{basename(folder)}.json")]
 
 
-def context(path: str, found: dict[str, Any]) -> dict[str, Any]:
+def read_context(path: str, found: dict[str, Any]) -> dict[str, Any]:
     """{agent_result, trial}: what concerns this session, small; empty where nothing does."""
     made: dict[str, Any] = {}
     record = trial_of(path, found)
@@ -72,7 +72,7 @@ def context(path: str, found: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def gave(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+def describe_use(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
     """What context() took of each companion, in words, by its name."""
     record = trial_of(path, found) if "trial" in made else None
     told = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}

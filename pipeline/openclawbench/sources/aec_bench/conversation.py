@@ -19,7 +19,7 @@ from openclawbench.sources.aec_bench.trajectory import (
     trial_identity,
 )
 from openclawbench.sources.aec_bench.truncation import note_lost_end
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession
+from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.step_builder import StepList, not_blank
@@ -27,14 +27,15 @@ from openclawbench.sources.step_builder import StepList, not_blank
 TRAJECTORY_NAMES = tuple(packed_variants("trajectory.jsonl"))
 
 
-class AecConversation:
+class AecConversation(Source):
     """The adapter. It gives user turns and replies; where a trajectory lies beside it, it gives nothing, unless that
     has nothing but its header: then this is all there is of the run, and that header tells the run from others.
 
     Its sessions are of the format aec_trajectory, with session_version `conversation`.
     """
 
-    name = "aec_trajectory"
+    name = "aec_conversation"
+    source_format = "aec_trajectory"
     version = "conversation"
     identity_lines = 3  # trials of one task open with the same prompts; the first answer tells them apart
 
@@ -45,18 +46,18 @@ class AecConversation:
         """The first three lines, as far as `head` has them."""
         return None, opening_digest(head, self.identity_lines)
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """What a trajectory has beside it, and the trajectory itself."""
         folder = path.rpartition("/")[0]
         beside = next((f"{folder}/{one}" for one in TRAJECTORY_NAMES if f"{folder}/{one}" in paths), path)
-        return aec_context.companions(path, paths) | ({} if beside == path else {"trajectory": beside})
+        return aec_context.find_sidecars(path, paths) | ({} if beside == path else {"trajectory": beside})
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """As for a trajectory, and {trajectory_beside: true} where one is there (unread counts as there), or the
         {identity} that the header of one without steps gives the run."""
-        made = aec_context.context(path, found)
-        if "trajectory" in found and opens_trajectory(found["trajectory"]):
-            header = only_header(found["trajectory"])
+        made = aec_context.read_context(path, sidecars)
+        if "trajectory" in sidecars and opens_trajectory(sidecars["trajectory"]):
+            header = only_header(sidecars["trajectory"])
             if header is None:
                 made["trajectory_beside"] = True
             else:
@@ -65,15 +66,14 @@ class AecConversation:
                     return made | {IDENTITY: canonical_digest(header)}
         return made | trial_identity(made)
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion that is no session, in words, by its name in `found`."""
-        return aec_context.gave(path, found, made)
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        return aec_context.describe_use(path, sidecars, context)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get("trajectory_beside"):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the trajectory beside it says"))
         raw = readable_lines(content)
-        session = begin(self.name, content, raw, context)
+        session = begin(self.format_name, content, raw, context)
         session.session_version = self.version
         steps = StepList(rules)
         spoken = [place for place, row in enumerate(raw.lines) if row.value.role in ("user", "assistant")]

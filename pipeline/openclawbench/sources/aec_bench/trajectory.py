@@ -17,7 +17,7 @@ from openclawbench.sources.aec_bench.records import (
 )
 from openclawbench.sources.aec_bench.steps import TrajectoryBuilder
 from openclawbench.sources.aec_bench.truncation import CONVERSATION, last_reply, note_lost_end
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, RecordDigests
+from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, RecordDigests, Source
 from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces, read_lines
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.sidecars.jsonl_sidecar import records_in
@@ -26,10 +26,11 @@ from openclawbench.sources.step_builder import StepList
 HEADER_ONLY = "header_only"
 
 
-class AecTrajectory:
+class AecTrajectory(Source):
     """The adapter. The header is optional; a header alone is a run that failed before its first call."""
 
     name = "aec_trajectory"
+    source_format = "aec_trajectory"
     identity_lines = 3  # header and two lines: see identity()
 
     def detect(self, first: Any) -> bool:
@@ -44,24 +45,23 @@ class AecTrajectory:
         has them: an import that grows keeps its identity as soon as they are written."""
         return None, opening_digest(head, 1 if isinstance(first, dict) and has_time(first) else self.identity_lines)
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
         names = packed_variants(f"{path.rpartition('/')[0]}/{CONVERSATION}")
         beside = next((one for one in names if one in paths and one != path), None)
-        return aec_context.companions(path, paths) | ({} if beside is None else {"conversation": beside})
+        return aec_context.find_sidecars(path, paths) | ({} if beside is None else {"conversation": beside})
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The agent's result and the trial record, as far as they are used, what the conversation ends with, and that
         there is one."""
-        conversation = found.get("conversation")
+        conversation = sidecars.get("conversation")
         there = {"conversation": True} if opens_conversation(next(records_in(conversation), None)) else {}
-        made = aec_context.context(path, found) | last_reply(conversation) | there
+        made = aec_context.read_context(path, sidecars) | last_reply(conversation) | there
         timed = isinstance(first, dict) and has_time(first)
         return made if timed else made | trial_identity(made)
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion that is no session, in words, by its name in `found`."""
-        return aec_context.gave(path, found, made)
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        return aec_context.describe_use(path, sidecars, context)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         raw = readable_lines(content)
@@ -70,7 +70,7 @@ class AecTrajectory:
             raise MalformedSession(
                 Fault(HEADER_ONLY, 1, "has a header and no step; the conversation beside it is read")
             )
-        session = begin(self.name, content, raw, context)
+        session = begin(self.format_name, content, raw, context)
         version = headers[0].value.version if headers else None
         session.session_version = None if version is None else str(version)
         session.several_sessions = len(headers) > 1

@@ -11,7 +11,7 @@ from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from openclawbench.sources.atif.steps import AtifBuilder
-from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, Member, ParsedSession
+from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, Member, ParsedSession, Source
 from openclawbench.sources.io.json_ranges import element_ranges
 from openclawbench.sources.io.json_values import count_of, number_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
@@ -22,11 +22,12 @@ from openclawbench.sources.step_builder import StepList
 VERSION = "ATIF-v"
 
 
-class Atif:
+class Atif(Source):
     """The adapter. Sub-agent trajectories that a document holds are sessions of their own (embedded()), counted in it;
     steps copied from elsewhere are left out."""
 
     name = "atif"
+    records_are_lines = False
 
     def detect(self, first: Any) -> bool:
         version = first.get("schema_version") if isinstance(first, dict) else None
@@ -41,32 +42,31 @@ class Atif:
         name = agent.get("name") if isinstance(agent, dict) else None
         return session_id or trajectory_id, json.dumps([session_id, trajectory_id, str(name)], ensure_ascii=True)
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """Harbor's trial result above it, and the native session that Harbor made it of."""
-        return harbor.companions(path, paths) | harbor.native_beside(path, paths)
+        return harbor.find_sidecars(path, paths) | harbor.native_beside(path, paths)
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The files beside it that it names as its sub-agents' trajectories, the trial that it is of, which tells it
         from those of other trials, and whether the native session of its run lies beside it."""
-        children, trial = child_files(first, path), harbor.trial_of(path, found)
+        children, trial = child_files(first, path), harbor.trial_of(path, sidecars)
         made: dict[str, Any] = {CHILDREN: children, harbor.TRIAL: trial}
         if trial is not None and "id" in trial:
             made[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
-        made[harbor.NATIVE] = is_native_of(found.get(harbor.NATIVE), id_of(first, "session_id"))
+        made[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
         return {key: one for key, one in made.items() if one}
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion, in words, by its name in `found`."""
-        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in made else {}
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in context else {}
 
-    def members(self, content: bytes) -> list[Member] | None:
+    def find_members(self, content: bytes) -> list[Member] | None:
         """The documents of a file that has one a line; null where the file is one document."""
         rows = list(pieces(content))
         if len(rows) < 2 or not self.detect(decode_line(rows[0][2])):
             return None
         return [Member(f"line{line}", line, offset, len(data)) for line, offset, data in rows]
 
-    def embedded(self, first: Any, content: bytes) -> list[Member]:
+    def find_embedded(self, first: Any, content: bytes) -> list[Member]:
         """Where the sub-agents' trajectories are that the document holds. Nothing where its brackets do not fit: then
         it is refused as a whole."""
         if not isinstance(first, dict) or not first.get("subagent_trajectories"):

@@ -113,16 +113,16 @@ def read_lines(
     content: bytes | memoryview,
     decode: Callable[[bytes], Any],
     quick: msgspec.json.Decoder[Any] | None = None,
-    sound: bool = False,
+    is_clean_utf8: bool = False,
 ) -> RawFile:
     """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is none).
 
     Two objects on one line are two records; a broken last line is a torn one (the writer was killed), of which the
     whole records at its beginning are kept; a broken line before it makes the file unusable, because a step may be lost
-    with it. `quick` decodes as `decode` does, and may say less about what it refuses. `sound`: the file is known to be
-    (sources/sound.py).
+    with it. `quick` decodes as `decode` does, and may say less about what it refuses. `is_clean_utf8`: as of
+    utf8_check.are_clean_utf8().
     """
-    if sound and quick and isinstance(content, bytes) and (lines := sound_lines(content, quick)) is not None:
+    if is_clean_utf8 and quick and isinstance(content, bytes) and (lines := clean_lines(content, quick)) is not None:
         return RawFile(lines)
     if isinstance(content, bytes) and (lines := plain_lines(content, quick.decode if quick else decode)) is not None:
         return RawFile(lines)
@@ -154,8 +154,8 @@ def read_lines(
     return raw
 
 
-def sound_lines(content: bytes, decoder: msgspec.json.Decoder[Any]) -> list[RawLine] | None:
-    """plain_lines() of a sound file, in two thirds of the time: its bytes are not cut into lines. Null also where a
+def clean_lines(content: bytes, decoder: msgspec.json.Decoder[Any]) -> list[RawLine] | None:
+    """plain_lines() of a clean file, in two thirds of the time: its bytes are not cut into lines. Null also where a
     line does not begin and end as an object does."""
     ends = ends_of_objects(content)
     try:

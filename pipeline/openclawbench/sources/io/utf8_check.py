@@ -8,14 +8,14 @@ import polars as pl
 HALVES = ("\\ud", "\\uD")  # how the escape of a half begins; a pair of halves is looked at with more care too
 
 
-def sound(contents: pl.Series) -> Iterator[bool]:
+def are_clean_utf8(contents: pl.Series) -> Iterator[bool]:
     """Of each value of a column of bytes_column, whether it is known to be so. What is false is left to whoever reads
     it: a large value, alone in its chunk, which is not looked at as a whole, and all of a chunk in which one is not."""
     for chunk in contents.get_chunks():
-        yield from [False] * len(chunk) if len(chunk) == 1 else sound_together(chunk)
+        yield from [False] * len(chunk) if len(chunk) == 1 else chunk_is_clean(chunk)
 
 
-def sound_together(chunk: pl.Series) -> list[bool]:
+def chunk_is_clean(chunk: pl.Series) -> list[bool]:
     """Of each value of a chunk."""
     try:
         texts = chunk.list.get(0, null_on_oob=True).cast(pl.String)

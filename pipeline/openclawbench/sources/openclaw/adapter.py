@@ -11,7 +11,7 @@ import msgspec
 from openclawbench.base.session_names import NATIVE_NAME, basename
 from openclawbench.records.session import RunContext
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests
+from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
@@ -36,19 +36,24 @@ from openclawbench.sources.openclaw.run_summary import run_summary
 from openclawbench.sources.openclaw.steps import StepBuilder
 from openclawbench.sources.sidecars import harbor
 from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header
-from openclawbench.sources.sidecars.run_artifact_context import companions_of, for_session, gave_run
+from openclawbench.sources.sidecars.run_artifact_context import (
+    context_for_session,
+    describe_run_use,
+    find_run_artifacts,
+)
 from openclawbench.sources.step_builder import written_out
 
 
-class OpenClaw:
+class OpenClaw(Source):
     """The adapter. Formats of pi v1 (no version, no ids) to release 2026.7."""
 
     name = "openclaw"
+    reads_long = True
 
     def detect(self, first: Any) -> bool:
         return is_session_header(first)
 
-    def why_not(self, first: Any) -> str | None:
+    def explain_rejection(self, first: Any) -> str | None:
         """What a record lacks to be a session header, if it says that it is one; what a file lacks that begins with
         another record of a session."""
         if not isinstance(first, dict) or self.detect(first):
@@ -66,7 +71,7 @@ class OpenClaw:
             return first["id"], f"[{QUOTED(first['id'])}, {written}]"
         return None, hashlib.sha256(head).hexdigest()
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """sessions.json in the same folder, the session's trajectory sidecar, what the command line printed (where a
         harness keeps it), RunArtifacts that it may be of, Harbor's trial result."""
         folder, _, name = path.rpartition("/")
@@ -76,47 +81,50 @@ class OpenClaw:
             "printed": f"{folder}/openclaw.txt",
         }
         known = {key: one for key, one in wanted.items() if one in paths}
-        return known | companions_of(path, paths) | harbor.companions(path, paths)
+        return known | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The session's entry in the index, the sidecar's first prompt, the name that its file had at first, what a
         RunArtifact says of its run."""
         session_id = text_of(first.get("id")) if isinstance(first, dict) else None
-        index = dict((found.get("index") or {}).get(session_id, {}))
+        index = dict((sidecars.get("index") or {}).get(session_id, {}))
         parent = first.get("parentSession") if isinstance(first, dict) else None
         if isinstance(parent, str) and parent:
             index = (index or dict.fromkeys(RunContext.model_fields)) | {"parent_session": basename(parent)}
-        run = for_session(session_id, path, found)
+        run = context_for_session(session_id, path, sidecars)
         for name, value in (run.get("index") or {}).items():
             index = index or dict.fromkeys(RunContext.model_fields)
             index[name] = value if index[name] is None else index[name]
-        made = {"index": index, "sidecar": first_prompt(found.get("sidecar")), "outcomes": run.get("outcomes")}
+        made = {"index": index, "sidecar": first_prompt(sidecars.get("sidecar")), "outcomes": run.get("outcomes")}
         made["task"], made["run_faults"] = run.get("task"), run.get("faults")
-        made[NATIVE_NAME] = native_name(found.get("printed"), session_id)
-        made[harbor.TRIAL] = harbor.trial_of(path, found)
+        made[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
+        made[harbor.TRIAL] = harbor.trial_of(path, sidecars)
         return {key: one for key, one in made.items() if one}
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion, in words, by its name in `found`. `made`: what context() made of them."""
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         session_id = text_of(first.get("id")) if isinstance(first, dict) else None
         taken = {
-            "index": session_id in (found.get("index") or {}),
-            "sidecar": bool(made.get("sidecar")),
-            "printed": NATIVE_NAME in made,
-            harbor.TRIAL: harbor.TRIAL in made,
+            "index": session_id in (sidecars.get("index") or {}),
+            "sidecar": bool(context.get("sidecar")),
+            "printed": NATIVE_NAME in context,
+            harbor.TRIAL: harbor.TRIAL in context,
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
         words[harbor.TRIAL] = harbor.WORDS
-        return {key: words[key] for key, one in taken.items() if one} | gave_run(session_id, path, found)
+        return {key: words[key] for key, one in taken.items() if one} | describe_run_use(session_id, path, sidecars)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        return self.parse_sound(content, context, rules, False)
+        return self.parse_lines(read_lines(content, decode_line, LINE), content, context, rules)
 
-    def parse_sound(
-        self, content: bytes, context: dict[str, Any], rules: NormalizeRules, sound: bool = True
+    def parse_clean_utf8(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
+        """As parse(); looking for invalid bytes takes a tenth of its time."""
+        raw = read_lines(content, decode_line, LINE, is_clean_utf8=True)
+        return self.parse_lines(raw, content, context, rules)
+
+    def parse_lines(
+        self, raw: RawFile, content: bytes, context: dict[str, Any], rules: NormalizeRules
     ) -> ParsedSession:
-        """parse() of a file that is known to be sound (sources/sound.py): a tenth of the time is the looking."""
-        raw = read_lines(content, decode_line, LINE, sound)
+        """The session of a file's lines."""
         if raw.fatal is not None:
             raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context, rules)

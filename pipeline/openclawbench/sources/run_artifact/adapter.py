@@ -5,14 +5,14 @@ from collections import Counter
 from typing import Any
 
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, ParsedSession
+from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.json_values import text_of
 from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.run_artifact.attempts import acts, build
 from openclawbench.sources.run_artifact.document import Document, read_document
 from openclawbench.sources.run_artifact.run_summary import models, run_summary
 from openclawbench.sources.run_artifact.uri_checks import uri_faults
-from openclawbench.sources.sidecars.run_artifact_context import gave_outcome, named_sessions
+from openclawbench.sources.sidecars.run_artifact_context import describe_outcome_use, named_sessions
 from openclawbench.sources.sidecars.run_artifact_outcomes import (
     ENDS,
     SUCCESS,
@@ -40,10 +40,11 @@ SENTENCES = {
 }
 
 
-class RunArtifact:
+class RunArtifact(Source):
     """The adapter. An artifact of an OpenClaw run has no steps: it is refused, with the reason why."""
 
     name = "run_artifact"
+    records_are_lines = False
 
     def detect(self, first: Any) -> bool:
         if not isinstance(first, dict) or "trace" not in first or "status" not in first:
@@ -56,17 +57,17 @@ class RunArtifact:
         ids = first["identity"]
         return text_of(ids["run_id"]), json.dumps([ids.get(key) for key in IDENTITY], ensure_ascii=True)
 
-    def companions(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """Its evaluation results, native sessions beside it, and what the agent's command line printed."""
         kinds = {EVALUATION: evaluations_of, SESSION: sessions_of, TRACE: traces_of}
         return {f"{kind}{one}": one for kind, find in kinds.items() for one in find(path, paths)}
 
-    def context(self, first: Any, path: str, found: dict[str, Any]) -> dict[str, Any]:
+    def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """Repetition, outcomes of the evaluations, and whether a native session of the run lies beside it."""
-        results = {key.removeprefix(EVALUATION): one for key, one in by_kind(found, EVALUATION)}
+        results = {key.removeprefix(EVALUATION): one for key, one in by_kind(sidecars, EVALUATION)}
         evaluations, unreadable = evaluations_in(results)
-        named = named_sessions(first, tuple(one for _, one in by_kind(found, TRACE)))
-        sessions = [(key.removeprefix(SESSION), one) for key, one in by_kind(found, SESSION)]
+        named = named_sessions(first, tuple(one for _, one in by_kind(sidecars, TRACE)))
+        sessions = [(key.removeprefix(SESSION), one) for key, one in by_kind(sidecars, SESSION)]
         made = {
             "repetition": repetition(path),
             "evaluations": evaluations,
@@ -75,9 +76,8 @@ class RunArtifact:
         }
         return {key: one for key, one in made.items() if one}
 
-    def gave(self, first: Any, path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-        """What was taken of each companion that is no session, in words, by its name in `found`."""
-        return gave_outcome(found, first["identity"])
+    def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
+        return describe_outcome_use(sidecars, first["identity"])
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         document = read_document(content)

@@ -26,7 +26,7 @@ WORDS = "task and outcome of the trial"
 ATIF_NAME = "trajectory.json"
 
 
-def companions(path: str, paths: frozenset[str]) -> dict[str, str]:
+def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """The nearest result.json above a session, within its source model."""
     nearest = next((f"{folder}/{RESULT}" for folder in above(path) if f"{folder}/{RESULT}" in paths), None)
     return {} if nearest is None or nearest == path else {TRIAL: nearest}
@@ -53,7 +53,7 @@ def natives(paths: frozenset[str]) -> dict[str, list[str]]:
 def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
     """The native session below the folder of an ATIF document that Harbor made of it; empty where there is none, or no
     trial result above says that this is Harbor's folder."""
-    if basename(path) != ATIF_NAME or not companions(path, paths):
+    if basename(path) != ATIF_NAME or not find_sidecars(path, paths):
         return {}
     sessions = natives(paths).get(dirname(path), [])
     return {NATIVE: sessions[0]} if sessions else {}

@@ -1,6 +1,7 @@
 """What a RunArtifact of an OpenClaw run gives to the native session that has its steps: run context and outcome.
 
-Such an artifact has no step of its own. The adapter of native sessions can call companions_of() and for_session().
+Such an artifact has no step of its own. The adapter of native sessions calls find_run_artifacts() and
+context_for_session().
 """
 
 import json
@@ -26,18 +27,18 @@ from openclawbench.sources.sidecars.run_artifact_paths import (
 ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # names of companions: these, and their path
 
 
-def companions_of(session_path: str, paths: frozenset[str]) -> dict[str, str]:
+def find_run_artifacts(session_path: str, paths: frozenset[str]) -> dict[str, str]:
     """RunArtifacts that a native session may belong to, and their evaluations: name -> path."""
     runs = runs_of(session_path, paths)
     evaluations = [one for run in runs for one in evaluations_of(run, paths)]
     return {f"{ARTIFACT}{one}": one for one in runs} | {f"{EVALUATION}{one}": one for one in evaluations}
 
 
-def for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
+def context_for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
     """{"index": RunContext fields, "outcomes": OracleRecord fields of each, "task": subset, task_id, attempt, "faults":
     (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
 
-    Empty where no artifact, or more than one, is this session's. `found` = contents of companions_of().
+    Empty where no artifact, or more than one, is this session's. `found` = contents of find_run_artifacts().
     """
     runs = {key.removeprefix(ARTIFACT): one for key, one in found.items() if key.startswith(ARTIFACT)}
     mine = [(path, one) for path, one in runs.items() if is_of(one, path, session_id, session_path)]
@@ -56,18 +57,18 @@ def for_session(session_id: str | None, session_path: str, found: dict[str, Any]
     }
 
 
-def gave_run(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
-    """What for_session() takes of each companion, in words, by its name; empty where it takes nothing."""
+def describe_run_use(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
+    """What context_for_session() takes of each companion, in words, by its name; empty where it takes nothing."""
     runs = {key: one for key, one in found.items() if key.startswith(ARTIFACT)}
     mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
         return {}
     run = mine[0].removeprefix(ARTIFACT)
     own = {key: one for key, one in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
-    return {mine[0]: "run context, outcome and task"} | gave_outcome(own, runs[mine[0]]["identity"])
+    return {mine[0]: "run context, outcome and task"} | describe_outcome_use(own, runs[mine[0]]["identity"])
 
 
-def gave_outcome(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
+def describe_outcome_use(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
     """The evaluations, among contents by their names, of which an outcome can be taken: none that names another run."""
     read = {key: evaluations_in({key: one})[0] for key, one in evaluations.items() if key.startswith(EVALUATION)}
     return {key: "outcome" for key, found in read.items() if of_run(found, identity)}

@@ -1,0 +1,253 @@
+"""FileScanner: opens each raw file once and finds its session candidates, with digest, identity and context."""
+
+import json
+from collections.abc import Iterator
+from mmap import mmap
+from typing import Any
+
+from openclawbench.intake.raw_entry import WHOLE_FILE, RawEntry, ScannedFile, escaped, is_encodable
+from openclawbench.intake.raw_folder import Stamp, read_content, read_long, reason_of, whole_content, why_unreadable
+from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, local_file
+from openclawbench.intake.sidecars import SidecarReader
+from openclawbench.sources.adapter_calls import AdapterFailure, call_hook
+from openclawbench.sources.base import IDENTITY, PARENT, Member, Source
+from openclawbench.sources.identification import FileFormat, identify
+from openclawbench.sources.io.file_encodings import decompressed
+from openclawbench.sources.io.mmap_files import sha256_of
+from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, read_store
+from openclawbench.sources.registry import PART_OF, source_named
+from openclawbench.storage.object_store import ObjectStore
+from openclawbench.tables.schema import LARGE_BYTES
+
+UNKNOWN_SUBAGENT = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
+DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read once more for the levels below it
+TOO_DEEP = f"a trajectory of a sub-agent more than {DEEPEST} levels inside others. Put it into a file of its own."
+STORE, STORE_LOG = "openclaw_sqlite", "openclaw_sqlite_log"  # readers of files that no adapter reads
+
+
+class FileScanner:
+    """Opens raw files. Sidecars that many sessions share are read once."""
+
+    def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str]) -> None:
+        """`changed`: names that will be opened, in this order, as far as that is known."""
+        self.raw = raw
+        sizes = {name: stamp[0] for name in changed if (stamp := stamps[name])}
+        self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, ObjectStore) else None
+        self.stamps = stamps
+        self.names = frozenset(stamps)
+        self.sidecars = SidecarReader(self.sidecar_bytes)
+        self.stores: set[str] = set()
+        # Of the file that is being scanned: its reader, the stamps of its sidecars, and what was taken of these.
+        self.reader: str | None = None
+        self.sidecar_stamps: dict[str, Stamp | None] = {}
+        self.sidecar_use: list[tuple[str, str]] = []
+
+    def scan_file(self, name: str, known: ScannedFile | None) -> ScannedFile:
+        """What a file holds; `known` (from the last scan) where neither the file nor its sidecars have changed."""
+        scanned = known if known is not None and self.is_unchanged(name, known) else self.open_file(name)
+        if scanned.reader == STORE:
+            self.stores.add(name)
+        return scanned
+
+    def is_unchanged(self, name: str, known: ScannedFile) -> bool:
+        """True where a file could be read, and neither it nor its sidecars have changed since."""
+        stamp = self.stamps[name]
+        if stamp is None or known.stamp != stamp or any(entry.error for entry in known.entries):
+            return False
+        sidecars = self.find_sidecars(name, known.reader)
+        return sidecars == set(known.sidecars) and all(self.stamps[path] == known.sidecars[path] for path in sidecars)
+
+    def find_sidecars(self, name: str, reader: str | None) -> set[str]:
+        """Files that are read with a file: with a store its logs, which hold records that are in no other file; with a
+        log its store."""
+        if reader == STORE:
+            return {name + suffix for suffix in BESIDE if name + suffix in self.names}
+        if reader == STORE_LOG:
+            return {store_of(name)} & self.names
+        source = source_named(reader)
+        return set(call_hook(source, source.find_sidecars, name, self.names).values()) if source else set()
+
+    def open_file(self, name: str) -> ScannedFile:
+        """Read a file. An adapter that fails costs this file alone."""
+        self.reader, self.sidecar_stamps, self.sidecar_use = None, {}, []
+        stamp = self.stamps[name]
+        try:
+            entries = list(self.find_entries(name, stamp))
+        except AdapterFailure as error:
+            entries = [self.entry(name, stamp[0] if stamp else 0, error=str(error))]
+        return ScannedFile(stamp, self.sidecar_stamps, self.reader, entries, self.sidecar_use)
+
+    def find_entries(self, name: str, stamp: Stamp | None) -> Iterator[RawEntry]:
+        """The session candidates of one file."""
+        if stamp is None:
+            yield self.entry(name, 0, error=why_unreadable(local_file(self.raw, name)))
+            return
+        size = stamp[0]
+        if not is_encodable(name):
+            yield self.entry(name, size, error="its name is not UTF-8. Rename it and run again.")
+            return
+        if name.endswith(LOGS) and store_of(name) in self.stores:
+            yield self.log_entry(name, size)
+            return
+        try:
+            if (long := self.read_long(name, size)) is not None:
+                found, sha256 = long
+                context = self.read_context(name, found)
+                yield self.entry(name, size, sha256=sha256, found=found, context=context, stamp=stamp)
+                return
+            content = self.read_content(name)
+        except AdapterFailure:
+            raise
+        except (OSError, ValueError) as error:
+            yield self.entry(name, size, error=reason_of(error))
+            return
+        if content is None:
+            yield from self.store_entries(name, size)
+            return
+        found = identify(content)
+        source = found.source
+        members = call_hook(source, source.find_members, content) if source else None
+        if members is not None:
+            yield from (self.member_entry(name, member, content, source) for member in members)
+            return
+        context = self.read_context(name, found)
+        yield self.entry(name, size, sha256=sha256_of(content), found=found, context=context, stamp=stamp)
+        yield from self.embedded_entries(name, content, found, "", Member("", 1, 0, len(content)))
+
+    def member_entry(self, name: str, member: Member, content: bytes, source: Source | None) -> RawEntry:
+        """One part of a file that holds several sessions. `source`: the adapter of the file."""
+        part = content[member.offset : member.offset + member.length]
+        found = identify(part)
+        context = {PART_OF: source.name} if found.source is None and source else None
+        return self.entry(
+            name, member.length, sha256=sha256_of(part), found=found, context=context, place=place_of(member)
+        )
+
+    def embedded_entries(
+        self, name: str, content: bytes, parent: FileFormat, prefix: str, place: Member
+    ) -> Iterator[RawEntry]:
+        """The sessions inside a session, and those inside them. `content`: of the file; `place`: of the session."""
+        if parent.source is None:
+            return
+        part = content[place.offset : place.offset + place.length]
+        for inside in call_hook(parent.source, parent.source.find_embedded, parent.first, part):
+            line, offset = place.line + inside.line - 1, place.offset + inside.offset
+            member = Member(f"{prefix}{inside.name}", line, offset, inside.length)
+            data = content[offset : offset + inside.length]
+            found, sha256, where = identify(data), sha256_of(data), place_of(member)
+            too_deep = member.name.count(".") >= DEEPEST
+            if too_deep or found.source is not parent.source:
+                error = TOO_DEEP if too_deep else found.failure or UNKNOWN_SUBAGENT
+                yield self.entry(name, member.length, sha256=sha256, place=where, error=error)
+                continue
+            context = call_hook(parent.source, parent.source.read_context, found.first, name, {})
+            context = {PARENT: parent.identity} | context
+            yield self.entry(name, member.length, sha256=sha256, found=found, context=context, place=where)
+            yield from self.embedded_entries(name, content, found, f"{member.name}.", member)
+
+    def read_content(self, name: str) -> bytes | None:
+        """A file's decompressed bytes; null for an SQLite database. Raises OSError or ValueError."""
+        if self.fetched is not None:
+            return content_of(self.fetched.read(name))
+        return read_content(f"{self.raw}/{name}")
+
+    def read_long(self, name: str, size: int) -> tuple[FileFormat, str] | None:
+        """Format and digest of a very large file whose beginning says enough; null for any other. Raises OSError."""
+        return read_long(f"{self.raw}/{name}", size) if size >= LARGE_BYTES and self.fetched is None else None
+
+    def store_entries(self, name: str, size: int) -> Iterator[RawEntry]:
+        """The sessions of an SQLite store, and the notes about it."""
+        self.reader = STORE
+        self.sidecar_stamps.update({path: self.stamps[path] for path in self.find_sidecars(name, STORE)})
+        try:
+            for stored in read_store(local_file(self.raw, name)):
+                if isinstance(stored, StoreNote):
+                    noted = {"reason": stored.reason, "what": stored.what, "records": stored.records}
+                    yield self.entry(name, 0, context={"noted": noted}, place={"member": stored.table})
+                    continue
+                where = {"member": stored.session_id}
+                if stored.error is not None:
+                    yield self.entry(name, 0, error=stored.error, place=where)
+                    continue
+                content, context = stored.content, {"store": True, "index": stored.context}
+                sha256, found = sha256_of(content), identify(content)
+                yield self.entry(name, len(content), sha256=sha256, found=found, context=context, place=where)
+        except BrokenStore as error:
+            yield self.entry(name, size, error=f"an SQLite database that cannot be read as a store: {error}")
+
+    def log_entry(self, name: str, size: int) -> RawEntry:
+        """A log of a store, which is read with the store and changes while an agent is at work."""
+        self.reader = STORE_LOG
+        self.sidecar_stamps[store_of(name)] = self.stamps[store_of(name)]
+        return self.entry(name, size, context={"noted": {"reason": "store_log", "what": store_of(name), "records": 1}})
+
+    def entry(
+        self,
+        name: str,
+        size: int,
+        sha256: str | None = None,
+        found: FileFormat | None = None,
+        context: dict[str, Any] | None = None,
+        place: dict[str, Any] | None = None,
+        error: str | None = None,
+        stamp: Stamp | None = None,
+    ) -> RawEntry:
+        """One row of the scan."""
+        name = escaped(name)
+        adapter, session_id, identity = None, None, f"path:{name}"
+        if found is not None and found.source is not None:
+            adapter, session_id = found.source.name, found.session_id
+            identity = (context or {}).get(IDENTITY, found.identity)
+        elif found is not None:
+            error = error or found.failure
+        return RawEntry(
+            source_model=name.split("/", 1)[0] if "/" in name else "",
+            path=name,
+            **(WHOLE_FILE | (place or {})),
+            size=size,
+            stamp=stamp,
+            sha256=sha256,
+            adapter=adapter,
+            session_id=session_id,
+            identity=identity,
+            context=json.dumps(context, sort_keys=True, ensure_ascii=True) if context else None,
+            error=error,
+        )
+
+    def read_context(self, name: str, found: FileFormat) -> dict[str, Any]:
+        """What the adapter makes of a file's sidecars."""
+        source = found.source
+        if source is None:
+            return {}
+        self.reader = source.name
+        paths = call_hook(source, source.find_sidecars, name, self.names)
+        self.sidecar_stamps.update({path: self.stamps.get(path) for path in paths.values()})
+        values = {key: self.sidecars.value(path) for key, path in paths.items()}
+        context = call_hook(source, source.read_context, found.first, name, values)
+        if paths:
+            use = call_hook(source, source.describe_use, found.first, name, values, context)
+            self.sidecar_use += [(paths[key], words) for key, words in use.items()]
+        return context
+
+    def sidecar_bytes(self, name: str) -> bytes | mmap:
+        """The bytes of a sidecar. Raises OSError or ValueError where it is unreadable."""
+        if self.stamps.get(name) is None:
+            raise OSError(f"{name}: no such file")
+        if self.fetched is not None:
+            return decompressed(self.fetched.read(name))
+        return whole_content(f"{self.raw}/{name}")[0]
+
+
+def place_of(member: Member) -> dict[str, Any]:
+    """Columns of a RawEntry that say where its bytes are."""
+    return {
+        "member": member.name,
+        "base_line": member.line,
+        "base_offset": member.offset,
+        "length": member.length,
+    }
+
+
+def store_of(log: str) -> str:
+    """Name of the store that a log of this name is of."""
+    return log.rpartition("-")[0]

@@ -1,0 +1,120 @@
+"""Every call of an adapter: its unexpected errors become faults of one file, and its record accounting is checked.
+
+An adapter that raises something unexpected, or loses a record, has a defect. It costs the file, with a message that
+names the adapter, the place in its code and the line of the file; the other files are read.
+"""
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+import polars as pl
+
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import MalformedSession, ParsedSession, Source
+from openclawbench.sources.io.jsonl import Fault, number_of_lines, pieces
+
+ADAPTER_ERRORS = (
+    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError),
+    *(StopIteration, TypeError, ValueError, msgspec.MsgspecError, pl.exceptions.PolarsError),
+)
+ADAPTER_ERROR, RECORDS_LOST = "adapter_error", "records_lost"  # reason codes
+WHAT_TO_DO = "This is a defect of the adapter: report it, and take the file out of the raw folder until it is mended"
+SEARCHED_BYTES = 8 << 20  # a larger file is not searched for the line at which its adapter fails
+Arguments = ParamSpec("Arguments")
+Returned = TypeVar("Returned")
+
+
+class AdapterFailure(ValueError):
+    """A hook of an adapter raised an unexpected error. The message ends with what to do."""
+
+
+def call_hook(
+    source: Source, hook: Callable[Arguments, Returned], *arguments: Arguments.args, **options: Arguments.kwargs
+) -> Returned:
+    """What a hook other than `parse` returns. AdapterFailure for an unexpected error."""
+    try:
+        return hook(*arguments, **options)
+    except ADAPTER_ERRORS as error:
+        raise AdapterFailure(f"{failure_of(source, error)}. {WHAT_TO_DO}.") from error
+
+
+def parse_session(
+    source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool = False
+) -> ParsedSession:
+    """The session of a file, with every record accounted for. Raises MalformedSession where the adapter refuses it
+    (reason `adapter_error`: it raised something unexpected; `records_lost`: its counts do not add up), and
+    RecursionError for a value that is nested too deeply."""
+    parse = source.parse_clean_utf8 if is_clean_utf8 else source.parse
+    try:
+        session = parse(content, context, rules)
+    except RecursionError:
+        raise
+    except ADAPTER_ERRORS as error:
+        reason, problem = ADAPTER_ERROR, failure_of(source, error)
+    else:
+        lost = lost_records(source, session, content)
+        if lost is None:
+            return session
+        reason, problem = RECORDS_LOST, lost
+    line = first_failing_line(source, content, context, rules)
+    raise MalformedSession(Fault(reason, line, f"line {line}: {problem}. {WHAT_TO_DO}"))
+
+
+def parse_long_session(
+    source: Source, content: memoryview, context: dict[str, Any], rules: NormalizeRules
+) -> ParsedSession | None:
+    """The session of a very large file; null where `parse_session` has to read it, and to say what is wrong."""
+    try:
+        session = source.parse_long(content, context, rules)
+    except ADAPTER_ERRORS:
+        return None
+    return session if session is None or lost_records(source, session, content) is None else None
+
+
+def lost_records(source: Source, session: ParsedSession, content: bytes | memoryview) -> str | None:
+    """What is wrong with a session's record accounting; null where every record is counted."""
+    counted, read = session.record_counts.total(), session.records_in
+    if counted != read:
+        return f"the adapter `{source.name}` reads {read} records and accounts for {counted} (record_counts)"
+    if not source.records_are_lines:
+        return None
+    if isinstance(content, bytes) and read >= content.count(b"\n") + (not content.endswith(b"\n")):
+        return None  # as nearly always: blank lines need not be told from others
+    lines = number_of_lines(content)
+    return None if read >= lines else f"the adapter `{source.name}` reads {read} records of {lines} lines (records_in)"
+
+
+def failure_of(source: Source, error: BaseException) -> str:
+    """Which adapter failed, with which error, and where in its code."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}, line {frame.lineno}, in {frame.name}"
+    return f"the adapter `{source.name}` fails: {type(error).__name__}: {error} ({place})"
+
+
+def first_failing_line(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> int:
+    """The first line with which the adapter fails, found by parsing beginnings of the file; 1 where a file is one
+    document, or too large to be searched."""
+    if not source.records_are_lines or len(content) > SEARCHED_BYTES:
+        return 1
+    ends = [(number, offset + len(data)) for number, offset, data in pieces(content)]
+    low, high = 0, len(ends) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if fails(source, content[: ends[middle][1]], context, rules):
+            high = middle
+        else:
+            low = middle + 1
+    return ends[low][0] if ends else 1
+
+
+def fails(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> bool:
+    """True where the adapter fails with this beginning of a file; false where it reads or refuses it."""
+    try:
+        return lost_records(source, source.parse(content, context, rules), content) is not None
+    except (MalformedSession, RecursionError):
+        return False
+    except ADAPTER_ERRORS:
+        return True
