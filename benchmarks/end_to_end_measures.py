@@ -16,7 +16,7 @@ from benchmarks.measures import PROCESSES, library_pool, measured, reference
 from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import update
 from openclawbench.cli.settings import settings
-from openclawbench.flow import up_to
+from openclawbench.flow import stages_up_to
 from openclawbench.intake.intake import take_in
 from openclawbench.records.packet import Evidence
 from openclawbench.records.release import ReleaseLine
@@ -85,7 +85,7 @@ def planned(folder: Path, name: str) -> tuple[Run, list[ShardTask]]:
     """A run to packets over a data folder that has nothing, and the shards with their stages."""
     data = DataFolder(folder / name)
     run = Run(data, take_in(data, folder / "raw", folder / "oracle", save=True), None)
-    stages = [stage for stage in up_to("packet") if stage.scope == "shard"]
+    stages = [stage for stage in stages_up_to("packet") if stage.scope == "shard"]
     run.plan(stages)
     return run, run.chains(stages)
 

@@ -22,7 +22,7 @@ from openclawbench.cli.progress import Progress
 from openclawbench.cli.session import update
 from openclawbench.cli.settings import Settings, settings
 from openclawbench.construct.normalize.normalize import normalize
-from openclawbench.flow import up_to
+from openclawbench.flow import stages_up_to
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.judge.protocol import Judge
 from openclawbench.runtime.engines.processes import Processes, begin, threads_each, threads_of_polars
@@ -121,7 +121,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     what belongs to none of them: the oracle's rows, which are read before any stage, and the digests of code and rules.
     """
     begin(every_stage)
-    data, run_through = DataFolder(folder / "data"), up_to("packet")
+    data, run_through = DataFolder(folder / "data"), stages_up_to("packet")
     scanned, intake = timed(lambda: take_in(data, folder / "raw", None, save=True))
     data.save_layout({"shards": intake.shards})
     oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
@@ -166,7 +166,7 @@ def raw_to_packets(folder: Path) -> dict[str, Any]:
     data, engine = DataFolder(folder / "data-whole"), Processes(PROCESSES)
     intake = take_in(data, folder / "raw", folder / "oracle", save=True)
     data.save_layout({"shards": intake.shards})
-    reports = list(Run(data, intake, None, lambda _: engine).update(up_to("packet"), lambda *_: None))
+    reports = list(Run(data, intake, None, lambda _: engine).update(stages_up_to("packet"), lambda *_: None))
     return {"shards": reports[0].redone}
 
 

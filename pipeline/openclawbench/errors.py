@@ -1,48 +1,61 @@
-"""One error type per cause, each with the sentence the user reads."""
+"""One error type per cause. The message is the sentence that the user reads: file, line, cause, what to do.
+
+`exit_status` is the exit status of the command: 1, a defect of this program or a blocked release; 2, something that the
+user has to correct; 3, the run stopped early, everything done is kept, and the same command goes on.
+"""
 
 
 class OpenClawBenchError(Exception):
-    """Something a person must see. `exit_status` as in the command line's contract."""
+    """The base of every error that a user can cause or has to know of."""
 
     exit_status = 2
 
 
 class Interrupted(BaseException):
-    """Ctrl-C. Not an OpenClawBenchError nor a KeyboardInterrupt, so that no library on the way takes it for its own."""
+    """Ctrl-C. Neither an OpenClawBenchError nor a KeyboardInterrupt, so that no library handles it as its own."""
 
     exit_status = 3
 
 
-class UnreadableInput(OpenClawBenchError):
-    """A file or folder that the run cannot do without can't be read."""
-
-
-class DamagedPart(UnreadableInput):
-    """A part of a work table is there and cannot be read."""
-
-
-class StorageError(OpenClawBenchError):
-    """Object storage cannot be reached, or refuses."""
-
-
-class MissingExtra(OpenClawBenchError):
-    """A package that only some need is not installed."""
+# Input and use
 
 
 class UsageError(OpenClawBenchError):
-    """The command was called in a way that cannot be carried out."""
+    """A command, option or argument cannot be carried out as given."""
 
 
 class InvalidRules(OpenClawBenchError):
-    """A rule file or a prompt is not what its loader expects."""
+    """A rule file or a prompt does not have the content that its loader expects."""
+
+
+class UnreadableInput(OpenClawBenchError):
+    """A file or folder that the run needs is missing or cannot be read."""
 
 
 class NotFound(OpenClawBenchError):
-    """Nothing in the data folder has this id."""
+    """The data folder holds nothing with this id."""
+
+
+class MissingExtra(OpenClawBenchError):
+    """A package of an optional extra is not installed."""
+
+
+# The data folder and its storage
+
+
+class DamagedPart(UnreadableInput):
+    """A part of a work table exists but cannot be read."""
 
 
 class DataFolderLocked(OpenClawBenchError):
     """Another run is writing to this data folder."""
+
+
+class StorageError(OpenClawBenchError):
+    """The object store cannot be reached, or refuses a request."""
+
+
+# Running stages
 
 
 class StageFailed(OpenClawBenchError):
@@ -52,65 +65,44 @@ class StageFailed(OpenClawBenchError):
 
 
 class WorkersFailed(OpenClawBenchError):
-    """Processes that were to do the work cannot be started."""
+    """The worker processes cannot be started."""
 
     exit_status = 1
 
 
-class InconsistentFigures(OpenClawBenchError):
-    """Figures of a release do not fit each other: a defect of this program, not of the input."""
-
-    exit_status = 1
+# Asking a judge
 
 
 class JudgeUnavailable(OpenClawBenchError):
-    """The judge asked for cannot be used."""
+    """The chosen judge cannot be used."""
 
 
 class EndpointRefused(OpenClawBenchError):
-    """The endpoint refuses the run as a whole: key, model, address or request are wrong."""
+    """The endpoint refuses every request of the run: the key, model, address or request is wrong."""
 
 
 class EndpointFailing(OpenClawBenchError):
-    """The endpoint failed too often. Nothing is lost, and the same command goes on."""
+    """The endpoint failed too often."""
 
     exit_status = 3
 
 
 class UnreadableAnswers(OpenClawBenchError):
-    """The endpoint answers, and none of its answers can be read. Every answer is kept."""
+    """The endpoint answers, but none of its answers can be parsed. Every answer is kept."""
 
     exit_status = 3
 
 
 class BudgetReached(OpenClawBenchError):
-    """The next question would not fit into the budget."""
+    """The next question would exceed the budget."""
 
     exit_status = 3
 
 
 class JudgingInterrupted(OpenClawBenchError):
-    """Ctrl-C while calls were in flight; they were waited for."""
+    """Ctrl-C while requests were in flight. Their answers are kept."""
 
     exit_status = 3
-
-
-class LedgerLocked(OpenClawBenchError):
-    """Another process is writing to the ledger."""
-
-
-class LeaseHeld(OpenClawBenchError):
-    """Another run is asking about the same share."""
-
-
-class LeaseLost(OpenClawBenchError):
-    """Another run has taken over the share that this one was asking about."""
-
-    exit_status = 3
-
-
-class LedgerError(OpenClawBenchError):
-    """The ledger cannot be written or read: the disk is full, or the file is damaged."""
 
 
 class MissingAnswer(OpenClawBenchError):
@@ -119,8 +111,38 @@ class MissingAnswer(OpenClawBenchError):
     exit_status = 1
 
 
+# The ledger of answers
+
+
+class LedgerError(OpenClawBenchError):
+    """The ledger cannot be read or written: the disk is full, or the file is damaged."""
+
+
+class LedgerLocked(OpenClawBenchError):
+    """Another process is writing to the ledger."""
+
+
+class LeaseHeld(OpenClawBenchError):
+    """Another run is judging the same share of the shards."""
+
+
+class LeaseLost(OpenClawBenchError):
+    """Another run has taken over the share of the shards that this run was judging."""
+
+    exit_status = 3
+
+
+# Releases
+
+
+class InconsistentFigures(OpenClawBenchError):
+    """Numbers of a release contradict each other: a defect of this program, not of the input."""
+
+    exit_status = 1
+
+
 class ReleaseBlocked(OpenClawBenchError):
-    """Text that was to be released holds what looks like a secret; the release that stood still stands."""
+    """A text to be released contains what looks like a secret. The previous release stays in place."""
 
     exit_status = 1
 

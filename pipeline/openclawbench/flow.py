@@ -1,4 +1,8 @@
-"""The map of the house: every stage, in order, on one screen. What each reads and writes stands in its signature."""
+"""The map of the house: every stage of the pipeline, in order, on one screen.
+
+A stage is a function of tables. Its signature declares which tables it reads and writes and which rules it needs.
+On the right: the table or section of the paper that defines it.
+"""
 
 from openclawbench.construct.align import align
 from openclawbench.construct.coverage import coverage
@@ -24,34 +28,34 @@ from openclawbench.release.writer.summarize import summarize
 from openclawbench.runtime.stage import Stage
 
 FLOW: list[Stage] = [
-    normalize,  # raw sessions -> trajectories, steps, user turns; what became of every file   T7
-    describe,  #  steps -> event descriptors, each value with its rule                          T8, T9
-    summary,  #   what happened to the run: errors, cost, behaviour
-    align,  #     tool names and categories across source models                                T10
+    normalize,  # raw sessions -> trajectories, steps, user turns; the fate of every file       T7
+    describe,  #  steps -> event type, tool status, process flags; each value with its rule     T8, T9
+    summary,  #   how the run went: errors, cost, behaviour
+    align,  #     one tool name and category across source models                              T10
     fuse,  #      trajectory + oracle outcome                                                   T11
-    coverage,  #  who was matched                                                               C.1
-    slice,  #     process-risk score and slice                                                  T12, T13
-    onset,  #     where it may begin                                                            T15
-    packet,  #    what the judge reads; Evidence: the same without oracle and risk              T16, T23
+    coverage,  #  which sessions and oracle rows matched                                        C.1
+    slice,  #     process-risk score and risk slice                                             T12, T13
+    onset,  #     where unreliable execution may begin                                          T15
+    packet,  #    the judge's input; and Evidence: the same without oracle and risk             T16, T23
     *(ask_a, answer_a, decide_a),  #    triage                                                  T25
     *(ask_b1, answer_b1, decide_b1),  # closed-set subtype                                      T26
     *(ask_b2, answer_b2, decide_b2),  # spans, onsets, severity                                 T27
     *(ask_c, answer_c, decide_c),  #    verification                                            E.6
-    repair,  #    checks, deterministic repairs, quality tier                                   T28-T30
-    merge,  #     one record a trajectory                                                       T32, T38
-    fingerprint,  # what is compared to find near duplicates
-    split,  #     label files in two cuts, leakage certificates                                 F.6
+    repair,  #    consistency checks, deterministic repairs, quality tier                       T28-T30
+    merge,  #     one annotation record a trajectory                                            T32, T38
+    fingerprint,  # texts to find near duplicates by
+    split,  #     training and test files in two cuts, leakage certificates                     F.6
     summarize,  # counts per source model
     render,  #    lines of the release files                                                    T37
 ]
 
-# Where a data folder has a second pass: SECOND_PASS (ask_a_pass2 … repair_pass2) reads the packets, these come last.
-BOTH_PASSES: list[Stage] = [
-    reference,  #    the second pass's label beside the first's
+# With a second judge, SECOND_PASS (ask_a_pass2 ... repair_pass2) judges the same packets. Then the passes are compared.
+COMPARISON: list[Stage] = [
+    reference,  #    the label of the second pass beside that of the first
     render_pass2,  # its answers as lines of the release files                                  T37
 ]
 
-# The last stage that each verb of the command line brings up to date.
+# Command -> the last stage that it brings up to date.
 VERBS: dict[str, Stage] = {
     "normalize": normalize,
     "enrich": align,
@@ -69,20 +73,20 @@ VERBS: dict[str, Stage] = {
 }
 
 
-def up_to(verb: str, second: bool = False) -> list[Stage]:
-    """The stages that a verb needs, in order; a release also those of the second pass where there is one. KeyError for
-    a verb that is none."""
+def stages_up_to(verb: str, second_pass: bool = False) -> list[Stage]:
+    """The stages that a command needs, in order. A release includes the second pass if there is one. Raises KeyError
+    for an unknown command."""
     stages = FLOW[: FLOW.index(VERBS[verb]) + 1]
-    return [*stages, *SECOND_PASS, *BOTH_PASSES] if second and stages[-1] is render else stages
+    return all_stages(second_pass) if stages[-1] is render else stages
 
 
-def second_up_to(verb: str) -> list[Stage]:
-    """The stages that a judged verb (stage-a to annotate) needs in the second pass, in order: those of the packets,
-    then its own. ValueError for another verb."""
+def second_pass_up_to(verb: str) -> list[Stage]:
+    """The stages that a judging command (stage-a to annotate) needs in the second pass, in order, from raw sessions on.
+    Raises ValueError for another command."""
     names = [stage.name for stage in SECOND_PASS]
-    return [*up_to("packet"), *SECOND_PASS[: names.index(f"{VERBS[verb].name}_pass2") + 1]]
+    return stages_up_to("packet") + SECOND_PASS[: names.index(f"{VERBS[verb].name}_pass2") + 1]
 
 
-def whole(second: bool) -> list[Stage]:
+def all_stages(second_pass: bool) -> list[Stage]:
     """Every stage of a data folder."""
-    return [*FLOW, *SECOND_PASS, *BOTH_PASSES] if second else FLOW
+    return [*FLOW, *SECOND_PASS, *COMPARISON] if second_pass else FLOW

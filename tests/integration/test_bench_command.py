@@ -9,7 +9,7 @@ from child import call
 from rich.console import Console
 
 from benchmarks.end_to_end import growth, print_end_to_end, run_end_to_end
-from openclawbench.flow import up_to
+from openclawbench.flow import stages_up_to
 
 pytestmark = pytest.mark.slow
 
@@ -18,7 +18,7 @@ def test_the_cpu_stages_are_measured_beside_normalize(tmp_path: Path) -> None:
     ended = call("bench", "stages", "--scale", "0.0005", "--scratch", tmp_path, "-o", tmp_path / "out")
     assert ended.status == 0, ended.err
     found = json.loads((tmp_path / "out" / "stages.json").read_bytes())
-    assert list(found["stages"]) == [stage.name for stage in up_to("packet")][1:]
+    assert list(found["stages"]) == [stage.name for stage in stages_up_to("packet")][1:]
     assert found["corpus"]["sessions"] == 16
     assert found["corpus"]["steps"] > 16
     after = found["after"]["cpu"]

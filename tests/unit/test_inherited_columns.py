@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from openclawbench.errors import UnreadableInput
-from openclawbench.flow import whole
+from openclawbench.flow import all_stages
 from openclawbench.records.evidence import AlignedDescriptor, Descriptor
 from openclawbench.records.packet import Evidence, Packet
 from openclawbench.records.session import Step, UserTurn
@@ -157,9 +157,11 @@ def test_an_aligned_descriptor_has_its_lists_from_the_descriptor(tmp_path: Path)
     assert written.drop(lent).equals(aligned.drop(lent))
 
 
-def test_a_lender_is_read_by_the_stage_or_written_by_it_before() -> None:
-    makers = {record: stage for stage in whole(second=True) for record in stage.writes}
-    borrowing = [(stage, record) for stage in whole(second=True) for record in stage.writes if record.INHERITED]
+def test_an_origin_is_read_by_the_stage_or_written_by_it_before() -> None:
+    makers = {record: stage for stage in all_stages(second_pass=True) for record in stage.writes}
+    borrowing = [
+        (stage, record) for stage in all_stages(second_pass=True) for record in stage.writes if record.INHERITED
+    ]
     assert {record for _, record in borrowing} == {AlignedDescriptor, Evidence, Packet}
     for stage, record in borrowing:
         assert record.INHERITED is not None

@@ -7,7 +7,7 @@ stands only where a command reads a table that the other one writes.
 from dataclasses import dataclass
 from html import escape
 
-from openclawbench.flow import VERBS, up_to
+from openclawbench.flow import VERBS, stages_up_to
 
 WIDTH, HEIGHT = 980, 400
 BOX_WIDTH, BOX_HEIGHT = 148, 64
@@ -54,14 +54,14 @@ def stages_of_commands() -> dict[str, list[str]]:
     for verb in VERBS:
         if not verb.startswith("stage-"):
             done = {name for names in found.values() for name in names}
-            found[verb] = [stage.name for stage in up_to(verb) if stage.name not in done]
+            found[verb] = [stage.name for stage in stages_up_to(verb) if stage.name not in done]
     return found
 
 
 def links_between_commands() -> set[tuple[str, str]]:
     """(command, command): the second reads a table that the first writes."""
     command = {stage: verb for verb, stages in stages_of_commands().items() for stage in stages}
-    flow = up_to("release")
+    flow = stages_up_to("release")
     writer = {record: command[stage.name] for stage in flow for record in stage.writes}
     reads = {(writer.get(record), command[stage.name]) for stage in flow for record in stage.reads.values()}
     return {(first, second) for first, second in reads if first and first != second}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from openclawbench.flow import BOTH_PASSES, FLOW
+from openclawbench.flow import COMPARISON, FLOW
 from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.runtime.stage import Stage
 from tools.site.markdown import table
@@ -43,4 +43,4 @@ def stage_table(stages: Iterable[Stage]) -> str:
 
 def stages_page() -> str:
     """docs/reference/stages.md."""
-    return INTRODUCTION + stage_table(FLOW) + SECOND + stage_table([*SECOND_PASS, *BOTH_PASSES])
+    return INTRODUCTION + stage_table(FLOW) + SECOND + stage_table([*SECOND_PASS, *COMPARISON])

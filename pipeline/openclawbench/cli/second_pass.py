@@ -7,7 +7,7 @@ import typer
 from openclawbench.cli.judge_factory import JUDGES
 from openclawbench.cli.settings import NO_JUDGE, Settings, settings
 from openclawbench.errors import UsageError
-from openclawbench.flow import BOTH_PASSES
+from openclawbench.flow import COMPARISON
 from openclawbench.fulltax.second_pass import SECOND_PASS
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
@@ -44,7 +44,7 @@ def refuse_stale(run: Run, stages: list[Stage]) -> None:
     """UsageError where a release needs answers of the second pass that only its judge could give: a run of the first
     pass never asks it, so that nobody pays unasked."""
     second = run.judges[2]
-    if second is None or second.embedded or stages[-1] not in BOTH_PASSES:
+    if second is None or second.embedded or stages[-1] not in COMPARISON:
         return
     stale = [report.stale for report in run.plan(stages) if report.stage in OF_SECOND]
     if any(stale):
@@ -62,7 +62,7 @@ def ended(data: DataFolder, annotation_pass: int, judge: str | None) -> bool:
     data.remote = settings(data).parts
     with data.locked():
         data.save_layout({name: one for name, one in data.layout().items() if not name.startswith("second_")})
-        for stage in [*SECOND_PASS, *BOTH_PASSES]:
+        for stage in [*SECOND_PASS, *COMPARISON]:
             data.manifest_file(stage.name).unlink(missing_ok=True)
             for record in stage.writes:
                 data.sweep(record, {})

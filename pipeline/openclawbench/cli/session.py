@@ -18,7 +18,7 @@ from openclawbench.cli.second_pass import refuse_stale
 from openclawbench.cli.settings import Settings
 from openclawbench.cli.shard_budget import Purse, purse
 from openclawbench.errors import UsageError
-from openclawbench.flow import second_up_to, up_to, whole
+from openclawbench.flow import all_stages, second_pass_up_to, stages_up_to
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.judge.client.progress import JudgeProgress
@@ -110,7 +110,7 @@ def update(
         intake = taken_in(data, settings, save=True)
         remember(data, intake, settings, annotation_pass)
         run = Run(data, intake, judge, partial(engine, settings), second, settings.shard, debug)
-        stages = up_to(verb, second is not None) if annotation_pass == 1 else second_up_to(verb)
+        stages = stages_up_to(verb, second is not None) if annotation_pass == 1 else second_pass_up_to(verb)
         if annotation_pass == 1:
             refuse_stale(run, stages)
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
@@ -238,5 +238,5 @@ def current(data: DataFolder, settings: Settings) -> Run:
     own = Purse(data.ledger, None, settings.asking)
     second = second_judge_of(own, settings)
     run = Run(data, taken_in(data, settings, save=False), judge_of(own, settings), second=second)
-    run.plan(whole(second is not None))
+    run.plan(all_stages(second is not None))
     return run

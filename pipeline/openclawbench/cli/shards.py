@@ -5,10 +5,10 @@ from typing import Any
 
 from openclawbench.base.terminal import safe
 from openclawbench.cli.session import Done
-from openclawbench.flow import whole
+from openclawbench.flow import all_stages
 from openclawbench.storage.data_folder import DataFolder
 
-CORPUS = {stage.name for stage in whole(second=True) if stage.scope == "corpus"}
+CORPUS = {stage.name for stage in all_stages(second_pass=True) if stage.scope == "corpus"}
 
 
 def waiting(done: Done) -> dict[str, int]:

@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptor, AlignedDescriptors, Descriptors
 from openclawbench.records.session import Steps
 from openclawbench.rules.align import AlignRules
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.lookup_join import lookup_join
@@ -31,7 +31,7 @@ def align(descriptors: Descriptors, steps: Steps, rules: AlignRules) -> AlignedD
     return frame.select(list(AlignedDescriptor.model_fields))
 
 
-@once
+@memoize
 def as_shell(rules: AlignRules) -> list[pl.Expr]:
     """A call whose command was read, and whose name no rule knows, is a shell's: the server of `shell__run` says so."""
     nameless = pl.col("alias").is_null() & pl.col("fuzzy_id").is_null() & (pl.col("command_parts").list.len() > 0)
@@ -53,7 +53,7 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     return collect_unoptimized(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
 
 
-@once
+@memoize
 def of_names(rules: AlignRules) -> tuple[list[pl.Expr], list[pl.Expr]]:
     """The columns of by_name, and first `hits`, the numbers of the fuzzy rules that match, which some are made of."""
     hits = pl.concat_list(
@@ -89,7 +89,7 @@ def exact(rules: AlignRules, value: str) -> tuple[list[str], list[str | None]]:
     return list(pairs), list(pairs.values())
 
 
-@once
+@memoize
 def decided(rules: AlignRules) -> list[list[pl.Expr]]:
     """Case, rule, aligned name and category of each step, each group made of those before it."""
     case = (

@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.risk import Onsets, Risks, StepRisks
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.onset import RISKIEST, OnsetRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
@@ -29,7 +29,7 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     )
 
 
-@once
+@memoize
 def earliest(rules: OnsetRules) -> list[pl.Expr]:
     """The first step of each kind."""
     return [pl.when(rule.condition).then("step_id").min().alias(rule.name) for rule in rules.earliest]

@@ -2,10 +2,10 @@
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.oracle import FusedTrajectories
 from openclawbench.records.risk import Risks, StepRisks
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.risk import RiskRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
@@ -34,7 +34,7 @@ def slice(fused: FusedTrajectories, aligned: AlignedDescriptors, rules: RiskRule
     return score(base, rules), signals.select(*STEP_KEY, step_risk(rules))
 
 
-@once
+@memoize
 def signals_of_steps(rules: RiskRules) -> list[pl.Expr]:
     """The step's key, whether each signal counts, and its id where it changes something or brings evidence."""
     places = {"side_effect": rules.side_effect, "evidence": rules.evidence}
@@ -45,7 +45,7 @@ def signals_of_steps(rules: RiskRules) -> list[pl.Expr]:
     ]
 
 
-@once
+@memoize
 def counts(rules: RiskRules) -> list[pl.Expr]:
     """Of a trajectory's steps: how many have each signal, how many there are, and the first of either kind."""
     return [
@@ -56,14 +56,14 @@ def counts(rules: RiskRules) -> list[pl.Expr]:
     ]
 
 
-@once
+@memoize
 def step_risk(rules: RiskRules) -> pl.Expr:
     """The weights of a step's signals."""
     weighted = [pl.col(rule.field).cast(pl.Int64) * rule.weight for rule in rules.signals]
     return pl.sum_horizontal(weighted).round(6).alias("step_risk")
 
 
-@once
+@memoize
 def bonuses(rules: RiskRules) -> list[pl.Expr]:
     """1 where a trajectory bonus applies, else 0; and the prior of the trajectory's subset."""
     early = pl.col("first_side_effect").is_not_null() & (
@@ -100,7 +100,7 @@ def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
     return list_column("risk_breakdown", [each] * rows, pl.DataFrame(values))
 
 
-@once
+@memoize
 def summands(rules: RiskRules) -> tuple[pl.Series, list[pl.Expr], list[pl.Expr]]:
     """The fields of RiskContribution: the names of all signals, all bonuses and the prior; a column each."""
     each = weights(rules)
@@ -120,7 +120,7 @@ def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     return collect_unoptimized(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
 
 
-@once
+@memoize
 def scored(rules: RiskRules) -> tuple[pl.Expr, pl.Expr, pl.Expr, list[pl.Expr]]:
     """The raw sum, the score made of it, the bucket made of that, and the columns of Risk."""
     raw = pl.sum_horizontal([*(count * weight for _, count, weight in weights(rules)), pl.col("prior")]).round(6)

@@ -4,10 +4,10 @@ from functools import cache
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import Descriptors
 from openclawbench.records.session import RunSummary, Steps, TraceSummaries, TraceSummary, Trajectories, UserTurns
 from openclawbench.rules.loading.conditions import holds
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.trace import TraceRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
@@ -50,7 +50,7 @@ def of_run() -> list[pl.Expr]:
     ]
 
 
-@once
+@memoize
 def classified(rules: TraceRules) -> list[list[pl.Expr]]:
     """The columns that lead to the class of a trajectory, each group made of those before it."""
     first = (
@@ -89,7 +89,7 @@ def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
     return collect_unoptimized(left_open.join(texts, on=told, how="left").select(*STEP_KEY, "notice"))
 
 
-@once
+@memoize
 def of_steps(rules: TraceRules) -> list[list[pl.Expr]]:
     """What each step counts as, each group made of those before it."""
     own = pl.when(pl.col("resolved_status").is_null()).then("reflection_text")

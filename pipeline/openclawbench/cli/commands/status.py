@@ -10,7 +10,7 @@ from openclawbench.audit.calibration.released_verdicts import human_verdicts
 from openclawbench.base.terminal import table
 from openclawbench.cli.tables import accounting, print_accounting, unusable_context, warned
 from openclawbench.cli.trace_summary import totals, written
-from openclawbench.flow import whole
+from openclawbench.flow import all_stages
 from openclawbench.inspect.find import has, rows_of
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.session import FileOutcome, TraceSummaryRow, Trajectory
@@ -36,7 +36,7 @@ def stages(run: Run) -> list[dict[str, Any]]:
     under_way = [(shard, set(names)) for one in runs(run.data) for shard, names in one["shards"]]
     bad = failures(run)
     rows = []
-    for report, stage in zip(run.plan(flow := whole(run.judges[2] is not None)), flow, strict=True):
+    for report, stage in zip(run.plan(flow := all_stages(run.judges[2] is not None)), flow, strict=True):
         manifest = read_json(run.data.manifest_file(report.stage)) or {}
         fresh = run.fresh(stage)
         there = rows_there(run, stage, fresh, manifest)
@@ -76,7 +76,7 @@ def rows_there(run: Run, stage: Stage, fresh: set[Shard], manifest: dict[str, An
 
 def failures(run: Run) -> list[dict[str, Any]]:
     """Shards that failed and have neither been redone nor changed since: {stage, shard, error}."""
-    flow = {stage.name: stage for stage in whole(run.judges[2] is not None)}
+    flow = {stage.name: stage for stage in all_stages(run.judges[2] is not None)}
     found = []
     for one in run.data.failures():
         stage, shard = flow.get(one["stage"]), one["shard"]

@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import msgspec
 import polars as pl
 
-from openclawbench.base.memo_dict import MemoDict
+from openclawbench.base.memoize import MemoDict, memoize
 from openclawbench.construct.describe.tool_words import ToolWords
 from openclawbench.construct.shell.command_table import patched_files
 from openclawbench.rules.describe import DescribeRules
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_name, spelled
 from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.schema import column
@@ -157,7 +156,7 @@ class CallReader:
         return patched_files(text, self.patch_file)
 
 
-@once
+@memoize
 def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
     """The rules of arguments, ready to be asked from shard to shard."""
     return CallReader(rules, shell_rules)

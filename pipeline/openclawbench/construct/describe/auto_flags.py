@@ -2,9 +2,9 @@
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.auto_flags_in_text import EVIDENCE, text_evidence
 from openclawbench.rules.flags import FlagRules
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 from openclawbench.tables.regex_pool import collect_unoptimized
 
@@ -41,7 +41,7 @@ def auto_flags(steps: pl.LazyFrame, own_texts: pl.DataFrame, rules: FlagRules) -
     )
 
 
-@once
+@memoize
 def place_in_vocabulary(rules: FlagRules) -> pl.Expr:
     """order: of a flag."""
     places = list(range(len(rules.order)))
@@ -64,7 +64,7 @@ def structural(facts: pl.LazyFrame, texts: pl.LazyFrame, rules: FlagRules) -> li
 Fired = tuple[pl.Expr, list[pl.Expr]]  # which steps, and what is evidence of them
 
 
-@once
+@memoize
 def fired(rules: FlagRules) -> tuple[list[Fired], Fired, Fired]:
     """The flags of steps by themselves; of writes, which are flagged after doubt; of failed calls, for retries."""
     ids = rules.rules

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.arguments import CALL
 from openclawbench.construct.describe.auto_flags import auto_flags
 from openclawbench.construct.describe.event_type import classify_calls
@@ -12,7 +13,6 @@ from openclawbench.records.session import Steps
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.lookup_join import lookup_join
@@ -39,7 +39,7 @@ def describe(
     return flagged.select(list(Descriptor.model_fields)).lazy().with_columns(lists.fill_null([]))
 
 
-@once
+@memoize
 def step_columns(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, side effect and targets; replies have none, and a call that was not done changed nothing."""
     reply = pl.col("action_kind") == "reply"

@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.arguments import CALL, NAMED, read_calls
 from openclawbench.construct.shell.classify import Shell, shell_of
 from openclawbench.construct.shell.command_table import Part, ShellMeaning
 from openclawbench.records.evidence import CommandPart
 from openclawbench.rules.describe import COMMAND_KINDS, DescribeRules, Doing
 from openclawbench.rules.loading.patterns import union
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import ShellRules
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool, collect_unoptimized
@@ -84,7 +84,7 @@ def unknown_names() -> list[pl.Expr]:
     return [unknown.then(WITH_SERVER).alias("unknown"), words.alias("words")]
 
 
-@once
+@memoize
 def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
     """said and arguments_effect of calls whose doing is known."""
     said_text = (
@@ -103,7 +103,7 @@ def told_by_arguments(rules: DescribeRules) -> list[pl.Expr]:
     return [said_text.alias("said"), asked.alias("arguments_effect")]
 
 
-@once
+@memoize
 def verb_number(rules: DescribeRules) -> pl.Expr:
     """doing: the number of a call's tool rule; behind those, of the first verb rule that holds for a name which no tool
     rule knows, else of the rule of its words."""
@@ -116,7 +116,7 @@ def verb_number(rules: DescribeRules) -> pl.Expr:
     return pl.coalesce("doing", *numbers, "by_word").alias("doing")
 
 
-@once
+@memoize
 def doing_table(rules: DescribeRules) -> pl.DataFrame:
     """The rules that say what a tool does by their numbers: doing, and the columns of DOING_SCHEMA."""
     data = [{"doing": number, **doing_values(rule, rules)} for number, rule in enumerate(rules.doings)]
@@ -222,7 +222,7 @@ def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     )
 
 
-@once
+@memoize
 def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Expr]]:
     """Whether a target is a part of the agent's own state; which rule says so, and whether it is memory; what is kept
     of a call's targets."""
@@ -238,7 +238,7 @@ def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Exp
     )
 
 
-@once
+@memoize
 def decided(rules: DescribeRules) -> list[pl.Expr]:
     """Event type, effect and targets of a call; a write to the agent's own state is a state_write."""
     named = pl.coalesce("said_type", "event_type", pl.lit(rules.fallback_category))

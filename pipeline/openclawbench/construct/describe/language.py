@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.records.evidence import FieldLanguage
 from openclawbench.rules.language import LanguageRules, Script
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.record import STEP_KEY
 
@@ -68,7 +68,7 @@ def points_of(words: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     return pl.concat([of_words, possible, of_scripts]).group_by("place", "language").agg(pl.col("points").sum())
 
 
-@once
+@memoize
 def word_table(rules: LanguageRules) -> pl.DataFrame:
     """word, language: the words of every language."""
     pairs = [(word, code) for word, codes in rules.known_words().items() for code in codes]

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.rules.describe import TEXT_KINDS, DescribeRules, ReportRules
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_column, plain_name, plain_names
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool
@@ -58,7 +58,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
 BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "printed"]  # columns on the way
 
 
-@once
+@memoize
 def told(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to the signs, each group made of those before it."""
     status, plain = rules.status, pl.col("plain")

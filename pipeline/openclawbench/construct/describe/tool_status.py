@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import polars as pl
 
+from openclawbench.base.memoize import memoize
 from openclawbench.construct.describe.result_signals import with_signs
 from openclawbench.rules.describe import DescribeRules, FailureRule, StatusRules
 from openclawbench.rules.loading.patterns import union
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.loading.tool_names import plain_column, plain_names
 from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.regex_pool import collect_in_pool
@@ -33,7 +33,7 @@ def statuses(steps: pl.LazyFrame, rules: DescribeRules) -> pl.LazyFrame:
     return frame
 
 
-@once
+@memoize
 def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to `structural` and to the texts that are searched, each group made of those before it."""
     return [
@@ -59,7 +59,7 @@ def failures(steps: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     )
 
 
-@once
+@memoize
 def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to those of failures, each group made of those before it."""
     failed = pl.col("failing") & pl.col("cleared").is_null()
@@ -81,7 +81,7 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     ]
 
 
-@once
+@memoize
 def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns of statuses, of what structure and failures say, each group made of those before it."""
     call = pl.col("action_kind") == "tool_call"
@@ -181,7 +181,7 @@ def first_hit(failures: list[FailureRule]) -> pl.Expr:
     return pl.coalesce(*hits, pl.lit(None, pl.String))
 
 
-@once
+@memoize
 def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
     """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
     status = rules.status

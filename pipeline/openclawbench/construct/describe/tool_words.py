@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from openclawbench.base.memo_dict import MemoDict
+from openclawbench.base.memoize import MemoDict
 from openclawbench.rules.describe import DescribeRules
 from openclawbench.rules.loading.tool_names import spelled
 

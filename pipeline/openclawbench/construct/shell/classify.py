@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from openclawbench.base.memo_dict import MemoDict
+from openclawbench.base.memoize import MemoDict, memoize
 from openclawbench.construct.shell.command_table import CommandTable, Part, ShellMeaning
 from openclawbench.construct.shell.interpreters import Programs
 from openclawbench.construct.shell.parse import SimpleCommand, parse_shell
@@ -12,7 +12,6 @@ from openclawbench.construct.shell.parse_plain import parse_plain_text
 from openclawbench.construct.shell.piped_input import with_fed_text
 from openclawbench.construct.shell.powershell import WordReader
 from openclawbench.construct.shell.wrappers import FED, Around, Text, Unknown, wrapped
-from openclawbench.rules.loading.rule_file import once
 from openclawbench.rules.shell import Interpreter, ShellRules, SqlClient, Wrapper
 
 DEEPEST = 8  # wrappers inside wrappers; real commands have three
@@ -262,7 +261,7 @@ class Shell:
         return name
 
 
-@once
+@memoize
 def shell_of(rules: ShellRules) -> Shell:
     """The shell rules, ready to be asked from shard to shard."""
     return Shell(rules)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from openclawbench.base.memo_dict import MemoDict
+from openclawbench.base.memoize import MemoDict
 
 
 class Options(NamedTuple):

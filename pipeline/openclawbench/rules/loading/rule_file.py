@@ -4,10 +4,8 @@ import hashlib
 import json
 import pickle
 import tomllib
-from collections.abc import Callable
 from difflib import get_close_matches
-from functools import lru_cache, wraps
-from operator import is_
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, ParamSpec, Self, TypeVar
 
@@ -135,23 +133,6 @@ class Rules(BaseModel):
         with asked_together() as patterns:
             rules = cls.model_validate(content)
         return rules if rust_takes(patterns) else cls.model_validate(content)
-
-
-def once(function: Callable[P, Made]) -> Callable[P, Made]:
-    """What a function of rules alone gives, kept while it is asked about the same rules: conditions of hundreds of
-    parts take longer to put together than to compute over a small shard."""
-    last: list[tuple[tuple[Any, ...], Made]] = []
-
-    @wraps(function)
-    def made(*rules: P.args, **none: P.kwargs) -> Made:
-        for known, found in last:
-            if all(map(is_, known, rules)):
-                return found
-        found = function(*rules, **none)
-        last[:] = [(rules, found)]
-        return found
-
-    return made
 
 
 def fault(error: ValidationError, content: dict[str, Any], path: Path) -> str:
