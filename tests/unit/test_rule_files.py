@@ -196,7 +196,7 @@ SAID: list[tuple[type[Rules], Place, Any, list[str]]] = [
         ['"tool.read"', '"reed" is none of read,', 'did you mean "read"?'],
     ),
     (AlignRules, ("exact", 0, "id"), "alias.read", ['"alias.read" is given twice', "[[exact]]"]),
-    (AlignRules, ("exact", 0, "names"), ["InputFile"], ["several exact aliases", "alias.exec and alias.read"]),
+    (AlignRules, ("exact", 0, "names"), ["ReadFile"], ["several exact aliases", "alias.exec and alias.read"]),
     (FlagRules, ("error_statuses", 0), "eror", ["error_statuses.0", '"eror" is none of ok, error,']),
     (FlagRules, ("text", 0, "flag"), "hedgy", ['did you mean "hedge"?']),
     (FlagRules, ("text", 0, "pattern"), "(maybe", ["not a regular expression: '(maybe': unclosed group"]),
