@@ -13,12 +13,19 @@ RELEASE, INPUTS, WORK = "Files of a release", "Inputs", "Work tables and packets
 JUDGE, REVIEW = "Answers of the judge", "Human review"
 GROUPS: dict[str, tuple[str, ...]] = {
     RELEASE: (
-        *("master", "positive_structured", "label_row", "reference_label", "human_audited", "record_index_row"),
-        *("stage_raw", "statistics", "datapackage"),
+        *("master", "positive_structured", "label_row", "reference_label", "human_audited", "pool_row"),
+        *("record_index_row", "stage_raw", "statistics", "datapackage"),
     ),
     INPUTS: ("run_manifest_row", "oracle_record", "file_outcome"),
-    WORK: ("trajectory", "step", "aligned_descriptor", "event_descriptor", "risk", "onset", "evidence", "packet"),
-    JUDGE: ("stage_a", "stage_b1", "stage_b2", "stage_c"),
+    WORK: (
+        *("trajectory", "step", "user_turn", "trace_summary_row", "aligned_descriptor", "event_descriptor", "fused"),
+        *("coverage", "unmatched_row", "risk", "onset", "evidence", "packet", "packet_cut", "annotation"),
+        "label_assignment",
+    ),
+    JUDGE: (
+        *("stage_a", "stage_b1", "stage_b2", "stage_c"),
+        *("decision_a", "decision_b1", "decision_b2", "decision_c"),
+    ),
     REVIEW: ("event_sample_row", "event_review", "calibration_sheet_row", "calibration_review"),
 }
 INTRODUCTION = """# Fields
