@@ -24,7 +24,7 @@ from openclawbench.fulltax import stage_a as a
 from openclawbench.fulltax import stage_b1 as b1
 from openclawbench.fulltax import stage_b2 as b2
 from openclawbench.fulltax import stage_c as c
-from openclawbench.fulltax.annotation import repair_stage as repair
+from openclawbench.fulltax.annotation import repair_stage
 from openclawbench.judge.prompts import PromptA, PromptB1, PromptB2, PromptC
 from openclawbench.judge.protocol import Question, Reply
 from openclawbench.records.fulltax import (
@@ -178,7 +178,7 @@ def decided(context: dict[str, Any], says: dict[str, str]) -> tuple[list[dict[st
     asked = c.ask_c(given, subtypes, structures, PROMPTS["c"])
     verdicts = c.decide_c(asked, c.answer_c(asked, *shown, PROMPTS["c"], judge), repairs)
     made = (triage, subtypes, structures, verdicts)
-    annotations = repair.repair(given, shown[1], *made, **RULES)
+    annotations = repair_stage.repair(given, shown[1], *made, **RULES)
     merged, basis = merge.merge(
         frame(Trajectory, KEY | {"source_file": "t.jsonl", "num_steps": 4}),
         frame(TraceSummaryRow, KEY),
@@ -211,7 +211,7 @@ def test_another_outcome_or_risk_decides_nothing_else(
 def test_evidence_that_nothing_cites_decides_nothing(says: dict[str, str]) -> None:
     found, _ = decided(CALM, says)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(repair, "with_what_is_cited", lambda evidence, _: evidence)
+        patch.setattr(repair_stage, "without_unused_texts", lambda evidence, _: evidence)
         assert decided(CALM, says)[0] == found
 
 

@@ -7,7 +7,8 @@ from rules_judge_builders import TAXONOMY, call, evidence, failed, reply
 
 from openclawbench.fulltax.annotation.checks import check
 from openclawbench.fulltax.annotation.draft import Draft
-from openclawbench.fulltax.annotation.repair_stage import RuleSet, annotate
+from openclawbench.fulltax.annotation.repair_stage import annotate
+from openclawbench.fulltax.annotation.repairs import RuleSet
 from openclawbench.records.fulltax import EvidenceQuote, Span
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.checks import CheckRules

@@ -1,5 +1,7 @@
-"""What a run would ask after an answer: the next stage's question, as the stages make it, and where there is no answer
-yet, the rules judge's in its place. For plans alone: no label comes from here."""
+"""What a run would ask after an answer, for plans alone: no label comes from here.
+
+The next question is made as the stages make it. Where there is no answer yet, the rules judge answers instead.
+"""
 
 import json
 from typing import Any
@@ -7,7 +9,7 @@ from typing import Any
 from openclawbench.fulltax.answers.parsing import read_reply
 from openclawbench.fulltax.requests import LABEL, request
 from openclawbench.fulltax.rules_judge import RulesJudge
-from openclawbench.fulltax.stage_b1 import why_asked
+from openclawbench.fulltax.stage_b1 import purpose_of
 from openclawbench.judge.ask import question as as_question
 from openclawbench.judge.prompts import PromptB1, PromptB2, PromptC, StagePrompt
 from openclawbench.judge.protocol import Question, Reply
@@ -16,12 +18,12 @@ from openclawbench.records.packet import Evidence, LanguageCounts
 from openclawbench.rules.control import ControlRules
 from openclawbench.rules.repairs import RepairRules
 
-# Languages stand in evidence and not in packets.
+# Evidence has these fields and a packet does not.
 NO_LANGUAGES: dict[str, Any] = {"languages": [], "language_counts": dict.fromkeys(LanguageCounts.model_fields, 0)}
 
 
 class Forecast:
-    """Goes on from a question, one trajectory after the other."""
+    """Continues from a question, one trajectory after the other."""
 
     def __init__(self) -> None:
         self.judge = RulesJudge()
@@ -29,29 +31,28 @@ class Forecast:
         self.b1, self.b2, self.c = PromptB1.load(), PromptB2.load(), PromptC.load()
 
     def reply(self, question: Question) -> Reply:
-        """What the rules judge would answer, of words other than English what it sees without their language."""
+        """The answer of the rules judge to the packet, which does not tell it the language of a text."""
         packet = json.loads(question.material) | NO_LANGUAGES
         evidence = json.dumps({name: packet[name] for name in Evidence.model_fields})
-        asked = Question(
-            question.stage,
-            evidence,
-            question.previous,
-            question.schema_id,
-            question.prompt_version,
-            "",
-            question.trajectory_id,
+        return self.judge.ask(
+            Question(
+                question.stage,
+                evidence,
+                question.previous,
+                question.schema_id,
+                question.prompt_version,
+                "",
+                question.trajectory_id,
+            )
         )
-        return self.judge.ask(asked)
 
     def following(self, question: Question, reply: Reply) -> Question | None:
-        """The question that a reply leads to; null where it ends the trajectory's way."""
-        source_model = str(json.loads(question.material)["source_model"])
+        """The question that follows a reply; null where the reply is the last of its trajectory."""
         previous: dict[str, Any] = json.loads(question.previous) if question.previous else {}
-        model = STAGE_RECORDS[question.stage]
         reading = read_reply(
             reply.finish,
             reply.text,
-            model,
+            STAGE_RECORDS[question.stage],
             question.trajectory_id,
             self.repairs,
             previous.get("b1"),
@@ -59,23 +60,26 @@ class Forecast:
         )
         if reading.answer is None:
             return None
-        answer = reading.answer.model_dump()
         packet = {
-            "source_model": source_model,
+            "source_model": str(json.loads(question.material)["source_model"]),
             "trajectory_id": question.trajectory_id,
             "packet_sha256": question.packet_sha256,
             "fits": question.fits,
         }
-        made: tuple[StagePrompt, dict[str, Any]] | None = None
-        if question.stage == "a":
-            purpose = why_asked(packet | {"answer": answer}, self.control)
-            if purpose is not None:
-                made = (self.b1, request(packet, self.b1, {"a": answer}, purpose))
-        elif question.stage == "b1":
-            is_label = why_asked(packet | {"answer": previous["a"]}, self.control) == LABEL
-            goes_on = is_label and answer["trajectory_is_anomalous"] and answer["anomaly_type_l2"] is not None
-            if goes_on:
-                made = (self.b2, request(packet, self.b2, {"b1": answer}))
-        elif question.stage == "b2":
-            made = (self.c, request(packet, self.c, {"b1": previous["b1"], "b2": answer}))
-        return None if made is None else as_question(made[1], question.material, made[0])
+        following = self.following_request(question.stage, packet, previous, reading.answer.model_dump())
+        return None if following is None else as_question(following[1], question.material, following[0])
+
+    def following_request(
+        self, stage: str, packet: dict[str, Any], previous: dict[str, Any], answer: dict[str, Any]
+    ) -> tuple[StagePrompt, dict[str, Any]] | None:
+        """Prompt and JudgeRequest row of the stage that follows an answer; null where none does."""
+        if stage == "a":
+            purpose = purpose_of(packet | {"answer": answer}, self.control)
+            return None if purpose is None else (self.b1, request(packet, self.b1, {"a": answer}, purpose))
+        if stage == "b1":
+            is_label = purpose_of(packet | {"answer": previous["a"]}, self.control) == LABEL
+            if is_label and answer["trajectory_is_anomalous"] and answer["anomaly_type_l2"] is not None:
+                return self.b2, request(packet, self.b2, {"b1": answer})
+        if stage == "b2":
+            return self.c, request(packet, self.c, {"b1": previous["b1"], "b2": answer})
+        return None

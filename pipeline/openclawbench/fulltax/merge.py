@@ -26,7 +26,7 @@ def merge(
     annotations: Annotations,
     book: RuleBook,
 ) -> tuple[Masters, LabelBases]:
-    """Columns of the merged record, and the slim ones from which splits and summaries are made."""
+    """The merged records, and the columns of them from which splits and summaries are made."""
     shared = ["num_steps", "truncated", "order_ambiguous"]
     context = trajectories.drop(*shared, "subset", "task_id", "attempt")
     provenance = pl.col("provenance").struct
@@ -57,8 +57,8 @@ def merge(
 
 
 def basis(merged: pl.LazyFrame) -> pl.LazyFrame:
-    """Columns of LabelBasis, made of a merged record's and `completeness`. task_digest stands for the task: its id, or
-    the user turns where there is none."""
+    """Columns of LabelBasis, from those of a merged record and `completeness`. task_digest identifies the task: by its
+    id, or by the user turns where there is none."""
     turns = pl.col("user_turns").list.eval(pl.element().struct.field("text")).list.join("\n")
     prompts = pl.col("provenance").struct.field("prompt_versions").struct
     return merged.with_columns(

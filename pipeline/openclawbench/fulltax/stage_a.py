@@ -1,6 +1,7 @@
 """Stage A: recall-oriented triage (paper E.3, T25). Routes; never a label."""
 
-from openclawbench.fulltax.requests import decide, request
+from openclawbench.fulltax.decisions import decide
+from openclawbench.fulltax.requests import request
 from openclawbench.judge.ask import ask_all
 from openclawbench.judge.prompts import PromptA
 from openclawbench.judge.protocol import Judge
@@ -13,7 +14,7 @@ from openclawbench.tables.schema import from_records
 
 @stage(scope="shard")
 def ask_a(packets: PacketIndexes, prompt: PromptA) -> RequestsA:
-    """Every trajectory that is to be judged."""
+    """Asks about every trajectory that is to be judged."""
     rows = [request(row, prompt, None) for row in packets.collect().iter_rows(named=True) if row["to_judge"]]
     return from_records(rows, RequestA).lazy()
 
@@ -26,5 +27,5 @@ def answer_a(requests: RequestsA, packets: Packets, evidence: Evidences, prompt:
 
 @stage(scope="shard")
 def decide_a(requests: RequestsA, answers: AnswersA, rules: RepairRules) -> DecisionsA:
-    """Answers read as T25."""
+    """The answers, parsed as T25."""
     return from_records(decide(requests, answers, StageA, rules), DecisionA).lazy()

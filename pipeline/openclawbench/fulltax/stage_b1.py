@@ -3,7 +3,8 @@
 from typing import Any
 
 from openclawbench.base.canonical_json import sha256_text
-from openclawbench.fulltax.requests import ESCAPE_AUDIT, LABEL, by_key, decide, request
+from openclawbench.fulltax.decisions import decide
+from openclawbench.fulltax.requests import ESCAPE_AUDIT, LABEL, by_key, request
 from openclawbench.judge.ask import ask_all
 from openclawbench.judge.prompts import PromptB1
 from openclawbench.judge.protocol import Judge
@@ -26,19 +27,19 @@ from openclawbench.tables.schema import from_records
 
 @stage(scope="shard")
 def ask_b1(packets: PacketIndexes, triage: DecisionsA, prompt: PromptB1, rules: ControlRules) -> RequestsB1:
-    """What Stage A routes on and its doubtful negatives; a sample of the other negatives for the escape audit."""
+    """Asks about what Stage A routes on, its doubtful negatives, and for the escape audit a sample of the others."""
     index = by_key(packets.collect().iter_rows(named=True))
     rows = []
     for row in triage.collect().iter_rows(named=True):
-        purpose = why_asked(row, rules)
+        purpose = purpose_of(row, rules)
         if purpose is not None:
             packet = index[row["source_model"], row["trajectory_id"]]
             rows.append(request(packet, prompt, {"a": row["answer"]}, purpose))
     return from_records(rows, RequestB1).lazy()
 
 
-def why_asked(triage: dict[str, Any], rules: ControlRules) -> str | None:
-    """label, triage_escape_audit, or null where B1 is not asked."""
+def purpose_of(triage: dict[str, Any], rules: ControlRules) -> str | None:
+    """The purpose of asking B1 after this triage: label or triage_escape_audit; null where B1 is not asked."""
     answer = triage["answer"]
     if answer is None or answer["route_label"] == "review":
         return None
@@ -56,5 +57,5 @@ def answer_b1(requests: RequestsB1, packets: Packets, evidence: Evidences, promp
 
 @stage(scope="shard")
 def decide_b1(requests: RequestsB1, answers: AnswersB1, rules: RepairRules) -> DecisionsB1:
-    """Answers read as T26."""
+    """The answers, parsed as T26."""
     return from_records(decide(requests, answers, StageB1, rules), DecisionB1).lazy()

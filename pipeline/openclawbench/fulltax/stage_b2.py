@@ -1,6 +1,7 @@
 """Stage B2: structure completion, for trajectories that B1 calls anomalous with a subtype (paper E.5, T27)."""
 
-from openclawbench.fulltax.requests import LABEL, by_key, decide, request
+from openclawbench.fulltax.decisions import decide
+from openclawbench.fulltax.requests import LABEL, by_key, request
 from openclawbench.judge.ask import ask_all
 from openclawbench.judge.prompts import PromptB2
 from openclawbench.judge.protocol import Judge
@@ -22,7 +23,7 @@ from openclawbench.tables.schema import from_records
 
 @stage(scope="shard")
 def ask_b2(packets: PacketIndexes, subtypes: DecisionsB1, prompt: PromptB2) -> RequestsB2:
-    """Anomalous with a subtype; the audit sample is not asked further."""
+    """Asks about trajectories that B1 calls anomalous with a subtype; not about the sample of the escape audit."""
     index = by_key(packets.collect().iter_rows(named=True))
     rows = [
         request(index[row["source_model"], row["trajectory_id"]], prompt, {"b1": row["answer"]})
@@ -43,5 +44,5 @@ def answer_b2(requests: RequestsB2, packets: Packets, evidence: Evidences, promp
 
 @stage(scope="shard")
 def decide_b2(requests: RequestsB2, answers: AnswersB2, rules: RepairRules) -> DecisionsB2:
-    """Answers read as T27."""
+    """The answers, parsed as T27."""
     return from_records(decide(requests, answers, StageB2, rules), DecisionB2).lazy()

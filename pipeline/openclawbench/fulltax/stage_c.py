@@ -1,6 +1,10 @@
-"""Stage C, the judge's half: verification of an anomalous annotation (paper E.6). The other half is checks.py."""
+"""Stage C, the judge's half: verification of an anomalous annotation (paper E.6).
 
-from openclawbench.fulltax.requests import by_key, decide, request
+The other half is deterministic: annotation/checks.py.
+"""
+
+from openclawbench.fulltax.decisions import decide
+from openclawbench.fulltax.requests import by_key, request
 from openclawbench.judge.ask import ask_all
 from openclawbench.judge.prompts import PromptC
 from openclawbench.judge.protocol import Judge
@@ -23,7 +27,7 @@ from openclawbench.tables.schema import from_records
 
 @stage(scope="shard")
 def ask_c(packets: PacketIndexes, subtypes: DecisionsB1, structures: DecisionsB2, prompt: PromptC) -> RequestsC:
-    """Anomalous trajectories whose structure could be read."""
+    """Asks about anomalous trajectories with a readable B2 answer."""
     index = by_key(packets.collect().iter_rows(named=True))
     b1 = by_key(subtypes.collect().iter_rows(named=True))
     rows = []
@@ -42,5 +46,5 @@ def answer_c(requests: RequestsC, packets: Packets, evidence: Evidences, prompt:
 
 @stage(scope="shard")
 def decide_c(requests: RequestsC, answers: AnswersC, rules: RepairRules) -> DecisionsC:
-    """Answers read as paper E.6 has them."""
+    """The answers, parsed as T28."""
     return from_records(decide(requests, answers, StageC, rules), DecisionC).lazy()

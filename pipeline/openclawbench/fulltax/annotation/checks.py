@@ -59,7 +59,7 @@ def span_consistency(draft: Draft, evidence: Evidence) -> Iterator[Finding]:
     """Spans lie inside the trajectory, start before they end, and one of them is anomalous."""
     if not draft.structured:
         return
-    bad = [s for s in draft.segment_spans if not 1 <= s.start_step <= s.end_step <= evidence.num_steps]
+    bad = [span for span in draft.segment_spans if not 1 <= span.start_step <= span.end_step <= evidence.num_steps]
     repair = ("malformed_span", "segment_spans")
     for span in bad:
         message = f"span {span.start_step}-{span.end_step} is not inside steps 1-{evidence.num_steps}"
@@ -88,7 +88,7 @@ def onset_consistency(draft: Draft, evidence: Evidence, rules: CheckRules) -> It
 
 
 def rationale_grounding(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
-    """Every quote stands where it says. Some unfound: they are dropped; all unfound: nothing supports the label."""
+    """Every quote is grounded. If some are not, they are dropped; if none is, nothing supports the label."""
     quotes = draft.evidence_steps
     unfound = [quote for quote in quotes if not is_grounded(evidence, quote)]
     if draft.is_anomalous and draft.anomaly_type_l2 is not None and len(unfound) == len(quotes):

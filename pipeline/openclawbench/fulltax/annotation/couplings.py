@@ -1,5 +1,7 @@
-"""What a subtype needs in its span (T28): a descriptor shows it, or else a citation that stands. Descriptors are
-computed and can be wrong: one alone sends no label into review."""
+"""What a subtype needs in its span (T28): a descriptor shows it, or else a grounded citation does.
+
+Descriptors are computed and can be wrong: a descriptor alone sends no label into review.
+"""
 
 from collections.abc import Callable, Iterator
 
@@ -10,24 +12,26 @@ from openclawbench.records.fulltax import Repair
 from openclawbench.records.packet import Evidence, EvidenceStep
 from openclawbench.rules.checks import CheckRules, Coupling
 
-NAME = "subtype_field_coupling"
-NAMED = 4  # steps that a message names
+CHECK = "subtype_field_coupling"
+MOST_NAMED = 4  # steps that a message names
 
 
 def subtype_field_coupling(draft: Draft, evidence: Evidence, rules: CheckRules) -> Iterator[Finding]:
-    """A write in the span; in the span an error before its last risky step. What is missing names the descriptors that
-    stand against the label; an error that lies before the span is a matter of the span."""
+    """The span has what its subtype needs: a write, or an error before its last risky step.
+
+    A finding names the descriptors that contradict the label. An error before the span is a fault of the span.
+    """
     inside = episode(draft, evidence)
     if not draft.structured or not inside:
         return
     for rule in rules.of(draft.anomaly_type_l2):
-        if described(rule, inside) or cited(rule, draft, evidence, inside, rules):
+        if is_described(rule, inside) or cited_step(rule, draft, evidence, inside, rules):
             continue
         if rule.before_last_risky and cue_outside(draft, evidence, rules) is not None:
             message = f"the error lies before the span, which begins at step {inside[0].step_id}"
-            yield finding(NAME, message, "subtype_contradiction", "span_from_cue", "segment_spans")
+            yield finding(CHECK, message, "subtype_contradiction", "span_from_cue", "segment_spans")
         else:
-            yield finding(NAME, f"{rule.message}: {against(rule, inside)}", "subtype_contradiction")
+            yield finding(CHECK, f"{rule.message}: {contradicting(rule, inside)}", "subtype_contradiction")
 
 
 def contaminates(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: CheckRules) -> bool:
@@ -40,7 +44,7 @@ def contaminates(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: Ch
 
 
 def is_cited(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: CheckRules) -> bool:
-    """True where a quote of the step's call stands, and the call may have written something."""
+    """True where a quote of the step's call is grounded, and the call may have written something."""
     return rules.may_write(step) and any(
         quote.step_id == step.step_id and quote.field == "action_text" and is_grounded(evidence, quote)
         for quote in draft.evidence_steps
@@ -49,12 +53,12 @@ def is_cited(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: CheckR
 
 def episode(draft: Draft, evidence: Evidence) -> list[EvidenceStep]:
     """The steps of the anomalous spans."""
-    spans = [one for one in draft.segment_spans if one.label == "anomalous"]
-    return [step for step in evidence.steps if any(one.start_step <= step.step_id <= one.end_step for one in spans)]
+    spans = [span for span in draft.segment_spans if span.label == "anomalous"]
+    return [step for step in evidence.steps if any(span.start_step <= step.step_id <= span.end_step for span in spans)]
 
 
-def looked_at(rule: Coupling, inside: list[EvidenceStep]) -> list[EvidenceStep]:
-    """The steps of the span in which a rule looks."""
+def relevant_steps(rule: Coupling, inside: list[EvidenceStep]) -> list[EvidenceStep]:
+    """The steps of the span that a rule is about."""
     return [step for step in inside if step.step_id < last_risky(inside).step_id] if rule.before_last_risky else inside
 
 
@@ -63,38 +67,38 @@ def last_risky(inside: list[EvidenceStep]) -> EvidenceStep:
     return next((step for step in reversed(inside) if step.side_effect), inside[-1])
 
 
-def described(rule: Coupling, inside: list[EvidenceStep]) -> bool:
+def is_described(rule: Coupling, inside: list[EvidenceStep]) -> bool:
     """True where a descriptor shows what the subtype needs."""
-    return any(rule.shown_by(step) for step in looked_at(rule, inside))
+    return any(rule.shown_by(step) for step in relevant_steps(rule, inside))
 
 
-def cited(
+def cited_step(
     rule: Coupling, draft: Draft, evidence: Evidence, inside: list[EvidenceStep], rules: CheckRules
 ) -> EvidenceStep | None:
     """The first step whose citation shows what no descriptor does: the call that writes, or the feedback with the
-    error; the last risky step where a notice before it says how a background call ended."""
-    steps = {step.step_id: step for step in looked_at(rule, inside)}
+    error; the last risky step, where a notice before it says how a background call ended. Null where there is none."""
+    steps = {step.step_id: step for step in relevant_steps(rule, inside)}
     last = last_risky(inside)
-    found = []
+    cited = []
     for quote in draft.evidence_steps:
         if quote.field not in rule.cited or not is_grounded(evidence, quote):
             continue
         if quote.field == "user_turn":
             if last.user_turn is not None and quote.step_id <= last.user_turn and ends_a_call(quote.step_id, evidence):
-                found.append(last)
+                cited.append(last)
         elif (step := steps.get(quote.step_id)) and (quote.field != "action_text" or rules.may_write(step)):
-            found.append(step)
-    return min(found, key=lambda step: step.step_id, default=None)
+            cited.append(step)
+    return min(cited, key=lambda step: step.step_id, default=None)
 
 
 def ends_a_call(user_turn: int, evidence: Evidence) -> bool:
-    """True for a user turn whose notice says how a background call ended, other than well."""
-    return any(one.resolved_by_user_turn == user_turn and one.resolved_status != "ok" for one in evidence.steps)
+    """True for a user turn whose notice says that a background call did not end well."""
+    return any(step.resolved_by_user_turn == user_turn and step.resolved_status != "ok" for step in evidence.steps)
 
 
 def cue_outside(draft: Draft, evidence: Evidence, rules: CheckRules) -> int | None:
-    """Where the error is that the span leaves out: the first that is cited, else the only one that there is. Null where
-    none is, or where it is open which."""
+    """The step of the error that the span leaves out: the first cited one, else the only one. Null where there is none,
+    or where several are not cited."""
     inside = episode(draft, evidence)
     for rule in rules.of(draft.anomaly_type_l2):
         if not inside or not rule.before_last_risky:
@@ -106,38 +110,38 @@ def cue_outside(draft: Draft, evidence: Evidence, rules: CheckRules) -> int | No
             for quote in draft.evidence_steps
             if quote.field != "user_turn" and is_grounded(evidence, quote)
         }
-        named = [
+        cited = [
             step_id
             for step_id, field in sorted(quoted)
             if step_id < inside[0].step_id and (field in rule.cited or step_id in shown)
         ]
-        if named:
-            return named[0]
+        if cited:
+            return cited[0]
         if len(shown) == 1:
             return shown[0]
     return None
 
 
-def against(rule: Coupling, inside: list[EvidenceStep]) -> str:
-    """The descriptors that stand against a label."""
-    steps = [f"step {one.step_id} has {rule.descriptor(one)}" for one in looked_at(rule, inside)]
-    more = f" and {len(steps) - NAMED} more" if len(steps) > NAMED else ""
-    return "; ".join(steps[:NAMED]) + more if steps else f"no step stands before step {last_risky(inside).step_id}"
+def contradicting(rule: Coupling, inside: list[EvidenceStep]) -> str:
+    """The descriptors that contradict a label, for a message."""
+    steps = [f"step {step.step_id} has {rule.descriptor(step)}" for step in relevant_steps(rule, inside)]
+    more = f" and {len(steps) - MOST_NAMED} more" if len(steps) > MOST_NAMED else ""
+    return "; ".join(steps[:MOST_NAMED]) + more if steps else f"no step stands before step {last_risky(inside).step_id}"
 
 
-def outvoted(draft: Draft, evidence: Evidence, rules: CheckRules) -> list[Repair]:
-    """Of an accepted label the descriptors that a citation stands against: how each was taken."""
+def outvoted_descriptors(draft: Draft, evidence: Evidence, rules: CheckRules) -> list[Repair]:
+    """The descriptors that the citations of an accepted label contradict, each as the repair that it amounts to."""
     inside = episode(draft, evidence)
     if not draft.structured or not inside:
         return []
-    taken: list[tuple[EvidenceStep, str, Callable[[EvidenceStep], object], object]] = []
+    outvoted: list[tuple[EvidenceStep, str, Callable[[EvidenceStep], object], object]] = []
     for rule in rules.of(draft.anomaly_type_l2):
-        step = None if described(rule, inside) else cited(rule, draft, evidence, inside, rules)
-        if step is not None and step in looked_at(rule, inside):
-            taken.append((step, rule.field, rule.value, rule.wanted(step)))
+        step = None if is_described(rule, inside) else cited_step(rule, draft, evidence, inside, rules)
+        if step is not None and step in relevant_steps(rule, inside):
+            outvoted.append((step, rule.field, rule.value, rule.wanted(step)))
     step = step_at(evidence, draft.earliest_state_contamination_onset)
     if step is not None and step.event_type != "state_write" and step.state_write_target is None:
-        taken.append((step, "event_type", lambda one: one.event_type, "state_write"))
+        outvoted.append((step, "event_type", lambda other: other.event_type, "state_write"))
     return [
         Repair(
             rule_id="descriptor_outvoted",
@@ -145,5 +149,5 @@ def outvoted(draft: Draft, evidence: Evidence, rules: CheckRules) -> list[Repair
             before=canonical_json(value(step)),
             after=canonical_json(after),
         )
-        for step, field, value, after in taken
+        for step, field, value, after in outvoted
     ]

@@ -1,4 +1,4 @@
-"""An annotation on its way: the fields that B1 and B2 decided, as checks and repairs see and change them."""
+"""A draft of an annotation: the fields that B1 and B2 decided, as checks read them and repairs change them."""
 
 import json
 from dataclasses import dataclass, field
@@ -27,11 +27,11 @@ class Draft:
     severity: str | None = None
     recoverability: str | None = None
     annotator_rationale: str | None = None
-    structured: bool = False  # B2 was read
+    structured: bool = False  # B2 has a readable answer
     repairs: list[Repair] = field(default_factory=list)
 
     def take_b1(self, b1: StageB1) -> None:
-        """B1's decision."""
+        """Take over B1's decision."""
         self.is_anomalous = b1.trajectory_is_anomalous
         self.anomaly_type_l1, self.anomaly_type_l2 = b1.anomaly_type_l1, b1.anomaly_type_l2
         self.absorbed_from = b1.absorbed_from
@@ -40,7 +40,7 @@ class Draft:
         self.annotator_rationale = b1.annotator_rationale
 
     def take_b2(self, b2: StageB2) -> None:
-        """B2's structure; its refined rationale takes the place of B1's."""
+        """Take over B2's structure. Its refined rationale, if any, replaces B1's."""
         self.segment_spans = list(b2.segment_spans)
         for name in ONSETS:
             setattr(self, name, getattr(b2, name))
@@ -59,12 +59,12 @@ def as_json(value: Any) -> str | None:
     """JSON text of a field's value; null stays null."""
     if value is None:
         return None
-    return json.dumps([one.model_dump() for one in value] if isinstance(value, list) else value, ensure_ascii=False)
+    return json.dumps([item.model_dump() for item in value] if isinstance(value, list) else value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An issue, with the review cause it leads to if it is left, and the repair that may end it."""
+    """An issue, the review cause that it leads to if it remains, and the repair that may resolve it."""
 
     issue: Issue
     cause: str
@@ -78,5 +78,5 @@ def finding(check: Any, message: str, cause: str, repair: str | None = None, fie
 
 
 def step_at(evidence: Evidence, step_id: int | None) -> EvidenceStep | None:
-    """The step of this number, if there is one."""
+    """The step with this number; null where there is none."""
     return next((step for step in evidence.steps if step.step_id == step_id), None)

@@ -1,4 +1,4 @@
-"""What FullTax tells whoever asks a language model: whether an answer can be read, and if not, why."""
+"""AnswerReader: tells the asking room whether an answer can be read, and if not, why."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.records.json_schema import STAGE_RECORDS
 from openclawbench.rules.repairs import RepairRules
 
-DECIDES = {"a": "route_label", "b1": "anomaly_type_l2", "b2": "severity", "c": "verdict"}  # field of each stage
+LABEL_FIELDS = {"a": "route_label", "b1": "anomaly_type_l2", "b2": "severity", "c": "verdict"}  # of each stage
 
 
 class AnswerReader:
@@ -24,8 +24,8 @@ class AnswerReader:
         self.digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
-        """What is wrong with the answer, and the label that a stage is there for: route, subtype (`normal`,
-        `unresolved` where there is none), severity, verdict; the failure where the answer cannot be read."""
+        """The problem of an answer, if any, and its label: route, subtype (`normal` or `unresolved` where there is
+        none), severity or verdict; the failure where the answer cannot be read."""
         b1 = (json.loads(question.previous) if question.previous else {}).get("b1")
         model: type[BaseModel] = STAGE_RECORDS[question.stage]
         reading = read_reply(finish, text, model, question.trajectory_id, self.rules, b1, sent_id=question.sent_id)
@@ -36,7 +36,7 @@ class AnswerReader:
 
 def label_of(stage: str, answer: Any) -> str:
     """The label in a stage's answer."""
-    said = getattr(answer, DECIDES[stage])
-    if said is None:
+    label = getattr(answer, LABEL_FIELDS[stage])
+    if label is None:
         return "normal" if answer.trajectory_is_anomalous is False else "unresolved"
-    return str(said)
+    return str(label)
