@@ -17,11 +17,11 @@ from openclawbench.audit.events.form import ANSWERS, EVENTS
 from openclawbench.audit.events.report import event_audit
 from openclawbench.audit.events.sample import draw
 from openclawbench.audit.review_folder import add_reviews, drawn_rows, reviews, save_sample
-from openclawbench.audit.reviewer_agreement import alike
+from openclawbench.audit.reviewer_agreement import similar_names
 from openclawbench.audit.sampling import allocate
 from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.cells import Cells
-from openclawbench.audit.sheets.check import Checked, Signed, check
+from openclawbench.audit.sheets.check import CheckedSheet, Signature, check
 from openclawbench.audit.sheets.open_quotes import open_quote
 from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.errors import UnreadableInput, UsageError
@@ -30,7 +30,7 @@ from openclawbench.storage.data_folder import DataFolder
 
 RULES = AuditRules.load()
 CELLS = Cells(RULES, RULES.events)
-SIGNED = Signed("rev", "2026-11-21")
+SIGNED = Signature("rev", "2026-11-21")
 HOSTILE = [
     "=cmd|' /C calc'!A0",
     "+1",
@@ -97,7 +97,9 @@ def filled(content: bytes, fill: Callable[[dict[str, str], int], None], **style:
     return buffer.getvalue().encode()
 
 
-def taken(content: bytes, rows: list[EventSampleRow], folder: Path, signed: Signed = SIGNED) -> Checked[EventReview]:
+def taken(
+    content: bytes, rows: list[EventSampleRow], folder: Path, signed: Signature = SIGNED
+) -> CheckedSheet[EventReview]:
     """What importing a sheet comes to."""
     path = folder / "sheet"
     path.write_bytes(content)
@@ -201,12 +203,12 @@ def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
     content = as_csv(drawn(5), ANSWERS, CELLS)
     cases = {
         b"": ":1: no column row",
-        b"sample,row\n\n": "holds no row",
+        b"sample,row\n\n": "has no rows",
         b'{"sample": "x"}\n': ":1: no column row",
-        b"{broken\n{also\n": ":1: is no JSON",
+        b"{broken\n{also\n": ":1: is not valid JSON",
         b"sample,other\n1,2\n": ":1: no column row",
         content.replace(b"seen", b"\xff"): "is not UTF-8. Save the sheet as CSV in UTF-8",
-        content.split(b"\r\n", 1)[0] + b'\r\n"open': r":2: a quote opens the cell is_supported \(column 1\)",
+        content.split(b"\r\n", 1)[0] + b'\r\n"open': r":2: the quote that opens the cell is_supported \(column 1\)",
         b'"open,row\n1,2\n': r":1: a quote opens the cell column 1 and is not closed; lines 1 to 2 are not read",
     }
     for broken, said in cases.items():
@@ -228,7 +230,7 @@ def test_a_broken_line_of_a_jsonl_sheet_costs_its_row_alone(tmp_path: Path) -> N
     assert len(found.reviews) == 5
     named = [(fault.line, fault.reason) for fault in found.faults if fault.line is not None]
     assert named == [(3, "broken_row"), (5, "broken_row"), (6, "no_column")]
-    assert found.faults[0].message.startswith("is no JSON: ")
+    assert found.faults[0].message.startswith("is not valid JSON: ")
     assert (found.rows, found.at_fault, found.missing) == (8, 3, 2)
 
 
@@ -249,7 +251,7 @@ def test_an_open_quote_costs_the_rows_from_there_on_and_each_is_named(style: dic
     lines = len(io.StringIO(content.decode(), newline="").readlines())
     assert broken.line == len(io.StringIO(content.split(b"OPEN")[0].decode(), newline="").readlines())
     assert (broken.reason, broken.spreadsheet_row) == ("broken_row", 42)
-    assert f"review_comment (column 3) and is not closed; lines {broken.line} to {lines} are not read" in broken.message
+    assert f"review_comment (column 3) is not closed; lines {broken.line} to {lines} are not read" in broken.message
     assert [one.row for one in missing] == [row.row for row in rows[40:]]
     assert missing[0].message.endswith(f"is not in the sheet; the sheet is not read from line {broken.line} on")
     assert found.rows == len(found.reviews) + found.not_reviewed + found.at_fault
@@ -271,7 +273,7 @@ def test_a_row_with_more_cells_than_columns_is_broken_alone(tmp_path: Path) -> N
     found = taken(content.replace(b"COMMENT", b"no, not so", 1), rows, tmp_path)
     assert len(found.reviews) == 4
     assert [(one.reason, one.spreadsheet_row) for one in found.faults if one.line] == [("broken_row", 2)]
-    assert "cells, and the header" in found.faults[0].message
+    assert "cells for" in found.faults[0].message
 
 
 def test_a_column_or_an_answer_that_is_there_twice_is_not_read(tmp_path: Path) -> None:
@@ -286,7 +288,7 @@ def test_a_column_or_an_answer_that_is_there_twice_is_not_read(tmp_path: Path) -
 def test_an_array_is_no_sheet(tmp_path: Path) -> None:
     path = tmp_path / "sheet.jsonl"
     path.write_text('[{"row": "r-1"}]\n')
-    with pytest.raises(UnreadableInput, match=r"sheet\.jsonl:1: is a JSON array\. Write one object a line"):
+    with pytest.raises(UnreadableInput, match=r"sheet\.jsonl:1: is a JSON array\. Write one object per line"):
         read_sheet(path, ["row"])
 
 
@@ -339,7 +341,7 @@ def test_a_sheet_may_be_cut_down_to_its_rows_and_their_verdicts(tmp_path: Path) 
 
 def test_names_that_may_be_one_person_are_found() -> None:
     names = ["anna", "Anna", "bob", " anna ", "Bo b", "\uff42ob", "anna"]
-    assert alike(names) == [["anna", "Anna", " anna "], ["bob", "\uff42ob"]]
+    assert similar_names(names) == [["anna", "Anna", " anna "], ["bob", "\uff42ob"]]
 
 
 def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Path) -> None:
@@ -371,7 +373,7 @@ def test_every_kind_of_bad_row_is_named_and_the_good_ones_are_kept(tmp_path: Pat
     assert all(fault.line is None or 1 < fault.line <= len(lines) + 60 for fault in found.faults)
     edited = next(fault for fault in found.faults if fault.reason == "edited_evidence")
     assert edited.message.startswith("event_type is not what was sampled")
-    assert "only is_supported … reviewed_at may be filled in" in edited.message
+    assert "fill in only is_supported … reviewed_at" in edited.message
 
 
 def test_a_fault_names_the_line_at_which_its_row_begins(tmp_path: Path) -> None:
@@ -384,9 +386,9 @@ def test_a_fault_names_the_line_at_which_its_row_begins(tmp_path: Path) -> None:
     assert fault.line > 4  # some of the cells before it hold several lines
     assert wrong.decode().split("\n")[fault.line - 1].startswith("?,")
     assert fault.spreadsheet_row == 4  # the header is row 1
-    assert fault.named == f" (row {rows[2].row}, spreadsheet row 4)"
+    assert fault.location == f" (row {rows[2].row}, spreadsheet row 4)"
     lines = as_jsonl(rows, ANSWERS).replace(b'"is_supported": null', b'"is_supported": "?"')
-    assert taken(lines, rows, tmp_path).faults[1].named == f" (row {rows[1].row})"
+    assert taken(lines, rows, tmp_path).faults[1].location == f" (row {rows[1].row})"
 
 
 def test_rows_twice_in_a_sheet_count_neither_time(tmp_path: Path) -> None:
@@ -407,7 +409,7 @@ def test_who_and_when_come_from_the_row_or_else_from_whoever_imports(tmp_path: P
     assert {(one.reviewer, one.reviewed_at) for one in taken(named, rows, tmp_path).reviews} == {
         ("ann", "2026-01-02T03:04:05Z")
     }
-    unsigned = taken(filled(sheet, say_yes), rows, tmp_path, Signed(None, None))
+    unsigned = taken(filled(sheet, say_yes), rows, tmp_path, Signature(None, None))
     assert {fault.reason for fault in unsigned.faults} == {"no_reviewer"}
 
 
@@ -441,7 +443,7 @@ def test_records_are_only_ever_added_and_a_filled_sheet_is_never_written_over(tm
 def test_a_damaged_record_is_named_with_its_line(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
     data.append_review("event_reviews.jsonl", [b'{"sample": "s"}\n'])
-    with pytest.raises(UnreadableInput, match=r"event_reviews\.jsonl:1: is no EventReview"):
+    with pytest.raises(UnreadableInput, match=r"event_reviews\.jsonl:1: is not a valid EventReview"):
         reviews(data, EVENTS)
 
 
@@ -503,7 +505,7 @@ def test_one_person_under_two_names_agrees_with_nobody() -> None:
 def test_blanks_around_a_name_make_no_other_reviewer(tmp_path: Path) -> None:
     rows = drawn(3)
     sheet = filled(as_csv(rows, ANSWERS, CELLS), say_yes)
-    found = taken(sheet, rows, tmp_path, Signed(" Ann  Lee ", "2026-11-21"))
+    found = taken(sheet, rows, tmp_path, Signature(" Ann  Lee ", "2026-11-21"))
     assert {one.reviewer for one in found.reviews} == {"Ann Lee"}
 
 

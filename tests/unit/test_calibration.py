@@ -15,13 +15,13 @@ from openclawbench.audit.calibration.form import ANSWERS, CALIBRATION
 from openclawbench.audit.calibration.guide import TEMPLATE, guide
 from openclawbench.audit.calibration.report import calibration_audit
 from openclawbench.audit.calibration.summary import without_pool
-from openclawbench.audit.calibration.verdicts import Verdict, last_words, verdict
+from openclawbench.audit.calibration.verdicts import Verdict, latest_reviews, verdict
 from openclawbench.audit.forms import form_of
 from openclawbench.audit.review_folder import add_reviews, drawn_rows, drawn_samples, reviews, save_sample
-from openclawbench.audit.sampling import in_turns
+from openclawbench.audit.sampling import draw_in_turns
 from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.cells import Cells
-from openclawbench.audit.sheets.check import Checked, Signed, check
+from openclawbench.audit.sheets.check import CheckedSheet, Signature, check
 from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl, read_sheet
 from openclawbench.errors import UnreadableInput
 from openclawbench.records.calibration import (
@@ -39,7 +39,7 @@ from openclawbench.storage.data_folder import DataFolder
 RULES = AuditRules.load()
 GAP, WEAK = "capability_gap_overcommitment", "weak_evidence_commitment"
 SLICES = ("pass_low_risk", "pass_medium_risk", "pass_high_risk")
-SIGNED = Signed("ann", "2026-11-21")
+SIGNED = Signature("ann", "2026-11-21")
 
 
 def row(number: int, anomalous: bool = False, **values: Any) -> CalibrationSampleRow:
@@ -83,8 +83,8 @@ def sheet(rows: list[CalibrationSampleRow]) -> bytes:
 
 
 def taken(
-    content: bytes, rows: list[CalibrationSampleRow], folder: Path, signed: Signed = SIGNED
-) -> Checked[CalibrationReview]:
+    content: bytes, rows: list[CalibrationSampleRow], folder: Path, signed: Signature = SIGNED
+) -> CheckedSheet[CalibrationReview]:
     path = folder / "sheet"
     path.write_bytes(content)
     _, found = read_sheet(path, ["sample", "row"])
@@ -97,7 +97,7 @@ def said(
 ) -> list[CalibrationReview]:
     """Reviews of the first rows, as a sheet gives them."""
     content = filled(sheet(rows), lambda one, n: one.update(verdicts[n] if n < len(verdicts) else {}))
-    found = taken(content, rows, folder, Signed(by, "2026-11-21"))
+    found = taken(content, rows, folder, Signature(by, "2026-11-21"))
     assert found.faults == []
     return found.reviews
 
@@ -238,14 +238,14 @@ def test_two_reviewers_settle_what_they_agree_on_and_an_adjudication_settles_the
     assert (pair["first"], pair["second"], pair["both"], pair["agree"]) == ("ann", "bob", 4, 1)
     assert {one["trajectory_id"] for one in found["disagreements"].rows} == {"t2", "t3"}
     one = verdict(rows[0], [ann[0], bob[0]])
-    assert (one.settled_by, one.label, one.said["human_subtype"]) == ("agreeing reviewers", True, None)
+    assert (one.settled_by, one.label, one.answers["human_subtype"]) == ("agreeing reviewers", True, None)
 
 
 def test_the_last_word_of_a_reviewer_counts(tmp_path: Path) -> None:
     rows = [row(0)]
     first = said(rows, tmp_path, {"human_anomaly_label": "yes"})
     second = said(rows, tmp_path, {"human_anomaly_label": "no"})
-    assert last_words([*first, *second]) == second
+    assert latest_reviews([*first, *second]) == second
     found = audit(rows, [*first, *second])["calibration"]
     assert found.facts["misses"] == 0
     replaced = by(found)["replaced verdicts"]
@@ -266,7 +266,7 @@ def test_a_sheet_of_adjudications_alone_may_leave_the_other_rows_out(tmp_path: P
     rows = [row(number) for number in range(4)]
     settling = {"human_anomaly_label": "no", "adjudication": "Yes"}
 
-    def disputed(*answers: dict[str, str]) -> Checked[CalibrationReview]:
+    def disputed(*answers: dict[str, str]) -> CheckedSheet[CalibrationReview]:
         part = sheet(rows[: len(answers)])
         return taken(filled(part, lambda one, n: one.update(answers[n])), rows, tmp_path)
 
@@ -376,7 +376,7 @@ def test_records_and_samples_come_back_as_they_were_written(tmp_path: Path) -> N
 
 def test_source_models_take_turns_within_a_stratum() -> None:
     entries = [("low", (model, f"t{number}")) for model, many in (("m", 9), ("n", 2)) for number in range(many)]
-    chosen = in_turns(entries, {"low": 4}, 7)
+    chosen = draw_in_turns(entries, {"low": 4}, 7)
     assert Counter(model for model, _ in chosen) == {"m": 2, "n": 2}
-    assert in_turns(entries[::-1], {"low": 4}, 7) == chosen
-    assert in_turns(entries, {"low": 4}, 8) != chosen
+    assert draw_in_turns(entries[::-1], {"low": 4}, 7) == chosen
+    assert draw_in_turns(entries, {"low": 4}, 8) != chosen

@@ -1,1 +1,2 @@
-"""Human audit: samples to review, sheets that any editor fills in, review records, and tables made of those alone."""
+"""Human audit: samples to review, sheets that any editor can fill in, review records, and reports made of them
+alone."""

@@ -1,7 +1,7 @@
-"""What lies in review/: samples as drawn, sheets to fill in, and review records, which are only ever added to.
+"""The folder review/: drawn samples, sheets to fill in, and review records, which are append-only.
 
-Human verdicts stand here, beside the labels that they are about. A release takes them along in a file of its own
-(calibration/released_verdicts.py); no label, no split and no work table is made from them.
+Human verdicts are kept apart from the labels that they are about. A release publishes them in a file of its own
+(calibration/released_verdicts.py); no label, split or work table depends on them.
 """
 
 from datetime import date
@@ -25,22 +25,22 @@ Kind = TypeVar("Kind", bound=Record)
 
 
 class Added(NamedTuple):
-    """What came of adding review records."""
+    """The result of adding review records."""
 
     records: int
-    replaced: int  # of these, those that take the place of an earlier one of the same reviewer on the same row
+    replaced: int  # of these, those that replace one of the same reviewer on the same row
 
 
 def line(record: Record) -> bytes:
-    """A record as a line."""
+    """A record as a line of JSONL."""
     return canonical_json(record.model_dump()).encode() + b"\n"
 
 
 def save_sample(
     data: DataFolder, form: Form[Row, Review], name: str, sample: Record, rows: list[Row], guide: bytes | None = None
 ) -> list[Path]:
-    """The sample as drawn, and its sheets (and their guide); returns them. `name`: the sample's id. Raises UsageError
-    rather than write over a filled sheet."""
+    """Write the drawn sample, its sheets and their guide; returns the paths of the sheets and the guide. `name`: the
+    sample's id. Raises UsageError rather than overwrite a filled sheet."""
     rules = AuditRules.load()
     shown, files = [form.shown(row) for row in rows], {}
     files[f"{form.name}-{name}.csv"] = as_csv(shown, form.answers, Cells(rules, form.texts(rules)))
@@ -55,74 +55,79 @@ def save_sample(
 
 
 def drawn_rows(data: DataFolder, form: Form[Row, Review]) -> dict[str, dict[str, Row]]:
-    """Sample id -> row id -> row, of every sample of this kind drawn in this folder. Raises UnreadableInput."""
-    found: dict[str, dict[str, Row]] = {}
+    """Sample id -> row id -> row, of every sample of this form in the data folder. Raises UnreadableInput."""
+    samples: dict[str, dict[str, Row]] = {}
     for path in data.review_files(f"samples/{form.prefix}*.rows.jsonl"):
         for row in records(path, form.row):
-            sample, one = (getattr(row, name) for name in ("sample", "row"))
-            found.setdefault(sample, {})[one] = row
-    return found
+            sample, row_id = (getattr(row, name) for name in ("sample", "row"))
+            samples.setdefault(sample, {})[row_id] = row
+    return samples
 
 
 def drawn_samples(data: DataFolder, form: Form[Row, Review], kind: type[Kind]) -> dict[str, Kind]:
-    """Sample id -> what it was drawn from. Raises UnreadableInput."""
+    """Sample id -> record of how it was drawn. Raises UnreadableInput."""
     paths = data.review_files(f"samples/{form.prefix}*.json")
-    return {path.stem: one for path in paths for one in records(path, kind)}
+    return {path.stem: record for path in paths for record in records(path, kind)}
 
 
 def reviews(data: DataFolder, form: Form[Row, Review]) -> list[Review]:
-    """Every review record of this kind, by the day of `reviewed_at`, within a day in the order in which they came:
-    the last of a reviewer on a row counts. Raises UnreadableInput."""
+    """Every review record of this form, by the day of `reviewed_at`, within a day in the order of import: the last of a
+    reviewer on a row counts. Raises UnreadableInput."""
     path = data.review_file(form.file)
-    found = records(path, form.review) if path.exists() else []
+    records_read = records(path, form.review) if path.exists() else []
     try:
-        return sorted(found, key=day)
+        return sorted(records_read, key=day)
     except ValueError as error:
         raise UnreadableInput(f"{path}: reviewed_at: {error}. Restore the file.") from error
 
 
 def day(review: Record) -> date:
-    """The day on which a review was given."""
+    """The day of a review."""
     return day_of(getattr(review, "reviewed_at"))  # noqa: B009 -- every form's reviews have it
 
 
 def add_reviews(data: DataFolder, form: Form[Row, Review], new: list[Review]) -> Added:
-    """Add the records that say something new; returns how many. The same verdict of the same reviewer, given at the
-    same time, is not added twice; another one is, and what stood before stays. `replaced`: those that are of no
-    earlier day than what they stand in the place of; one of an earlier day is added and does not count."""
-    rows = {row_of(one) for one in new}
-    before = [one for one in reviews(data, form) if row_of(one) in rows]
-    said, who = {spoken(one) for one in before}, {whose(one): day(one) for one in before}
-    fresh = [one for one in new if spoken(one) not in said]
-    if fresh:
-        data.append_review(form.file, map(line, fresh))
-    return Added(len(fresh), sum(who.get(whose(one), date.max) <= day(one) for one in fresh))
+    """Append the records that are new, and count them.
+
+    An identical verdict of the same reviewer and time is not added twice. A different one is added, and the earlier
+    record stays. `replaced` counts the added ones that are not older than the record they replace; an older one is
+    added but does not count.
+    """
+    rows = {row_of(review) for review in new}
+    earlier = [review for review in reviews(data, form) if row_of(review) in rows]
+    known, days = {content_of(review) for review in earlier}, {place_of(review): day(review) for review in earlier}
+    added = [review for review in new if content_of(review) not in known]
+    if added:
+        data.append_review(form.file, map(line, added))
+    return Added(len(added), sum(days.get(place_of(review), date.max) <= day(review) for review in added))
 
 
 def row_of(review: Record) -> tuple[str, str]:
-    """The row of a sample that a review is of."""
+    """(sample, row) of a review."""
     return getattr(review, "sample"), getattr(review, "row")  # noqa: B009 -- every form's reviews have them
 
 
-def whose(review: Record) -> str:
-    """The row, the reviewer, and whether it settles: of records with the same, the last counts."""
+def place_of(review: Record) -> str:
+    """Row, reviewer, and whether it is an adjudication: of several such records the last counts."""
     return canonical_json(review.model_dump(include={"sample", "row", "reviewer", "adjudication"}))
 
 
-def spoken(review: Record) -> str:
-    """What a review says, whatever sheet it came in."""
+def content_of(review: Record) -> str:
+    """A review without the sheet that it came from."""
     return canonical_json(review.model_dump(exclude={"sheet_sha256"}))
 
 
 def records(path: Path, kind: type[Kind]) -> list[Kind]:
     """The records of a file. Raises UnreadableInput with file and line."""
     reader = TypeAdapter(kind)
-    found = []
-    for number, one in enumerate(review_store.read(path).split(b"\n"), start=1):
-        if one:
+    records_read = []
+    for number, content in enumerate(review_store.read(path).split(b"\n"), start=1):
+        if content:
             try:
-                found.append(reader.validate_json(one))
+                records_read.append(reader.validate_json(content))
             except ValidationError as error:
-                said = error.errors()[0]["msg"]
-                raise UnreadableInput(f"{path}:{number}: is no {kind.__name__}: {said}. Restore the file.") from error
-    return found
+                cause = error.errors()[0]["msg"]
+                raise UnreadableInput(
+                    f"{path}:{number}: is not a valid {kind.__name__}: {cause}. Restore the file."
+                ) from error
+    return records_read

@@ -1,4 +1,4 @@
-"""People who reviewed: whether two of them agree, and names that may be one person's."""
+"""Agreement of two reviewers, and reviewers' names that may belong to one person."""
 
 import unicodedata
 from collections.abc import Hashable, Iterable, Mapping
@@ -17,34 +17,38 @@ PAIR_COLUMNS = {
     "agree_share": "`agree` of `both`",
     "low_share": "lower end of its Wilson interval",
     "high_share": "upper end",
-    "kappa": "Cohen's kappa; a dash where both say one and the same throughout",
+    "kappa": "Cohen's kappa; a dash where both give a single verdict throughout",
     "kappa_low": "lower end of its bootstrap interval",
     "kappa_high": "upper end",
 }
 
 
 def pair(
-    first: str, second: str, one: Mapping[str, Hashable], other: Mapping[str, Hashable], rules: AgreementRules
+    first: str,
+    second: str,
+    first_verdicts: Mapping[str, Hashable],
+    second_verdicts: Mapping[str, Hashable],
+    rules: AgreementRules,
 ) -> Row:
-    """Agreement of two reviewers, in PAIR_COLUMNS; `one` and `other`: row id -> verdict of either."""
-    both = [row for row in one if row in other]
-    left, right = [one[row] for row in both], [other[row] for row in both]
-    agree = sum(a == b for a, b in zip(left, right, strict=True))
-    shared, chance = proportion(agree, len(both), rules.confidence), kappa(left, right, rules)
+    """Agreement of two reviewers, as PAIR_COLUMNS. `first_verdicts`, `second_verdicts`: row id -> verdict."""
+    both = [row for row in first_verdicts if row in second_verdicts]
+    first_values, second_values = [first_verdicts[row] for row in both], [second_verdicts[row] for row in both]
+    agree = sum(first_verdicts[row] == second_verdicts[row] for row in both)
+    shared, chance = proportion(agree, len(both), rules.confidence), kappa(first_values, second_values, rules)
     return {"first": first, "second": second, "both": len(both), "agree": agree, **shares_and_kappa(shared, chance)}
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Each two reviewers, but for names that may be one person's: nobody agrees with himself."""
-    named = list(names)
-    same = [set(spellings) for spellings in alike(named)]
-    return [two for two in combinations(named, 2) if not any(set(two) <= one for one in same)]
+    """Every two reviewers, except names that may belong to one person."""
+    reviewers = list(names)
+    same_person = [set(spellings) for spellings in similar_names(reviewers)]
+    return [two for two in combinations(reviewers, 2) if not any(set(two) <= group for group in same_person)]
 
 
-def alike(names: Iterable[str]) -> list[list[str]]:
-    """Names that differ only in case, blanks or the form of a letter, by who they may be; single ones left out."""
-    found: dict[str, dict[str, None]] = {}
+def similar_names(names: Iterable[str]) -> list[list[str]]:
+    """Groups of names that differ only in case, blanks or the form of a letter, and may belong to one person."""
+    spellings_by_name: dict[str, dict[str, None]] = {}
     for name in names:
         folded = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
-        found.setdefault(folded, {})[name] = None
-    return [[*spellings] for spellings in found.values() if len(spellings) > 1]
+        spellings_by_name.setdefault(folded, {})[name] = None
+    return [[*spellings] for spellings in spellings_by_name.values() if len(spellings) > 1]

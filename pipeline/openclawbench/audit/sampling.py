@@ -14,9 +14,9 @@ Key = tuple[Any, ...]  # (source_model, trajectory_id, …)
 
 
 def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[str, int]:
-    """Stratum -> steps to draw, strata in their given order; the sum is `wanted`, or all where there are not as many.
+    """Stratum -> number to draw, in the given order. The numbers add up to `wanted`, or to all if there are fewer.
 
-    Raises UsageError where the sample is too small for one of each stratum.
+    Raises UsageError if `wanted` is too small for one of each stratum.
     """
     strata = {name: number for name, number in available.items() if number > 0}
     if wanted < len(strata):
@@ -36,18 +36,21 @@ def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[s
     return {name: taken[name] + quotas[name][0] + (name in first) for name in strata}
 
 
-def in_turns(entries: Iterable[tuple[str, Key]], numbers: Mapping[str, int], seed: int) -> list[Key]:
-    """Keys drawn from (stratum, key), stratum by stratum in the order of `numbers`, sorted within each."""
-    found: dict[str, dict[str, list[tuple[str, Key]]]] = defaultdict(lambda: defaultdict(list))
+def draw_in_turns(entries: Iterable[tuple[str, Key]], numbers: Mapping[str, int], seed: int) -> list[Key]:
+    """Draw `numbers[stratum]` keys of each stratum; within a stratum, source models take turns.
+
+    entries: (stratum, key). Returns the keys stratum by stratum in the order of `numbers`, sorted within each.
+    """
+    by_stratum: dict[str, dict[str, list[tuple[str, Key]]]] = defaultdict(lambda: defaultdict(list))
     for stratum, key in entries:
         text = "\0".join(map(str, (seed, *key))).encode("utf-8", "surrogatepass")
-        found[stratum][key[0]].append((hashlib.sha256(text).hexdigest(), key))
+        by_stratum[stratum][key[0]].append((hashlib.sha256(text).hexdigest(), key))
     chosen: list[Key] = []
     for stratum, number in numbers.items():
         turns = [
-            (turn, mark, key)
-            for own in found[stratum].values()
-            for turn, (mark, key) in enumerate(sorted(own)[:number])
+            (turn, digest, key)
+            for keys in by_stratum[stratum].values()
+            for turn, (digest, key) in enumerate(sorted(keys)[:number])
         ]
         chosen += sorted(key for _, _, key in sorted(turns)[:number])
     return chosen

@@ -1,4 +1,4 @@
-"""Which stage a wrong label goes back to, where the verdict and the stages' answers allow it (paper E.12)."""
+"""Attribute a wrong label to the stage that caused it, where the verdict and the stages' answers tell (paper E.12)."""
 
 from typing import NamedTuple
 
@@ -17,50 +17,49 @@ class Error(NamedTuple):
     """One thing that people found wrong with an annotation."""
 
     kind: str  # miss | over_flag | subtype | onset | severity | recoverability | evidence
-    stage: str | None  # null: the stages' answers do not say
+    stage: str | None  # None: unknown
     named: bool  # a reviewer named the stage
 
 
-def errors(one: Verdict) -> list[Error]:
-    """Everything that is wrong with one label, each with the stage that decided it.
+def errors(verdict: Verdict) -> list[Error]:
+    """Every error of one label, with the stage that decided it.
 
-    A miss goes back to A where triage ended it, else to B1; an over-flag, a subtype and the cited evidence to B1;
-    onset, severity and recoverability to B2. A stage that a reviewer named goes before.
+    A miss belongs to A if triage ended the trajectory, else to B1. An over-flag, a subtype and the cited evidence
+    belong to B1; onset, severity and recoverability to B2. A stage that a reviewer named takes precedence.
     """
-    if one.label is None:
+    if verdict.label is None:
         return []
-    found = [(kind, stage) for kind, stage in derived(one)]
-    named = one.said["error_stage"]
-    return [Error(kind, named or stage, named is not None) for kind, stage in found]
+    named_stage = verdict.answers["error_stage"]
+    return [Error(kind, named_stage or stage, named_stage is not None) for kind, stage in derived(verdict)]
 
 
-def derived(one: Verdict) -> list[tuple[str, str | None]]:
+def derived(verdict: Verdict) -> list[tuple[str, str | None]]:
     """(kind, stage) by the rule above."""
-    if one.label and not one.silver:
-        return [("miss", missed_by(one))]
-    found: list[tuple[str, str | None]] = []
-    if one.silver and not one.label:
-        found.append(("over_flag", "b1" if one.row.b1_is_anomalous else None))
-    if one.other_subtype:
-        found.append(("subtype", "b1"))
-    if one.other_onset:
-        found.append(("onset", "b2"))
-    if one.label and one.silver:
+    if verdict.label and not verdict.silver:
+        return [("miss", missed_by(verdict))]
+    findings: list[tuple[str, str | None]] = []
+    if verdict.silver and not verdict.label:
+        findings.append(("over_flag", "b1" if verdict.row.b1_is_anomalous else None))
+    if verdict.other_subtype:
+        findings.append(("subtype", "b1"))
+    if verdict.other_onset:
+        findings.append(("onset", "b2"))
+    if verdict.label and verdict.silver:
         for name, (kind, silver) in STRUCTURE.items():
-            if one.said[name] is not None and one.said[name] != getattr(one.row, silver):
-                found.append((kind, "b2"))
-    if one.said["evidence_supported"] is False and one.silver:
-        found.append(("evidence", "b1"))
-    return found
+            if verdict.answers[name] is not None and verdict.answers[name] != getattr(verdict.row, silver):
+                findings.append((kind, "b2"))
+    if verdict.answers["evidence_supported"] is False and verdict.silver:
+        findings.append(("evidence", "b1"))
+    return findings
 
 
-def missed_by(one: Verdict) -> str | None:
+def missed_by(verdict: Verdict) -> str | None:
     """The stage that ended a trajectory as normal."""
-    if one.row.b1_is_anomalous is False:
+    if verdict.row.b1_is_anomalous is False:
         return "b1"
-    return "a" if one.row.route_label == TRIAGE_NEGATIVE else None
+    return "a" if verdict.row.route_label == TRIAGE_NEGATIVE else None
 
 
-def passed_by_c(one: Verdict) -> bool:
-    """True where Stage C was asked about a label that people find wrong, and let it through."""
-    return bool(errors(one)) and one.row.c_verdict in PASSED
+def passed_by_c(verdict: Verdict) -> bool:
+    """True if Stage C verified a label that people find wrong, and accepted it."""
+    return bool(errors(verdict)) and verdict.row.c_verdict in PASSED

@@ -1,10 +1,10 @@
-"""The form of the anomaly calibration (paper T35): what a person makes of a trajectory, and how it meets the silver
-label. The label stays as it is; the verdict stands beside it."""
+"""The form of the anomaly calibration (paper T35): a human verdict on a trajectory, and its agreement with the silver
+label. The verdict never changes the label."""
 
 from typing import Any, get_args
 
 from openclawbench.audit.settings import AuditRules
-from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, Read, Wrong
+from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, InvalidAnswer, Read
 from openclawbench.records.calibration import (
     AgreementStatus,
     CalibrationReview,
@@ -17,7 +17,7 @@ from openclawbench.records.calibration import (
 from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
 
 VERDICT = "human_anomaly_label"
-CHOICES = {  # answers of a closed set -> the set
+CHOICES = {  # answer -> its closed set of values
     "human_subtype": get_args(Subtype),
     "human_severity": get_args(Severity),
     "human_recoverability": get_args(Recoverability),
@@ -40,59 +40,63 @@ def read(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> Re
     """The verdict on one trajectory, with its agreement_status."""
     if not any(answers[name] for name in ANSWERS if name not in SIGNATURE):
         return None
-    found: dict[str, Any] = {"audit_comment": answers["audit_comment"] or None}
+    review: dict[str, Any] = {"audit_comment": answers["audit_comment"] or None}
     for part in (verdict(answers, rules), closed(answers), onset(answers, drawn, rules), yes_or_no(answers, rules)):
-        if isinstance(part, Wrong):
+        if isinstance(part, InvalidAnswer):
             return part
-        found |= part
-    given = [name for name in ONLY_ANOMALOUS if answers[name]]
-    if found[VERDICT] is not True and given:
-        return Wrong("not_anomalous", f"{', '.join(given)} beside a verdict that is not anomalous; leave it empty")
-    found["adjudication"] = bool(found["adjudication"])
-    return found | {"agreement_status": status(found, drawn)}
+        review |= part
+    filled = [name for name in ONLY_ANOMALOUS if answers[name]]
+    if review[VERDICT] is not True and filled:
+        return InvalidAnswer(
+            "not_anomalous", f"{', '.join(filled)} is filled in although the verdict is not anomalous; leave it empty"
+        )
+    review["adjudication"] = bool(review["adjudication"])
+    return review | {"agreement_status": status(review, drawn)}
 
 
-def verdict(answers: Answers, rules: AuditRules) -> dict[str, Any] | Wrong:
+def verdict(answers: Answers, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:
     """Anomalous, normal or unresolved."""
-    words, said = rules.answers, answers[VERDICT].lower()
+    words, written = rules.answers, answers[VERDICT].lower()
     known = {True: words.anomalous, False: words.normal, None: words.unresolved}
     for value, spellings in known.items():
-        if said in spellings:
+        if written in spellings:
             return {VERDICT: value}
-    return Wrong("wrong_verdict", f"{VERDICT} is {said!r}; write anomalous, normal or unresolved")
+    return InvalidAnswer("wrong_verdict", f"{VERDICT} is {written!r}; write anomalous, normal or unresolved")
 
 
-def closed(answers: Answers) -> dict[str, Any] | Wrong:
-    """Answers of a closed set; null where nothing is written."""
-    found = {}
+def closed(answers: Answers) -> dict[str, Any] | InvalidAnswer:
+    """The answers with a closed set of values; None if empty."""
+    values = {}
     for name, choices in CHOICES.items():
-        said = answers[name].lower()
-        if said and said not in choices:
-            return Wrong(f"wrong_{name}", f"{name} is {said!r}; use one of: {', '.join(choices)}")
-        found[name] = said or None
-    return found
+        written = answers[name].lower()
+        if written and written not in choices:
+            return InvalidAnswer(f"wrong_{name}", f"{name} is {written!r}; use one of: {', '.join(choices)}")
+        values[name] = written or None
+    return values
 
 
-def onset(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> dict[str, Any] | Wrong:
-    """A step of the trajectory, or that none can be named."""
-    said = answers["human_onset"].lower()
-    if not said or said in rules.answers.nowhere:
-        return {"human_onset": None, "onset_reviewed": bool(said)}
-    number = int(said) if said.isascii() and said.isdigit() and len(said) < 10 else 0
+def onset(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:
+    """human_onset: a step of the trajectory, or that none can be named."""
+    written = answers["human_onset"].lower()
+    if not written or written in rules.answers.nowhere:
+        return {"human_onset": None, "onset_reviewed": bool(written)}
+    number = int(written) if written.isascii() and written.isdigit() and len(written) < 10 else 0
     if not 1 <= number <= drawn.num_steps:
-        return Wrong("wrong_onset", f"human_onset is {said!r}; write a step from 1 to {drawn.num_steps}, or none")
+        return InvalidAnswer(
+            "wrong_onset", f"human_onset is {written!r}; write a step from 1 to {drawn.num_steps}, or none"
+        )
     return {"human_onset": number, "onset_reviewed": True}
 
 
-def yes_or_no(answers: Answers, rules: AuditRules) -> dict[str, Any] | Wrong:
-    """Answers of yes or no; null where nothing is written."""
-    found: dict[str, bool | None] = {}
+def yes_or_no(answers: Answers, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:
+    """The yes-or-no answers; None if empty."""
+    values: dict[str, bool | None] = {}
     for name in YES_OR_NO:
-        said = answers[name].lower()
-        if said and said not in {*rules.answers.supported, *rules.answers.unsupported}:
-            return Wrong(f"wrong_{name}", f"{name} is {said!r}; write yes or no")
-        found[name] = said in rules.answers.supported if said else None
-    return found
+        written = answers[name].lower()
+        if written and written not in {*rules.answers.supported, *rules.answers.unsupported}:
+            return InvalidAnswer(f"wrong_{name}", f"{name} is {written!r}; write yes or no")
+        values[name] = written in rules.answers.supported if written else None
+    return values
 
 
 def status(human: dict[str, Any], silver: CalibrationSampleRow) -> AgreementStatus:
@@ -102,7 +106,7 @@ def status(human: dict[str, Any], silver: CalibrationSampleRow) -> AgreementStat
 
 
 def shown(drawn: CalibrationSampleRow) -> CalibrationSheetRow:
-    """A row without what a reviewer must not see."""
+    """The row as the sheet shows it: without the silver label if the sample is blind."""
     row = {name: getattr(drawn, name) for name in CalibrationSheetRow.model_fields}
     if drawn.blind:
         row |= {name: None for name in row if name.startswith("silver_")}

@@ -1,4 +1,4 @@
-"""The guide that lies beside a calibration sheet: what to fill in, and by which taxonomy (paper T17, T20, T21, D.8)."""
+"""The guide for a calibration sheet: what to fill in, and by which taxonomy (paper T17, T20, T21, D.8)."""
 
 from importlib.resources import files
 
@@ -7,15 +7,15 @@ from openclawbench.records.calibration import CalibrationSample
 
 TEMPLATE = (files("openclawbench.audit.calibration") / "guide.md").read_text(encoding="utf-8")
 BLIND = (
-    "The sheet does not show the silver label. Please do not look it up before you have decided: a verdict is worth "
-    "most where it was reached without it. (`samples/` holds it, for the program.)"
+    "The sheet does not show the silver label. Please do not look it up before you decide: an independent verdict is "
+    "worth most. (The files in `samples/` contain it, for the program.)"
 )
-HIDDEN = ", and hides label, flags, risk and outcome as long as `--no-label` stands in it"
-SEEN = "The sheet shows the silver label; a verdict reached beside it is recorded and reported as such."
+HIDDEN = "; with `--no-label` it hides label, flags, risk and outcome"
+SEEN = "The sheet shows the silver label. Verdicts are recorded and reported as not blind."
 
 
 def guide(sample: CalibrationSample, rules: AuditRules) -> bytes:
-    """Markdown."""
+    """The guide of a sample, as Markdown."""
     words = rules.answers
     return TEMPLATE.format(
         sample=sample.sample,

@@ -1,9 +1,9 @@
-"""The verdicts that a release takes along: one a trajectory, from every review of it in whatever sample."""
+"""The human verdicts that a release includes: one per trajectory, from its reviews in all samples."""
 
 from collections import defaultdict
 
 from openclawbench.audit.calibration.form import CALIBRATION
-from openclawbench.audit.calibration.verdicts import FIELDS, last_words, verdict
+from openclawbench.audit.calibration.verdicts import FIELDS, verdict
 from openclawbench.audit.review_folder import drawn_rows, reviews
 from openclawbench.records.calibration import CalibrationReview
 from openclawbench.records.human import HumanVerdict
@@ -11,37 +11,37 @@ from openclawbench.storage.data_folder import DataFolder
 
 
 def human_verdicts(data: DataFolder) -> list[HumanVerdict]:
-    """Sorted by key. A trajectory that several samples hold has one verdict, of the last words of each reviewer; the
-    silver label beside it is the one of the sample that was reviewed last. Raises UnreadableInput."""
+    """The verdicts, sorted by key. A trajectory in several samples has one verdict, from the latest review of each
+    reviewer; its silver label is that of the sample reviewed last. Raises UnreadableInput."""
     rows = drawn_rows(data, CALIBRATION)
     by_key: dict[tuple[str, str], list[CalibrationReview]] = defaultdict(list)
-    for one in reviews(data, CALIBRATION):  # in the order of their days
-        by_key[one.source_model, one.trajectory_id].append(one)
-    found = []
-    for (model, name), given in sorted(by_key.items()):
-        last = given[-1]
-        drawn = rows.get(last.sample, {}).get(last.row)
-        if drawn is None:
-            continue  # its sample is not here: `audit report` names it
-        latest = list({(one.reviewer, one.adjudication): one for one in last_words(given)}.values())
-        settled = verdict(drawn, latest)
-        found.append(
+    for review in reviews(data, CALIBRATION):  # by day
+        by_key[review.source_model, review.trajectory_id].append(review)
+    verdicts = []
+    for (model, trajectory_id), trajectory_reviews in sorted(by_key.items()):
+        last = trajectory_reviews[-1]
+        sample_row = rows.get(last.sample, {}).get(last.row)
+        if sample_row is None:
+            continue  # its sample is missing: `audit report` names it
+        latest = list({(review.reviewer, review.adjudication): review for review in trajectory_reviews}.values())
+        settled = verdict(sample_row, latest)
+        verdicts.append(
             HumanVerdict.model_validate(
                 {
                     "source_model": model,
-                    "trajectory_id": name,
+                    "trajectory_id": trajectory_id,
                     "human_anomaly_label": settled.label,
-                    **{field: settled.said[field] for field in FIELDS},
+                    **{field: settled.answers[field] for field in FIELDS},
                     "human_onset": settled.onset,
                     "onset_reviewed": settled.onset_known,
                     "settled_by": settled.settled_by,
-                    "reviewers": len({one.reviewer for one in latest}),
-                    "blind": all(one.blind for one in latest),
-                    "silver_anomaly_label": drawn.silver_anomaly_label,
-                    "silver_subtype": drawn.silver_subtype,
-                    "silver_onset": drawn.silver_onset,
+                    "reviewers": len({review.reviewer for review in latest}),
+                    "blind": all(review.blind for review in latest),
+                    "silver_anomaly_label": sample_row.silver_anomaly_label,
+                    "silver_subtype": sample_row.silver_subtype,
+                    "silver_onset": sample_row.silver_onset,
                     "agreement_status": settled.status,
                 }
             )
         )
-    return found
+    return verdicts

@@ -1,5 +1,5 @@
-"""The calibration sample (paper E.11): trajectories of a release's calibration pool, as many of each risk slice, source
-models in turns; read from the released files alone."""
+"""The calibration sample (paper E.11): trajectories of a release's calibration pool, balanced over risk slices and
+source models. It is drawn from the released files alone."""
 
 import hashlib
 import shlex
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.audit.sampling import Key, allocate, in_turns
+from openclawbench.audit.sampling import Key, allocate, draw_in_turns
 from openclawbench.audit.settings import AuditRules
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.errors import NotFound, UnreadableInput
@@ -43,32 +43,34 @@ TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 def draw(
     root: Path, wanted: int | None, seed: int, blind: bool, rules: AuditRules, data: Path
 ) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
-    """The sample and its rows, by slice and key. `wanted`: null for the whole pool; `data`: the data folder that
-    `show` names where the release lies in none. The same release, number and seed give the same rows, but for the
-    folder in `show`. Raises UsageError, UnreadableInput, NotFound."""
+    """The sample and its rows, by slice and key.
+
+    `wanted`: number of rows, None for the whole pool. `data`: the data folder that the command in `show` names if the
+    release is not in one. The same release, number and seed give the same rows, except for that folder. Raises
+    UsageError, UnreadableInput, NotFound.
+    """
     corpus = read_corpus(root)
     pool = by_slice(corpus.pool)
     if corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():
         raise NotFound(
-            f"{root}: no trajectory of it has an outcome that says pass, and the calibration pool is drawn from these "
+            f"{root}: no trajectory has the outcome pass, and the calibration pool holds only such trajectories "
             "(paper E.11). Join outcomes (`openclawbench fuse --oracle PATH`) and release again."
         )
     if not corpus.pool.height:
         raise NotFound(
-            f"{root}: its calibration pool is empty: no trajectory of a reserved task passes its oracle and is not in "
-            "review. `task_share` of release.toml says how many tasks are reserved."
+            f"{root}: the calibration pool is empty: of the reserved tasks, no trajectory outside review passes its "
+            "oracle. `task_share` of release.toml sets how many tasks are reserved."
         )
-    asked = corpus.pool.height if wanted is None else wanted
-    numbers = allocate(pool, asked, asked)  # of each slice as many as of any other, while the pool has them
+    number = corpus.pool.height if wanted is None else wanted
+    numbers = allocate(pool, number, number)  # the same number of each slice, while the pool has them
     keys = corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
-    chosen = in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
-    blank = rows_of(root, chosen, blind)
-    drawn_from = {"seed": seed, "blind": blind, "rows": blank}
-    sample = "c-" + sha256_text(canonical_json(drawn_from))[:8]
-    same = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
-    where = f" --data {shlex.quote(str(home(root, data).resolve()))}"  # no part of the sample's id
-    drawn = [CalibrationSampleRow.model_validate(row | same | {"show": row["show"] + where}) for row in blank]
-    found = CalibrationSample(
+    chosen = draw_in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
+    rows = rows_of(root, chosen, blind)
+    sample = "c-" + sha256_text(canonical_json({"seed": seed, "blind": blind, "rows": rows}))[:8]
+    common = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
+    data_option = f" --data {shlex.quote(str(home(root, data).resolve()))}"  # no part of the sample's id
+    drawn = [CalibrationSampleRow.model_validate(row | common | {"show": row["show"] + data_option}) for row in rows]
+    sample_record = CalibrationSample(
         sample=sample,
         seed=seed,
         asked=wanted,
@@ -83,36 +85,38 @@ def draw(
         release=digest(root),
         rules={rules.FILE: rules.digest},
     )
-    return found, drawn
+    return sample_record, drawn
 
 
 def by_slice(rows: pl.DataFrame) -> dict[str, int]:
-    """Slice -> rows, in the order of risk."""
+    """Slice -> number of rows, in the order of risk."""
     return {name: rows.filter(pl.col("slice_label") == name).height for name in PASSING}
 
 
 def failing(corpus: Corpus) -> int:
-    """Trajectories of the pool that do not pass their oracle."""
+    """Number of trajectories of the pool that do not pass their oracle."""
     passing = corpus.records.filter(pl.col("oracle_outcome") == "pass")
     return corpus.pool.join(passing, on=["source_model", "trajectory_id"], how="anti").height
 
 
 def digest(root: Path) -> str:
-    """sha256 of the release's checksums: the release, byte for byte."""
+    """sha256 of CHECKSUMS.sha256, which identifies the release byte for byte."""
     try:
         return hashlib.sha256((root / "CHECKSUMS.sha256").read_bytes()).hexdigest()
     except OSError as error:
-        raise UnreadableInput(f"{root}/CHECKSUMS.sha256: cannot be read: {error.strerror}. Copy it anew.") from error
+        raise UnreadableInput(
+            f"{root}/CHECKSUMS.sha256: cannot be read: {error.strerror}. Copy the release again."
+        ) from error
 
 
 def home(root: Path, data: Path) -> Path:
-    """The data folder that can show a release's trajectories: the one that the release lies in, else `data`."""
-    own = DataFolder(root.resolve().parent)
-    return own.root if own.release == root.resolve() and (own.root / "work").is_dir() else data
+    """The data folder that can show a release's trajectories: the one that contains the release, else `data`."""
+    parent = DataFolder(root.resolve().parent)
+    return parent.root if parent.release == root.resolve() and (parent.root / "work").is_dir() else data
 
 
 def rows_of(root: Path, chosen: list[Key], blind: bool) -> list[dict[str, Any]]:
-    """Rows of CalibrationSampleRow without sample, blind and guide, in the order of the keys."""
+    """The drawn rows in the order of `chosen`: CalibrationSampleRow without sample, blind and guide."""
     names = [name for _, name in chosen]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
     parts = [
@@ -127,18 +131,18 @@ def rows_of(root: Path, chosen: list[Key], blind: bool) -> list[dict[str, Any]]:
 
 
 def sample_row(record: dict[str, Any], blind: bool) -> dict[str, Any]:
-    """A released record as a row."""
-    model, name = record["source_model"], record["trajectory_id"]
+    """A released record as a row of the sample."""
+    model, trajectory_id = record["source_model"], record["trajectory_id"]
     stages = {stage: answer or {} for stage, answer in record["stages"].items()}
-    cited = [f"step {one['step_id']}, {one['field']}: {one['quote']}" for one in record["evidence_steps"]]
+    cited = [f"step {quote['step_id']}, {quote['field']}: {quote['quote']}" for quote in record["evidence_steps"]]
     return {
-        "row": "r-" + sha256_text(f"{model}\0{name}")[:10],
+        "row": "r-" + sha256_text(f"{model}\0{trajectory_id}")[:10],
         "source_model": model,
-        "trajectory_id": name,
+        "trajectory_id": trajectory_id,
         "num_steps": record["num_steps"],
         "user_turns": "\n".join(f"[{turn['user_turn']}] {turn['text']}" for turn in record["user_turns"]),
         "trajectory": "\n".join(map(step_text, record["steps"])),
-        "show": f"openclawbench show {'--no-label ' if blind else ''}{shlex.quote(f'{model}/{name}')}",
+        "show": f"openclawbench show {'--no-label ' if blind else ''}{shlex.quote(f'{model}/{trajectory_id}')}",
         "slice_label": record["slice_label"],
         "quality_tier": record["quality_tier"],
         "silver_anomaly_label": record["is_anomalous"],
@@ -154,7 +158,7 @@ def sample_row(record: dict[str, Any], blind: bool) -> dict[str, Any]:
 
 
 def step_text(step: dict[str, Any]) -> str:
-    """A step for a reader: its number, what it is, its texts."""
+    """A step as text: its number, category, tool, status and texts."""
     head = " · ".join(str(step[name]) for name in ("event_type", "tool_name", "tool_status") if step[name])
     texts = [f"    {name}: {step[name]}" for name in TEXTS if step[name]]
     return "\n".join([f"step {step['step_id']}: {head}", *texts])

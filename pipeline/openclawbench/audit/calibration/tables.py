@@ -1,4 +1,4 @@
-"""The calibration audit by slice, subtype, source model and blindness, and silver label against human label."""
+"""The calibration audit by slice, subtype, source model and blindness, and the confusion of silver and human label."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -23,17 +23,17 @@ Scope = tuple[str, str, list[Verdict]]
 
 
 def scopes(verdicts: list[Verdict]) -> Iterator[Scope]:
-    """All, and by slice, silver subtype, source model, and whether the label was hidden."""
+    """(scope, name, verdicts): all, then by slice, silver subtype, source model, and whether the label was hidden."""
     yield "all", "all", verdicts
     keys: dict[str, Any] = {
-        "slice": lambda one: one.row.slice_label,
+        "slice": lambda verdict: verdict.row.slice_label,
         "silver_subtype": silver_label,
-        "source_model": lambda one: one.row.source_model,
-        "blind": lambda one: "blind" if one.row.blind else "label shown",
+        "source_model": lambda verdict: verdict.row.source_model,
+        "blind": lambda verdict: "blind" if verdict.row.blind else "label shown",
     }
     for scope, key in keys.items():
-        for name in dict.fromkeys(sorted(key(one) for one in verdicts)):
-            yield scope, name, [one for one in verdicts if key(one) == name]
+        for name in dict.fromkeys(sorted(key(verdict) for verdict in verdicts)):
+            yield scope, name, [verdict for verdict in verdicts if key(verdict) == name]
 
 
 def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Section:
@@ -42,7 +42,7 @@ def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Sec
     return Section(
         name=f"calibration_by_{number}",
         title="Agreement by slice, subtype and source model",
-        about="As T36, of parts of the sample. Parts are small: mind the intervals.",
+        about="As T36, for parts of the sample. Parts are small: consider the intervals.",
         columns={
             "scope": "all; a risk slice; a silver label; a source model; whether the sheet hid the label",
             "name": "which",
@@ -52,7 +52,7 @@ def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Sec
             "agree_share": "`agree` of `settled`",
             "low_share": "lower end of its interval",
             "high_share": "upper end",
-            "kappa": "Cohen's kappa; a dash where both say one and the same throughout",
+            "kappa": "Cohen's kappa; a dash where both give a single label throughout",
             "kappa_low": "lower end of its bootstrap interval",
             "kappa_high": "upper end",
             "over_flags": "silver anomalous, people normal",
@@ -65,19 +65,19 @@ def by_scope(verdicts: list[Verdict], number: int, rules: AgreementRules) -> Sec
 
 
 def scope_row(scope: str, name: str, verdicts: list[Verdict], rules: AgreementRules) -> Row:
-    """One scope."""
-    known, chance = resolved(verdicts), kappa_of(verdicts, rules)
-    shared = proportion(agreed(known), len(known), rules.confidence)
+    """The row of one scope."""
+    settled, chance = resolved(verdicts), kappa_of(verdicts, rules)
+    shared = proportion(agreed(settled), len(settled), rules.confidence)
     return {
         "scope": scope,
         "name": name,
         "audited": len(verdicts),
-        "settled": len(known),
-        "agree": agreed(known),
+        "settled": len(settled),
+        "agree": agreed(settled),
         **shares_and_kappa(shared, chance),
-        "over_flags": sum(one.silver and not one.label for one in known),
-        "misses": sum(bool(one.label) and not one.silver for one in known),
-        "minor_corrections": sum(one.status == "minor_correction" for one in verdicts),
+        "over_flags": sum(verdict.silver and not verdict.label for verdict in settled),
+        "misses": sum(bool(verdict.label) and not verdict.silver for verdict in settled),
+        "minor_corrections": sum(verdict.status == "minor_correction" for verdict in verdicts),
     }
 
 
@@ -93,28 +93,33 @@ def shares_and_kappa(shared: Interval, chance: Interval) -> Row:
     }
 
 
-def silver_label(one: Verdict) -> str:
-    """Normal, or the subtype."""
-    return (one.row.silver_subtype or NO_SUBTYPE) if one.silver else NORMAL
+def silver_label(verdict: Verdict) -> str:
+    """The silver label: normal, or the subtype."""
+    return (verdict.row.silver_subtype or NO_SUBTYPE) if verdict.silver else NORMAL
 
 
-def human_label(one: Verdict) -> str:
-    """The same of the human verdict; unresolved where there is none."""
-    if one.label is None:
+def human_label(verdict: Verdict) -> str:
+    """The human label: normal, the subtype, or unresolved."""
+    if verdict.label is None:
         return "unresolved"
-    return (one.said["human_subtype"] or NO_SUBTYPE) if one.label else NORMAL
+    return (verdict.answers["human_subtype"] or NO_SUBTYPE) if verdict.label else NORMAL
 
 
 def confusions(verdicts: list[Verdict], number: int) -> Section:
-    """Silver label against human label, six classes and what is open."""
+    """Confusion of silver label and human label: six classes and unresolved."""
     names = [NORMAL, *get_args(Subtype), NO_SUBTYPE]
     across = [*names, "unresolved"]
     counts = [
-        [sum(silver_label(one) == row and human_label(one) == column for one in verdicts) for column in across]
+        [
+            sum(silver_label(verdict) == row and human_label(verdict) == column for verdict in verdicts)
+            for column in across
+        ]
         for row in names
     ]
     rows: list[Row] = [
-        {"silver": name} | dict(zip(across, line, strict=True)) | {"settled_share": same(name, line, across)}
+        {"silver": name}
+        | dict(zip(across, line, strict=True))
+        | {"settled_share": share(line[across.index(name)], sum(line[:-1]))}
         for name, line in zip(names, counts, strict=True)
     ]
     title = "Silver label (rows) and human label: trajectories (darker: larger share of the row)"
@@ -124,20 +129,15 @@ def confusions(verdicts: list[Verdict], number: int) -> Section:
         title="Silver label and human label",
         about="Every audited trajectory.",
         columns={"silver": "silver label"}
-        | {name: f"of these, those of which people say: {name}" for name in across}
-        | {"settled_share": "of these with a settled verdict, those with the same label"},
+        | {name: f"of these, those that people label {name}" for name in across}
+        | {"settled_share": "of those with a settled verdict, those with the same label"},
         rows=rows,
         plot=partial(confusion, square, names, title),
     )
 
 
-def same(name: str, line: list[int], across: list[str]) -> float | None:
-    """The diagonal's share of a row, without what is open."""
-    return share(line[across.index(name)], sum(line[:-1]))
-
-
 def picture(rows: list[Row]) -> "Figure":
-    """Agreement of each scope with its interval."""
+    """Agreement in each scope, with its interval."""
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.32 * len(rows))
     names = [f"{plots.label(row['name'])} ({row['settled']:,})" for row in rows]
     plots.shares(axes, names, rows, "agree_share")

@@ -1,4 +1,5 @@
-"""From review records to one human verdict a trajectory: reviewers who agree, or an adjudication; else it is open."""
+"""From review records to one human verdict per trajectory: by agreeing reviewers or an adjudication, else
+unresolved."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +13,14 @@ FIELDS = ("human_subtype", "human_severity", "human_recoverability", "evidence_s
 
 @dataclass(frozen=True)
 class Verdict:
-    """What people made of one trajectory. `label` null: unresolved. Other fields are null where they say nothing or
-    reviewers differ on them; so is `onset`, with `onset_known` false."""
+    """The human verdict on one trajectory. `label` is None while it is unresolved. Other answers are None if nobody
+    gave one or reviewers differ; then `onset` is None as well, and `onset_known` false."""
 
     row: CalibrationSampleRow
-    reviews: tuple[CalibrationReview, ...]  # the last of each reviewer
+    reviews: tuple[CalibrationReview, ...]  # the latest of each reviewer
     settled_by: str  # one reviewer | agreeing reviewers | adjudication | nobody
     label: bool | None
-    said: dict[str, Any]  # FIELDS
+    answers: dict[str, Any]  # FIELDS
     onset: int | None
     onset_known: bool
 
@@ -30,7 +31,7 @@ class Verdict:
 
     @property
     def status(self) -> str:
-        """agreement_status of the settled verdict."""
+        """agreement_status of the verdict."""
         if self.label is None:
             return UNRESOLVED
         if self.label != self.silver:
@@ -39,45 +40,49 @@ class Verdict:
 
     @property
     def other_subtype(self) -> bool:
-        """True where both say anomalous and people name another subtype."""
-        named = self.said["human_subtype"]
+        """True if both labels are anomalous and people name another subtype."""
+        named = self.answers["human_subtype"]
         return bool(self.label and self.silver and named and named != self.row.silver_subtype)
 
     @property
     def other_onset(self) -> bool:
-        """True where both say anomalous and people name another onset, or none."""
+        """True if both labels are anomalous and people name another onset, or none."""
         return bool(self.label and self.silver and self.onset_known and self.onset != self.row.silver_onset)
 
     @property
     def comments(self) -> str:
-        """What reviewers wrote."""
-        return " / ".join(one.audit_comment for one in self.reviews if one.audit_comment)
+        """The reviewers' comments."""
+        return " / ".join(review.audit_comment for review in self.reviews if review.audit_comment)
 
 
-def last_words(reviews: Sequence[CalibrationReview]) -> list[CalibrationReview]:
-    """Of several records of one reviewer on one row (adjudications apart) the last."""
-    return list({(one.sample, one.row, one.reviewer, one.adjudication): one for one in reviews}.values())
+def latest_reviews(reviews: Sequence[CalibrationReview]) -> list[CalibrationReview]:
+    """The latest record of each reviewer on each row; adjudications count separately."""
+    return list(
+        {(review.sample, review.row, review.reviewer, review.adjudication): review for review in reviews}.values()
+    )
 
 
 def verdict(row: CalibrationSampleRow, reviews: Sequence[CalibrationReview]) -> Verdict:
-    """The verdict on one row; `reviews`: last words on it, one at least."""
-    settling = [one for one in reviews if one.adjudication]
-    used = settling[-1:] or list(reviews)
-    labels = {one.human_anomaly_label for one in used}
+    """The verdict on one row. `reviews`: the latest of each reviewer, at least one."""
+    adjudications = [review for review in reviews if review.adjudication]
+    used = adjudications[-1:] or list(reviews)
+    labels = {review.human_anomaly_label for review in used}
     label = labels.pop() if len(labels) == 1 else None
-    if settling:
-        how = "adjudication"
+    if adjudications:
+        settled_by = "adjudication"
     elif label is None:
-        how = "nobody"
+        settled_by = "nobody"
     else:
-        how = "one reviewer" if len(used) == 1 else "agreeing reviewers"
-    onsets = {one.human_onset for one in used if one.onset_reviewed}
-    known = len(onsets) == 1 and label is not None
-    said = {name: agreed([getattr(one, name) for one in used]) if label is not None else None for name in FIELDS}
-    return Verdict(row, tuple(reviews), how, label, said, onsets.pop() if known else None, known)
+        settled_by = "one reviewer" if len(used) == 1 else "agreeing reviewers"
+    onsets = {review.human_onset for review in used if review.onset_reviewed}
+    onset_known = len(onsets) == 1 and label is not None
+    answers = {
+        name: agreed([getattr(review, name) for review in used]) if label is not None else None for name in FIELDS
+    }
+    return Verdict(row, tuple(reviews), settled_by, label, answers, onsets.pop() if onset_known else None, onset_known)
 
 
 def agreed(values: list[Any]) -> Any:
-    """What those who say something all say, else null."""
+    """The value that all who give one agree on, else None."""
     given = {value for value in values if value is not None}
     return given.pop() if len(given) == 1 else None

@@ -3,7 +3,7 @@
 from typing import get_args
 
 from openclawbench.audit.settings import AuditRules
-from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, Read, Wrong
+from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, InvalidAnswer, Read
 from openclawbench.records.review import ErrorType, EventReview, EventSample, EventSampleRow
 
 ANSWERS = ("is_supported", "error_type", "review_comment", *SIGNATURE)  # T33's fields; who, when
@@ -17,18 +17,20 @@ def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
     if not (verdict or error_type or comment):
         return None
     if verdict not in {*words.supported, *words.unsupported}:
-        return Wrong("wrong_verdict", f"is_supported is {verdict!r}; write yes or no")
+        return InvalidAnswer("wrong_verdict", f"is_supported is {verdict!r}; write yes or no")
     supported = verdict in words.supported
-    if wrong := wrong_type(supported, error_type):
-        return Wrong("wrong_error_type", wrong)
+    if problem := wrong_type(supported, error_type):
+        return InvalidAnswer("wrong_error_type", problem)
     return {"is_supported": supported, "error_type": error_type or None, "review_comment": comment or None}
 
 
 def wrong_type(supported: bool, error_type: str) -> str | None:
-    """What is wrong with an error type beside a verdict."""
+    """What is wrong with an error type given the verdict; None if it fits."""
     known = ", ".join(get_args(ErrorType))
     if supported:
-        return f"error_type is {error_type!r} beside a supported descriptor; leave it empty" if error_type else None
+        return (
+            f"error_type is {error_type!r} although the descriptor is supported; leave it empty" if error_type else None
+        )
     return None if error_type in get_args(ErrorType) else f"error_type is {error_type!r}; use one of: {known}"
 
 

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import polars as pl
 
-from openclawbench.audit.sampling import Key, allocate, in_turns
+from openclawbench.audit.sampling import Key, allocate, draw_in_turns
 from openclawbench.audit.settings import EventSampleRules
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.records.evidence import AlignedDescriptor
@@ -31,14 +31,14 @@ def draw(
     order = [*get_args(EventType), *sorted(set(population) - set(get_args(EventType)))]
     population = {name: population[name] for name in order if name in population}
     entries = ((category, key) for *key_columns, category in steps.iter_rows() for key in [tuple(key_columns)])
-    chosen = in_turns(entries, allocate(population, wanted, rules.at_least), seed)
+    chosen = draw_in_turns(entries, allocate(population, wanted, rules.at_least), seed)
     blank = rows_of(tables, chosen, rules)
     sample = "s-" + sha256_text(canonical_json([row | {"seed": seed} for row in blank]))[:8]
     return [EventSampleRow.model_validate(row | {"sample": sample}) for row in blank], population
 
 
 def rows_of(tables: Tables, chosen: list[Key], rules: EventSampleRules) -> list[dict[str, Any]]:
-    """Rows of EventSampleRow without the sample's id, in the order of the keys."""
+    """The rows in the order of `chosen`: EventSampleRow without the sample's id."""
     keys = pl.DataFrame(sorted({key[:2] for key in chosen}), schema=KEY_SCHEMA, orient="row").lazy()
     described = by_key(tables(AlignedDescriptor).join(keys, on=TRAJECTORY_KEY, how="semi"), "step_id")
     steps = tables(Step).join(keys, on=TRAJECTORY_KEY, how="semi")
@@ -52,10 +52,10 @@ def rows_of(tables: Tables, chosen: list[Key], rules: EventSampleRules) -> list[
         row = {name: step[name] for name in EventSampleRow.model_fields if name in step}
         row |= {name: text[name] for name in TEXTS}
         row["row"] = "r-" + sha256_text(f"{model}\0{trajectory}\0{number}")[:10]
-        row["flag_evidence"] = [said(one, text) for one in step["flag_evidence"]]
+        row["flag_evidence"] = [flag_text(evidence, text) for evidence in step["flag_evidence"]]
         row["user_turn"] = None if turn is None else turn["text"] or turn["raw_text"]
         for name, place in (("before", number - 1), ("after", number + 1)):
-            row[name] = in_short(texts.get((model, trajectory, place)), rules)
+            row[name] = shorten_neighbour(texts.get((model, trajectory, place)), rules)
         row["trace"] = f"openclawbench trace {shlex.quote(f'{model}/{trajectory}')} {number}"
         rows.append(row)
     return rows
@@ -67,14 +67,14 @@ def by_key(table: pl.LazyFrame, number: str) -> dict[Key, dict[str, Any]]:
     return {(row["source_model"], row["trajectory_id"], row[number]): row for row in rows}
 
 
-def said(evidence: dict[str, Any], text: dict[str, Any]) -> str:
-    """A flag with its rule and, where it was read from a text, the words."""
+def flag_text(evidence: dict[str, Any], text: dict[str, Any]) -> str:
+    """A flag with its rule and, if it comes from a text, the words."""
     words = (text.get(evidence["field"]) or "")[evidence["start"] : evidence["end"]] if evidence["end"] else ""
     return f"{evidence['flag']} ({evidence['rule_id']}, {evidence['field']})" + (f": {words}" if words else "")
 
 
-def in_short(step: dict[str, Any] | None, rules: EventSampleRules) -> str | None:
-    """What a neighbouring step did and what came back, cut short."""
+def shorten_neighbour(step: dict[str, Any] | None, rules: EventSampleRules) -> str | None:
+    """The action and the result of a neighbouring step, cut short."""
     if step is None:
         return None
     half = rules.context_characters // 2

@@ -1,4 +1,4 @@
-"""Texts as cells of a spreadsheet and back: nothing is carried out, what an editor would change stays as it is."""
+"""Values as cells of a spreadsheet and back, guarded: no cell is run as a formula or changed by an editor."""
 
 import re
 from typing import Any
@@ -10,7 +10,7 @@ QUOTE = "'"
 
 
 class Cells:
-    """The guards of audit.toml, ready to be asked; texts are cut as `shown` says."""
+    """Writes and reads cells with the guards of audit.toml. `shown`: how long texts are cut."""
 
     def __init__(self, rules: AuditRules, shown: ShownTexts) -> None:
         self.formula = re.compile(rules.guard.formula)
@@ -19,7 +19,8 @@ class Cells:
         self.texts = shown
 
     def written(self, value: Any) -> str:
-        """A value as a cell: null empty, lists a line an entry, control characters written out, guarded, cut."""
+        """A value as a cell: None is empty, a list has a line per entry, control characters are escaped, long texts
+        cut."""
         if value is None:
             return ""
         if isinstance(value, bool):
@@ -28,22 +29,22 @@ class Cells:
         return self.guarded(shorten(safe(text.replace("\r\n", "\n").replace("\r", "\n")), self.texts))
 
     def guarded(self, text: str) -> str:
-        """The text with an apostrophe in front where a spreadsheet would carry it out or change it."""
+        """The text, with an apostrophe in front if a spreadsheet would run or change it."""
         risky = self.formula.search(text) or (self.changed.search(text) and not self.harmless.search(text))
         return QUOTE + text if risky else text
 
     def read(self, cell: str) -> str:
-        """A cell without its guard, line ends evened out, blanks at the ends left out."""
+        """The content of a cell without its guard, stripped, with \\n as line end."""
         text = cell.replace("\r\n", "\n").replace("\r", "\n").strip()
         return text[1:] if text.startswith(QUOTE) else text
 
     def same(self, cell: str, value: Any) -> bool:
-        """True where a cell still holds what was written in it; white space that editors drop does not count."""
+        """True if a cell still holds `value`. White space does not count, because editors drop it."""
         return self.read(cell).split() == self.read(self.written(value)).split()
 
 
 def shorten(text: str, rules: ShownTexts) -> str:
-    """A long text's beginning and end, with how much is missing between them."""
+    """The beginning and the end of a long text, with a marker that says how much is left out."""
     if len(text) <= rules.characters:
         return text
     head = int(rules.characters * rules.head_share)

@@ -1,4 +1,4 @@
-"""Where a CSV record breaks: the quote that opens a cell and is not closed as CSV closes one."""
+"""Find where a CSV record breaks: the opening quote of a cell that is not properly closed."""
 
 import re
 from typing import NamedTuple
@@ -10,23 +10,23 @@ LINE_END = re.compile(r"\r\n|\r|\n")
 class OpenQuote(NamedTuple):
     """The quote with which the broken cell begins."""
 
-    line: int  # of the text that was given, from 0
-    cell: int  # of its record, from 0
+    line: int  # of the text, from 0
+    cell: int  # of the record, from 0
 
 
 def open_quote(text: str, delimiter: str) -> OpenQuote | None:
-    """The quote of the first cell of a record that CSV cannot read: one that nothing closes, or whose end is followed
-    by something else than a delimiter or a line end. Null where all quotes are in order."""
+    """The opening quote of the first cell that CSV cannot read: nothing closes it, or its closing quote is followed by
+    something other than a delimiter or a line end. None if all quotes are in order."""
     place, cell = 0, 0
     plain = re.compile(f"[^{re.escape(delimiter)}\r\n]*")
     while place < len(text):
-        begin = place
+        start = place
         quoted = QUOTED.match(text, place) if text[place] == '"' else None
-        found = quoted or plain.match(text, place)
-        place = found.end() if found else place
-        whole = quoted is None or (quoted["closed"] and text[place : place + 1] in ("", delimiter, "\r", "\n"))
-        if not whole:
-            return OpenQuote(len(LINE_END.findall(text[:begin])), cell)
+        match = quoted or plain.match(text, place)
+        place = match.end() if match else place
+        closed = quoted is None or (quoted["closed"] and text[place : place + 1] in ("", delimiter, "\r", "\n"))
+        if not closed:
+            return OpenQuote(len(LINE_END.findall(text[:start])), cell)
         cell = cell + 1 if text[place : place + 1] == delimiter else 0
         place = end.end() if (end := LINE_END.match(text, place)) else place + 1
     return None

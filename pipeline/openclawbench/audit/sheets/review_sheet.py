@@ -1,4 +1,5 @@
-"""Review sheets: a sample's rows with empty columns to fill in, as CSV (any spreadsheet) and as JSONL (any editor)."""
+"""Review sheets: the rows of a sample with empty columns to fill in, as CSV (any spreadsheet) and JSONL (any
+editor)."""
 
 import csv
 import io
@@ -15,23 +16,23 @@ from openclawbench.tables.record import Record
 
 BOM = "\ufeff"
 DELIMITERS = ",;\t"
-LARGEST_CELL = 1 << 24  # characters; the library's own limit is lower than what a hand may paste
+LARGEST_CELL = 1 << 24  # characters; the default of the csv module is too low for pasted texts
 
 
 @dataclass(frozen=True)
-class Filled:
-    """One row of a sheet that came back; `broken` says why it is none, and then it has no values."""
+class SheetRow:
+    """One row of a filled sheet. If it cannot be read, `broken` says why and it has no values."""
 
-    line: int  # at which it begins
+    line: int  # where it begins
     values: dict[str, Any]
-    is_text: bool  # a CSV cell: guarded, and null is empty
-    spreadsheet_row: int | None = None  # as a spreadsheet numbers it, the header being 1; null in JSONL
+    is_text: bool  # values are CSV cells: guarded, and empty for None
+    spreadsheet_row: int | None = None  # row number in a spreadsheet, the header being 1; None in JSONL
     broken: str | None = None
-    last_line: int | None = None  # of a broken row of CSV, with which everything to the sheet's end is lost
+    last_line: int | None = None  # of a broken CSV row: everything up to this line is unreadable
 
 
 def as_csv(rows: Sequence[Record], answers: Sequence[str], cells: Cells) -> bytes:
-    """The sheet as CSV: UTF-8 with a byte-order mark (so that spreadsheets know), CRLF, every cell quoted."""
+    """The sheet as CSV: UTF-8 with a byte-order mark (for spreadsheets), CRLF, every cell quoted."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
     columns = list(type(rows[0]).model_fields) if rows else []
@@ -42,40 +43,40 @@ def as_csv(rows: Sequence[Record], answers: Sequence[str], cells: Cells) -> byte
 
 
 def as_jsonl(rows: Sequence[Record], answers: Sequence[str]) -> bytes:
-    """The sheet as JSONL, texts whole, in ASCII: no editor shows an escape sequence as anything but text."""
+    """The sheet as JSONL with full texts, in ASCII: no editor interprets an escape sequence."""
     blank = dict.fromkeys(answers)
     return b"".join(json.dumps(blank | row.model_dump()).encode() + b"\n" for row in rows)
 
 
-def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[Filled]]:
-    """The bytes of a sheet and its rows, whatever order its columns are in. Raises UnreadableInput with the place."""
+def read_sheet(path: Path, needed: Sequence[str]) -> tuple[bytes, list[SheetRow]]:
+    """The bytes and the rows of a sheet, with its columns in any order. Raises UnreadableInput with the place."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise UnreadableInput(f"{path}: cannot read the sheet: {error.strerror}. Name a CSV or JSONL file.") from error
     text = decoded(content, path)
     if text.lstrip().startswith("["):
-        raise UnreadableInput(f"{path}:1: is a JSON array. Write one object a line (JSONL).")
+        raise UnreadableInput(f"{path}:1: is a JSON array. Write one object per line (JSONL).")
     rows = list(json_rows(text) if text.lstrip().startswith("{") else csv_rows(text, path, needed))
     if not rows:
         raise UnreadableInput(
-            f"{path}: holds no row. Import a sheet that `audit sample-events` or `sample-calibration` wrote."
+            f"{path}: has no rows. Import a sheet that `audit sample-events` or `sample-calibration` wrote."
         )
     if all(row.broken for row in rows):
         raise UnreadableInput(f"{path}:{rows[0].line}: {rows[0].broken}. Correct the line.")
-    owes(path, rows, needed)
+    require_columns(path, rows, needed)
     return content, rows
 
 
-def owes(path: Path, rows: Sequence[Filled], needed: Sequence[str]) -> None:
-    """Raises UnreadableInput where no row has one of these columns. A single row that lacks one is that row's fault."""
+def require_columns(path: Path, rows: Sequence[SheetRow], needed: Sequence[str]) -> None:
+    """Raises UnreadableInput if a column is in no row. If only some rows lack it, that is their own fault."""
     if missing := [name for name in needed if not any(name in row.values for row in rows)]:
         where = f"{path}:{1 if rows[0].is_text else rows[0].line}"
         raise UnreadableInput(f"{where}: no column {', '.join(missing)}. Keep this column of the sheet.")
 
 
 def decoded(content: bytes, path: Path) -> str:
-    """The text of a sheet: UTF-8, or UTF-16 where its mark says so."""
+    """The text of a sheet: UTF-8, or UTF-16 with a byte-order mark."""
     is_utf16 = content[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
         return content.decode("utf-16" if is_utf16 else "utf-8-sig")
@@ -84,20 +85,20 @@ def decoded(content: bytes, path: Path) -> str:
         raise UnreadableInput(f"{path}:{line}: is not UTF-8. Save the sheet as CSV in UTF-8.") from error
 
 
-def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
-    """Rows of a CSV sheet; empty lines are none. The delimiter is the one that the header uses. Where the text is no
-    CSV any more, a broken row says so, and it is the last one: where the next row begins nobody can tell."""
+def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[SheetRow]:
+    """Rows of a CSV sheet without its empty lines. The delimiter is the one that the header uses. Where the text stops
+    being valid CSV, a broken row says so and is the last: the beginning of the next row is unknown."""
     csv.field_size_limit(LARGEST_CELL)
     lines = list(io.StringIO(text, newline=""))
-    head = text.split("\n", 1)[0]
-    delimiter = max(DELIMITERS, key=head.count)
+    header = text.split("\n", 1)[0]
+    delimiter = max(DELIMITERS, key=header.count)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     names: list[str] = []
     line, number = 1, 1
     try:
         names = [name.strip().lower() for name in next(reader, [])]
-        if twice := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
-            raise UnreadableInput(f"{path}:1: has the column {', '.join(twice)} more than once. Keep one of each.")
+        if repeated := [name for name in dict.fromkeys(names) if name and names.count(name) > 1]:
+            raise UnreadableInput(f"{path}:1: has the column {', '.join(repeated)} more than once. Keep one of each.")
         if missing := [name for name in needed if name not in names]:
             raise UnreadableInput(f"{path}:1: no column {', '.join(missing)}. Keep this column of the sheet.")
         line, number = reader.line_num + 1, 2
@@ -109,53 +110,55 @@ def csv_rows(text: str, path: Path, needed: Sequence[str]) -> Iterator[Filled]:
         yield broken_csv(lines, line, number, names, delimiter, str(error))
 
 
-def csv_row(line: int, number: int, names: Sequence[str], cells: list[str]) -> Filled:
-    """A row of a CSV sheet; cells that it lacks are empty, and one with more cells than columns is broken."""
+def csv_row(line: int, number: int, names: Sequence[str], cells: list[str]) -> SheetRow:
+    """A row of a CSV sheet. Missing cells are empty; a row with more cells than columns is broken."""
     if any(cell.strip() for cell in cells[len(names) :]):
-        more = f"has {len(cells)} cells, and the header {len(names)} columns; put quotes around a cell with a delimiter"
-        return Filled(line, {}, True, number, more)
+        message = f"has {len(cells)} cells for {len(names)} columns; put quotes around a cell that contains a delimiter"
+        return SheetRow(line, {}, True, number, message)
     padded = [*cells, *[""] * (len(names) - len(cells))]
-    return Filled(line, dict(zip(names, padded, strict=False)), True, number)
+    return SheetRow(line, dict(zip(names, padded, strict=False)), True, number)
 
 
 def broken_csv(
     lines: Sequence[str], line: int, number: int, names: Sequence[str], delimiter: str, error: str
-) -> Filled:
-    """The row at which a sheet is no CSV any more: what to look at, and which lines are not read."""
-    last = len(lines)
-    place = open_quote("".join(lines[line - 1 :]), delimiter)
-    opens, rest = line, f"lines {line} to {last} are not read" if last > line else "it is not read"
-    if place is None:
-        return Filled(line, {}, True, number, f"is no CSV: {error}; {rest}", last)
-    opens += place.line
-    column = f"{names[place.cell]} (column {place.cell + 1})" if place.cell < len(names) else f"column {place.cell + 1}"
-    said = f"a quote opens the cell {column} and is not closed; {rest}. Close it, and double a quote within a cell"
-    return Filled(opens, {}, True, number, said, last)
+) -> SheetRow:
+    """The row where a sheet stops being valid CSV, with what to correct and which lines are not read."""
+    last_line = len(lines)
+    quote = open_quote("".join(lines[line - 1 :]), delimiter)
+    first_line, unread = line, f"lines {line} to {last_line} are not read" if last_line > line else "it is not read"
+    if quote is None:
+        return SheetRow(line, {}, True, number, f"is not valid CSV: {error}; {unread}", last_line)
+    first_line += quote.line
+    column = f"{names[quote.cell]} (column {quote.cell + 1})" if quote.cell < len(names) else f"column {quote.cell + 1}"
+    message = (
+        f"the quote that opens the cell {column} is not closed; {unread}. Close it, and double any quote in a cell"
+    )
+    return SheetRow(first_line, {}, True, number, message, last_line)
 
 
-def json_rows(text: str) -> Iterator[Filled]:
-    """Rows of a JSONL sheet; a line that is no JSON object is a broken row."""
-    for line, one in enumerate(text.split("\n"), start=1):
-        if not one.strip():
+def json_rows(text: str) -> Iterator[SheetRow]:
+    """Rows of a JSONL sheet; a line that is not a JSON object is a broken row."""
+    for line, content in enumerate(text.split("\n"), start=1):
+        if not content.strip():
             continue
         try:
-            values = json.loads(one, object_pairs_hook=each_once)
+            values = json.loads(content, object_pairs_hook=each_once)
         except KeyError as error:
-            yield Filled(line, {}, False, broken=f"has {error} more than once")
+            yield SheetRow(line, {}, False, broken=f"has {error} more than once")
             continue
         except (ValueError, RecursionError) as error:
-            yield Filled(line, {}, False, broken=f"is no JSON: {error}")
+            yield SheetRow(line, {}, False, broken=f"is not valid JSON: {error}")
             continue
         if isinstance(values, dict):
-            yield Filled(line, values, False)
+            yield SheetRow(line, values, False)
         else:
-            yield Filled(line, {}, False, broken="is no JSON object")
+            yield SheetRow(line, {}, False, broken="is not a JSON object")
 
 
 def each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object. KeyError for a name that it has twice: nobody knows which of both is meant."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """A JSON object. Raises KeyError for a name that occurs twice."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
         names = [name for name, _ in pairs]
-        raise KeyError(next(name for name in found if names.count(name) > 1))
-    return found
+        raise KeyError(next(name for name in values if names.count(name) > 1))
+    return values

@@ -99,9 +99,9 @@ def import_(
     """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
     from openclawbench.audit.forms import form_of
     from openclawbench.audit.review_folder import add_reviews, drawn_rows, reviews
-    from openclawbench.audit.reviewer_agreement import alike
+    from openclawbench.audit.reviewer_agreement import similar_names
     from openclawbench.audit.settings import AuditRules
-    from openclawbench.audit.sheets.check import ROW, Signed, check
+    from openclawbench.audit.sheets.check import ROW, Signature, check
     from openclawbench.audit.sheets.review_sheet import read_sheet
     from openclawbench.base.dates import is_time
 
@@ -110,19 +110,19 @@ def import_(
         raise UsageError(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
     content, rows = read_sheet(file, [ROW])
     form = form_of(file, rows)
-    signed, digest = Signed(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
+    signed, digest = Signature(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
     with folder.reviewing():
         done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
         added = add_reviews(folder, form, done.reviews)
         everybody = [one.reviewer for one in reviews(folder, form)]
     here = {one.reviewer for one in done.reviews}
-    doubtful = [spellings for spellings in alike(everybody) if here.intersection(spellings)]
+    doubtful = [spellings for spellings in similar_names(everybody) if here.intersection(spellings)]
     for spellings in doubtful:
         names = " and ".join(map(repr, spellings))
         errors().print(one_line(f"{file}: {names} count as different reviewers; give one person one spelling"))
     for fault in done.faults:
         place = file if fault.line is None else f"{file}:{fault.line}"
-        errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.named}"))
+        errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.location}"))
     counts: dict[str, Any] = {
         "rows": done.rows,
         "added": added.records,
