@@ -26,8 +26,9 @@ def read(name: str) -> str:
     return (DOCS / name).read_text(encoding="utf-8")
 
 
-def test_the_readme_is_short() -> None:
+def test_readme_and_changelog_are_short() -> None:
     assert len(README.splitlines()) <= 200
+    assert len((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()) <= 150
 
 
 def test_generated_parts_of_committed_files_are_up_to_date() -> None:
