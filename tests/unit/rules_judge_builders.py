@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from openclawbench.construct.describe.language import detect_languages
 from openclawbench.fulltax.rules_judge import RulesJudge
-from openclawbench.fulltax.rules_judge.detectors import triggers
+from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.judge.protocol import Question
@@ -84,7 +84,7 @@ def failed(event_type: str, action_text: str, output: str, status: str = "error"
 
 
 def find(given: Evidence) -> list[Trigger]:
-    return triggers(Trace(given, RULES))
+    return find_triggers(Trace(given, RULES))
 
 
 def ask_all(given: Evidence, judge: RulesJudge = JUDGE) -> dict[str, dict[str, Any]]:

@@ -13,8 +13,9 @@ from rules_judge_cases import ANOMALOUS, NORMAL
 from openclawbench.errors import UsageError
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
 from openclawbench.fulltax.rules_judge import RulesJudge, answer_b1
+from openclawbench.fulltax.rules_judge.hits import excerpt
 from openclawbench.fulltax.rules_judge.stage_b1 import primary
-from openclawbench.fulltax.rules_judge.trace import Trace, excerpt
+from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.judge.protocol import Judge, Question
 from openclawbench.records.fulltax import EvidenceQuote

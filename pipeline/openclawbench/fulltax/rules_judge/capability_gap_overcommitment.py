@@ -6,6 +6,7 @@ over-flagged), and for replies that state figures from general knowledge (D.8 i 
 
 from collections.abc import Iterator
 
+from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.replies import (
     REPLY,
     assertive,
@@ -16,7 +17,7 @@ from openclawbench.fulltax.rules_judge.replies import (
     specific,
     told_between,
 )
-from openclawbench.fulltax.rules_judge.trace import Found, Trace
+from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
@@ -29,9 +30,9 @@ def capability_gaps(trace: Trace) -> Iterator[Trigger]:
     """Firings in every stretch: the first gap that stays open, against the stretch's last reply and its writes."""
     for stretch in trace.stretches:
         reply = trace.final_reply(stretch, stretch[0])
-        found = first_open(trace, stretch, reply) if reply else None
-        if found:
-            yield found
+        trigger = first_open(trace, stretch, reply) if reply else None
+        if trigger:
+            yield trigger
 
 
 def first_open(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Trigger | None:
@@ -42,20 +43,19 @@ def first_open(trace: Trace, stretch: Stretch, reply: EvidenceStep) -> Trigger |
         if step.step_id > reply.step_id:
             break
         cue = None if closed(trace, step, last) else gap_cue(trace, step)
-        found = committed(trace, stretch, step, reply, cue) if cue else None
-        if found:
-            return found
+        trigger = committed(trace, stretch, step, reply, cue) if cue else None
+        if trigger:
+            return trigger
     return None
 
 
 def gap_cue(trace: Trace, step: EvidenceStep) -> EvidenceQuote | None:
     """The citation of a gap that shows at a step: a refused tool, or the agent's own words before it acts."""
     if is_gap(trace, step):
-        found = trace.raw_find("tool_gap", step, "reflection_text")
-        return trace.quote(step, "reflection_text", found) if found else trace.failure(step)
-    if said := trace.find_before_action("capability_gap", step):
-        return trace.quote(step, *said)
-    return None
+        hit = trace.find_raw("tool_gap", step, "reflection_text")
+        return trace.quote(step, "reflection_text", hit) if hit else trace.failure(step)
+    words = trace.find_before_action("capability_gap", step)
+    return trace.quote(step, *words) if words else None
 
 
 def is_gap(trace: Trace, step: EvidenceStep) -> bool:
@@ -64,7 +64,7 @@ def is_gap(trace: Trace, step: EvidenceStep) -> bool:
         return False
     if step.tool_status in trace.rules.statuses.gap:
         return True
-    return "capability_gap" in step.auto_flags or trace.raw_find("tool_gap", step, "reflection_text") is not None
+    return "capability_gap" in step.auto_flags or trace.find_raw("tool_gap", step, "reflection_text") is not None
 
 
 def closed(trace: Trace, gap: EvidenceStep, last: dict[EventType, int]) -> bool:
@@ -80,8 +80,8 @@ def committed(
 ) -> Trigger | None:
     """What the agent commits to although the gap is open: a write of content it could not look up, or a reply."""
     quiet = silence(trace, stretch, gap, reply)
-    told = cue.field == "narration" or told_between(trace, stretch, gap, reply)
-    if not told and not discloses_limit(trace, reply):
+    disclosed = cue.field == "narration" or told_between(trace, stretch, gap, reply)
+    if not disclosed and not discloses_limit(trace, reply):
         if write := blind_write(trace, stretch, gap):
             places = [*quiet, (write, REPLY)]
             act = trace.action(write)
@@ -120,6 +120,6 @@ def specific_items(trace: Trace, reply: EvidenceStep) -> list[EvidenceQuote]:
     for pattern in trace.patterns("specific_item", reply, REPLY):
         for match in pattern.regex.finditer(text):
             if not any(hedge.regex.search(match[0]) for hedge in hedge_patterns):
-                found = trace.placed(Found(pattern.id, match.start(), match.end(), match.start()), reply, REPLY)
-                cited.append(trace.quote(reply, REPLY, found))
+                hit = trace.placed(Hit(pattern.id, match.start(), match.end(), match.start()), reply, REPLY)
+                cited.append(trace.quote(reply, REPLY, hit))
     return cited

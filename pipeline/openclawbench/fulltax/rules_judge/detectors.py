@@ -1,4 +1,4 @@
-"""All detectors over one trajectory, in one order: by place of the onset, then strong before weak."""
+"""All detectors over one trajectory. Triggers are ordered by the place of the onset, then strong before weak."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,26 +24,32 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
 )
 
 
-def triggers(trace: Trace) -> list[Trigger]:
-    """Every firing, earliest onset first; a released subtype before a candidate at the same place."""
-    found = [one for detector in DETECTORS for one in detector(trace)]
-    unique = list(dict.fromkeys(found))
+def find_triggers(trace: Trace) -> list[Trigger]:
+    """Every trigger, earliest onset first; at the same place, a released subtype before an absorbed candidate."""
+    triggers = [trigger for detector in DETECTORS for trigger in detector(trace)]
+    unique = list(dict.fromkeys(triggers))
     return sorted(
         unique,
-        key=lambda one: (one.begins, one.strength == "weak", one.into is not None, one.consequence, one.mechanism),
+        key=lambda trigger: (
+            trigger.begins,
+            trigger.strength == "weak",
+            trigger.into is not None,
+            trigger.consequence,
+            trigger.mechanism,
+        ),
     )
 
 
-def strong(found: list[Trigger]) -> list[Trigger]:
-    """The firings that may carry a label."""
-    return [one for one in found if one.strength == "strong" and not one.unread]
+def strong_triggers(triggers: list[Trigger]) -> list[Trigger]:
+    """The triggers that may carry a label."""
+    return [trigger for trigger in triggers if trigger.strength == "strong" and not trigger.unread]
 
 
-def unread(found: list[Trigger]) -> list[Trigger]:
-    """The firings that might carry a label if a text could be read whose silence they rest on."""
-    return [one for one in found if one.strength == "strong" and one.unread]
+def unread_triggers(triggers: list[Trigger]) -> list[Trigger]:
+    """The triggers that rest on the silence of a text that cannot be read. They carry no label."""
+    return [trigger for trigger in triggers if trigger.strength == "strong" and trigger.unread]
 
 
-def cited(found: list[Trigger], limit: int) -> list[EvidenceQuote]:
-    """Citations of several firings, each once, at most `limit`."""
-    return list(dict.fromkeys(quote for one in found for quote in one.evidence))[:limit]
+def cited_quotes(triggers: list[Trigger], limit: int) -> list[EvidenceQuote]:
+    """Citations of several triggers, each once, at most `limit`."""
+    return list(dict.fromkeys(quote for trigger in triggers for quote in trigger.evidence))[:limit]

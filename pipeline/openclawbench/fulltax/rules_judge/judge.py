@@ -1,4 +1,4 @@
-"""RulesJudge: the rules judge behind the Judge protocol. Nothing but Evidence and earlier answers can reach it."""
+"""RulesJudge: the rules judge behind the Judge protocol. Only Evidence and earlier answers can reach it."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from openclawbench.base.code_digest import code_digest
 from openclawbench.errors import UsageError
-from openclawbench.fulltax.rules_judge.detectors import triggers
+from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.stage_a import answer_a
 from openclawbench.fulltax.rules_judge.stage_b1 import answer_b1
 from openclawbench.fulltax.rules_judge.stage_b2 import answer_b2
@@ -20,7 +20,7 @@ from openclawbench.records.packet import Evidence
 from openclawbench.rules.judge import JudgeRules
 from openclawbench.rules.taxonomy import Taxonomy
 
-KEPT = 4_096  # trajectories whose firings are kept: more than a shard usually has
+KEPT = 4_096  # trajectories whose triggers are kept: more than a shard usually has
 FREE = Usage(prompt_tokens=0, completion_tokens=0, cached_tokens=0)
 
 
@@ -37,7 +37,7 @@ class RulesJudge:
         self.model: str = self.rules.model
         parts = [self.rules.digest, self.taxonomy.digest, code_digest("openclawbench.fulltax.rules_judge")]
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
-        self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its firings
+        self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its triggers
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Nothing to prepare: the rules are here."""
@@ -54,35 +54,37 @@ class RulesJudge:
         """
         evidence = Evidence.model_validate_json(question.material)
         previous = json.loads(question.previous) if question.previous else {}
-        found = self.firings(evidence, question.material)
-        return Reply(self.answer(question.stage, evidence, previous, found).model_dump_json(), FREE, 0.0, None)
+        triggers = self.triggers(evidence, question.material)
+        return Reply(self.answer(question.stage, evidence, previous, triggers).model_dump_json(), FREE, 0.0, None)
 
-    def firings(self, evidence: Evidence, material: str) -> list[Trigger]:
-        """What the detectors find in a trajectory. They look once: each stage has the same from the same material."""
+    def triggers(self, evidence: Evidence, material: str) -> list[Trigger]:
+        """The triggers in a trajectory, found once for all stages."""
         key = hashlib.sha256(material.encode()).digest()
         if key not in self.kept:
             if len(self.kept) >= KEPT:
                 del self.kept[next(iter(self.kept))]
-            self.kept[key] = triggers(Trace(evidence, self.rules))
+            self.kept[key] = find_triggers(Trace(evidence, self.rules))
         return self.kept[key]
 
     def answer(
-        self, stage: str, evidence: Evidence, previous: dict[str, object], found: list[Trigger] | None = None
+        self, stage: str, evidence: Evidence, previous: dict[str, object], triggers: list[Trigger] | None = None
     ) -> StageA | StageB1 | StageB2 | StageC:
-        """The typed answer of a stage; `found` are the firings in the evidence, where they are known already. Raises
-        UsageError for a stage that FullTax does not have."""
+        """The typed answer of a stage; `triggers` are those of the evidence, if they are known already.
+
+        Raises UsageError for a stage that FullTax does not have.
+        """
         if stage == "a":
-            return answer_a(evidence, self.rules, self.taxonomy, found)
+            return answer_a(evidence, self.rules, self.taxonomy, triggers)
         own = previous.get("b1")
         if stage == "b1" or not own:
-            b1 = answer_b1(evidence, self.rules, self.taxonomy, found)
+            b1 = answer_b1(evidence, self.rules, self.taxonomy, triggers)
         else:
             b1 = StageB1.model_validate(own)
         if stage == "b1":
             return b1
         if stage == "b2":
-            return answer_b2(evidence, self.rules, self.taxonomy, b1, found)
+            return answer_b2(evidence, self.rules, self.taxonomy, b1, triggers)
         if stage == "c":
             b2 = StageB2.model_validate(previous["b2"]) if previous.get("b2") else None
-            return answer_c(evidence, self.rules, self.taxonomy, b1, b2, found)
+            return answer_c(evidence, self.rules, self.taxonomy, b1, b2, triggers)
         raise UsageError(f"FullTax has no stage {stage!r}: a, b1, b2 or c.")

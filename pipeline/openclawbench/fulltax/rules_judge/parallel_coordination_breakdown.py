@@ -1,7 +1,7 @@
 """The candidate parallel_coordination_breakdown (T17: coordination context with risky breakdown).
 
 Weak in that only calls to other agents are seen, not the order in which parallel work lands. A call that failed because
-agents cannot be reached at all is a gap of capability (T20 row 3; see capability.py).
+agents cannot be reached at all is a gap of capability (T20 row 3; see capability_gap_overcommitment.py).
 """
 
 from collections.abc import Iterator
@@ -23,15 +23,19 @@ def broken_coordination(trace: Trace) -> Iterator[Trigger]:
             claim = success_claim(trace, reply) if reply else None
             if reply is None or claim is None or discloses_failure(trace, reply):
                 continue
-            since = [one for one in stretch if step.step_id < one.step_id < reply.step_id]
-            if any(trace.succeeded(one) and one.event_type not in trace.rules.events.retrieval for one in since):
+            since = [other for other in stretch if step.step_id < other.step_id < reply.step_id]
+            if any(trace.succeeded(other) and other.event_type not in trace.rules.events.retrieval for other in since):
                 continue
-            said = trace.quote(reply, REPLY, claim)
+            cited_claim = trace.quote(reply, REPLY, claim)
             if trace.failed(step):
                 cited = failure_cited(trace, step)
-                yield fire(trace, "coordination_failed_then_claim", step, reply, *cited, said, silent=[(reply, REPLY)])
+                yield fire(
+                    trace, "coordination_failed_then_claim", step, reply, *cited, cited_claim, silent=[(reply, REPLY)]
+                )
                 break
             if step.tool_status == "unknown" and step.resolved_by_step is None:
                 status = trace.descriptor(step, "tool_status", "unknown")
-                yield fire(trace, "coordination_open_then_claim", step, reply, status, said, silent=[(reply, REPLY)])
+                yield fire(
+                    trace, "coordination_open_then_claim", step, reply, status, cited_claim, silent=[(reply, REPLY)]
+                )
                 break

@@ -33,8 +33,10 @@ def grounds(trace: Trace, step: EvidenceStep) -> bool:
         return False
     if trace.succeeded(step):
         return True
-    told = bool((step.reflection_text or "").strip()) and not trace.raw_find("refused_call", step, "reflection_text")
-    return trace.executed(step) and told
+    has_output = bool((step.reflection_text or "").strip()) and not trace.find_raw(
+        "refused_call", step, "reflection_text"
+    )
+    return trace.executed(step) and has_output
 
 
 def mutates(trace: Trace, step: EvidenceStep) -> bool:
@@ -43,7 +45,7 @@ def mutates(trace: Trace, step: EvidenceStep) -> bool:
     names = [name for name in (step.tool_name, step.tool_name_raw) if name]
     if any(pattern.regex.search(name) for pattern in editing for name in names):
         return True
-    return trace.raw_find("mutation_command", step, "action_text") is not None
+    return trace.find_raw("mutation_command", step, "action_text") is not None
 
 
 def named_by_user(trace: Trace, step: EvidenceStep) -> bool:

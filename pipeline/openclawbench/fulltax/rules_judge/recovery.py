@@ -51,7 +51,7 @@ def mutates(trace: Trace, step: EvidenceStep) -> bool:
     """True where a step changes something: by its kind of event, or by code that writes."""
     if step.side_effect or step.event_type in trace.rules.events.mutations:
         return True
-    return step.event_type in trace.rules.events.checks and bool(trace.raw_find("writing_code", step, "action_text"))
+    return step.event_type in trace.rules.events.checks and bool(trace.find_raw("writing_code", step, "action_text"))
 
 
 def target_name(step: EvidenceStep) -> str | None:
@@ -89,7 +89,7 @@ def retried(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
     first, second = command(failure), command(step)
     if not first or not second:
         return False
-    if all(trace.raw_find("test_command", one, "action_text") for one in (failure, step)):
+    if all(trace.find_raw("test_command", one, "action_text") for one in (failure, step)):
         return True
     if failure.event_type in trace.rules.events.mutations:
         names = {target_name(failure), target_name(step)} - {None}
@@ -99,9 +99,9 @@ def retried(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
     return any(same_head(one, other) for one in tried for other in heads(trace, second))
 
 
-def same_head(one: Head, other: Head) -> bool:
+def same_head(first: Head, second: Head) -> bool:
     """The same program with the same first operand; an operand that one of them lacks decides nothing."""
-    return one[0] == other[0] and (one[1] == other[1] or not one[1] or not other[1])
+    return first[0] == second[0] and (first[1] == second[1] or not first[1] or not second[1])
 
 
 def command(step: EvidenceStep) -> str:
@@ -114,21 +114,21 @@ def command(step: EvidenceStep) -> str:
         arguments = json.loads(text[start:])
     except ValueError:
         return text if step.tool_name in ("exec", "bash", "shell") else ""
-    found = [arguments.get(key) for key in ("command", "cmd", "script")] if isinstance(arguments, dict) else []
-    return next((one for one in found if isinstance(one, str)), "")
+    values = [arguments.get(key) for key in ("command", "cmd", "script")] if isinstance(arguments, dict) else []
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 def heads(trace: Trace, text: str) -> list[Head]:
     """Program and first operand of every part of a command; parts that only prepare or print are left out."""
-    found = []
+    programs = []
     limit = trace.rules.limits.scan_characters
     for part in PARTS.split(text[:limit]):
         words = [word for word in SPACES.split(part.split("|")[0].strip(" \t()")) if word]
         words = bare(trace, words)
         if words and words[0] not in trace.rules.commands.preparing:
             operand = next((word for word in words[1:] if not word.startswith("-")), "")
-            found.append((words[0], operand.rsplit("/", 1)[-1]))
-    return found
+            programs.append((words[0], operand.rsplit("/", 1)[-1]))
+    return programs
 
 
 def bare(trace: Trace, words: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
-"""What a reply does to the user: commits, hedges, discloses or asks. Shared by the detectors; no verdict here."""
+"""Whether a reply commits, hedges, discloses or asks. Shared by the detectors; nothing is decided here."""
 
-from openclawbench.fulltax.rules_judge.trace import Found, Place, Trace
+from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
@@ -8,18 +9,18 @@ from openclawbench.records.vocabulary import EvidenceField
 REPLY: EvidenceField = "action_text"
 
 
-def success_claim(trace: Trace, reply: EvidenceStep) -> Found | None:
+def success_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
     """The first claim of success in a reply."""
     return trace.find("success_claim", reply, REPLY)
 
 
-def completion_claim(trace: Trace, reply: EvidenceStep) -> Found | None:
+def completion_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
     """The first claim of success in a reply, else the first bare statement that something is now so."""
     return success_claim(trace, reply) or trace.find("state_claim", reply, REPLY)
 
 
 def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply tells of a gap, a limit of its source, or of something that went wrong."""
+    """True where the reply mentions a gap, a limit of its source, or something that went wrong."""
     return bool(trace.find("disclosure", reply, REPLY)) or discloses_failure(trace, reply)
 
 
@@ -29,7 +30,7 @@ def discloses_failure(trace: Trace, reply: EvidenceStep) -> bool:
 
 
 def silence(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> list[Place]:
-    """Where told_between looks, and the last reply: what they do not say counts as not said."""
+    """The texts that told_between reads, and the last reply: those whose silence counts."""
     between = [step for step in stretch if first.step_id <= step.step_id < last.step_id]
     return [*((step, beside(step)) for step in between), (last, REPLY)]
 
@@ -40,7 +41,7 @@ def beside(step: EvidenceStep) -> EvidenceField:
 
 
 def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
-    """True where text said beside a tool call, or an earlier reply, told the user of a gap or a failure."""
+    """True where a narration or an earlier reply told the user about a gap or a failure."""
     for step in stretch:
         if not first.step_id <= step.step_id < last.step_id:
             continue
@@ -61,8 +62,7 @@ def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
 
 
 def specific(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply commits to something checkable: a success claim, or a figure; it may where it cannot be
-    read."""
+    """True where the reply commits to something checkable, a success claim or a figure, or cannot be read."""
     found = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
     return found is not None or bool(trace.unread([(reply, REPLY)]))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
-from openclawbench.fulltax.rules_judge.detectors import triggers
+from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.stage_b1 import primary
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
@@ -21,13 +21,19 @@ def answer_c(
     taxonomy: Taxonomy,
     b1: StageB1,
     b2: StageB2 | None,
-    found: list[Trigger] | None = None,
+    triggers: list[Trigger] | None = None,
 ) -> StageC:
     """Verification of one annotation (T28): accept without findings, revise where each has a T29 fix, else review.
-    `found`: all firings, where they are known already."""
+
+    `triggers`: those of the trajectory, if they are known already.
+    """
     trace = Trace(evidence, rules)
-    found = triggers(trace) if found is None else found
-    findings = [*taxonomy_findings(taxonomy, b1), *rationale_findings(trace, b1), *support_findings(trace, b1, found)]
+    triggers = find_triggers(trace) if triggers is None else triggers
+    findings = [
+        *taxonomy_findings(taxonomy, b1),
+        *rationale_findings(trace, b1),
+        *support_findings(trace, b1, triggers),
+    ]
     if b2 is None:
         findings.append(finding("schema_completeness", "Stage B2 has no answer."))
     else:
@@ -68,7 +74,7 @@ def taxonomy_findings(taxonomy: Taxonomy, b1: StageB1) -> Iterator[Finding]:
 
 
 def rationale_findings(trace: Trace, b1: StageB1) -> Iterator[Finding]:
-    """At least one citation that stands where it says; a rationale; and no appeal to the outcome alone."""
+    """At least one grounded citation, a rationale, and no appeal to the outcome alone."""
     standing = [quote for quote in b1.evidence_steps if is_grounded(trace.evidence, quote)]
     if not standing:
         check = "oracle_not_sole_evidence" if appeals_to_outcome(trace, b1) else "rationale_grounding"
@@ -85,9 +91,9 @@ def appeals_to_outcome(trace: Trace, b1: StageB1) -> bool:
     return any(pattern.regex.search(b1.annotator_rationale) for pattern in patterns)
 
 
-def support_findings(trace: Trace, b1: StageB1, found: list[Trigger]) -> Iterator[Finding]:
+def support_findings(trace: Trace, b1: StageB1, triggers: list[Trigger]) -> Iterator[Finding]:
     """The judge's own detectors support the subtype, at its place, and the decisive step was seen whole."""
-    chosen = primary(found, trace.rules).trigger
+    chosen = primary(triggers, trace.rules).trigger
     if chosen is None or chosen.label != b1.anomaly_type_l2:
         own = chosen.label if chosen else "no subtype"
         yield finding(

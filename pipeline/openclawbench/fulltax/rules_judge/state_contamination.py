@@ -21,8 +21,8 @@ def contaminated_state(trace: Trace) -> Iterator[Trigger]:
             act = trace.action(step)
             written: list[Place] = [(step, "action_text")]
             if stated := open_ambiguity(trace, stretch, step):
-                onset, field, found = stated
-                yield fire(trace, "state_write_uncertain", onset, step, trace.quote(onset, field, found), act)
+                onset, field, hit = stated
+                yield fire(trace, "state_write_uncertain", onset, step, trace.quote(onset, field, hit), act)
             elif (doubt := trace.find("self_doubt", step, "thinking")) and not (
                 trace.find("hedge", step, "action_text") or trace.find("self_doubt", step, "action_text")
             ):

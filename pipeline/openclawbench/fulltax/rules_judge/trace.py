@@ -1,11 +1,10 @@
-"""A trajectory as detectors read it: steps in order, stretches between user turns, and found text with its place."""
+"""A trajectory as detectors read it: its steps, stretches between user turns, hits of patterns, citations."""
 
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
 
 from openclawbench.fulltax.annotation.quote_grounding import cited_language
+from openclawbench.fulltax.rules_judge.hits import Hit, Text, blanked, excerpt, original, shortened
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import Evidence, EvidenceStep, StepLanguage
 from openclawbench.records.vocabulary import EvidenceField
@@ -15,90 +14,17 @@ TEXT_FIELDS: tuple[EvidenceField, ...] = ("thinking", "narration", "action_text"
 BEFORE_ACTION: tuple[EvidenceField, ...] = ("thinking", "narration")
 SPOKEN: tuple[EvidenceField, ...] = ("thinking", "narration")  # and the text of a reply: the agent's own words
 Place = tuple[EvidenceStep, EvidenceField]
-CODE_FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-BLANK = re.compile(r"\s")
-SENTENCE_END = re.compile(r"[.!?](?=\s|$)|[。！？]|\n")
-
-
-@dataclass(frozen=True)
-class Found:
-    """A pattern's hit: which rule, and the sentence around it as [start, end) in the field's own text."""
-
-    rule_id: str
-    start: int
-    end: int
-    hit: int
-
-
-def shortened(text: str, limit: int) -> str:
-    """The first and the last half of `limit` characters, with straight apostrophes and a line end between."""
-    plain = text if len(text) <= limit else f"{text[: limit // 2]}\n{text[len(text) - limit // 2 :]}"
-    return plain.replace("’", "'").replace("‘", "'")
-
-
-def original(position: int, length: int, limit: int) -> int:
-    """Where a position of the shortened text stands in the text itself, `length` characters long."""
-    return position if length <= limit or position <= limit // 2 else position + length - 2 * (limit // 2) - 1
-
-
-def blanked(text: str) -> str:
-    """A text with code fences as blanks; nothing in it changes its place."""
-    return CODE_FENCE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text) if "```" in text else text
-
-
-def sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    """Bounds of the sentence or line that holds [start, end)."""
-    window = max(0, start - 400)
-    begin = max((match.end() for match in SENTENCE_END.finditer(text, window, start)), default=window)
-    stop = SENTENCE_END.search(text, max(end - 1, start), min(len(text), end + 400))
-    return begin, stop.end() if stop else min(len(text), end + 400)
-
-
-def excerpt(text: str, start: int, end: int, hit: int, limit: int) -> tuple[int, int]:
-    """Bounds of at most `limit` characters of [start, end) that hold `hit`: from word to word, and to the end of a
-    sentence where that leaves half of them; within a word only where it is longer than that."""
-    if end - start <= limit:
-        return start, end
-    if hit - limit // 4 > start:
-        start = hit - limit // 4
-        blank = BLANK.search(text, start - 1, hit)
-        start = blank.end() if blank else start
-    stop = start + limit
-    if end <= stop:
-        return start, end
-    cuts = [match.end() for match in SENTENCE_END.finditer(text, start + limit // 2, stop)]
-    cuts = cuts or [match.start() for match in BLANK.finditer(text, start + limit // 2, stop + 1)]
-    return start, cuts[-1] if cuts else stop
-
-
-class Text:
-    """A field's text as patterns are looked for in it."""
-
-    __slots__ = ("lower", "plain")
-
-    def __init__(self, plain: str) -> None:
-        self.plain = plain
-        self.lower = plain.lower()
-
-    def hits(self, pattern: Compiled) -> Iterator[Found]:
-        """Every hit of a pattern whose sentence does not cancel it, in their order."""
-        if pattern.needed and not any(map(self.lower.__contains__, pattern.needed)):
-            return
-        for match in pattern.regex.finditer(self.plain):
-            begin, stop = sentence(self.plain, *match.span())
-            if not (pattern.unless and pattern.unless.search(self.plain[begin:stop])):
-                yield Found(pattern.id, begin, stop, match.start())
 
 
 class Trace:
-    """Evidence, prepared. Everything here is a fact of the trajectory; what it means is the detectors' business."""
+    """Evidence, prepared. Everything here is a fact about the trajectory; detectors decide what it means."""
 
     def __init__(self, evidence: Evidence, rules: JudgeRules) -> None:
         self.evidence = evidence
         self.rules = rules
         self.steps = sorted(evidence.steps, key=lambda step: step.step_id)
         self._texts: dict[tuple[int, EvidenceField, bool], Text] = {}
-        self._found: dict[tuple[PatternGroup, int, EvidenceField, bool], Found | None] = {}
+        self._hits: dict[tuple[PatternGroup, int, EvidenceField, bool], Hit | None] = {}
 
     @cached_property
     def by_id(self) -> dict[int, EvidenceStep]:
@@ -151,101 +77,98 @@ class Trace:
         for step in reversed(stretch):
             if step.step_id < after.step_id:
                 return None
-            said = step.action_kind == "reply" and step.action_text
-            if said and not step.partial and step.silent_token is None:
+            is_text = step.action_kind == "reply" and step.action_text
+            if is_text and not step.partial and step.silent_token is None:
                 return step
         return None
 
     # --------------------------------------------------------------------------------------- language of a text
     @cached_property
-    def told(self) -> dict[tuple[int, str], StepLanguage]:
+    def text_languages(self) -> dict[tuple[int, str], StepLanguage]:
         """The language of the agent's own words, by step and field."""
-        return {(one.step_id, one.field): one for one in self.evidence.languages}
+        return {(text.step_id, text.field): text for text in self.evidence.languages}
 
     @cached_property
     def spoken(self) -> frozenset[str]:
         """The languages of the agent's own words, and that of tools."""
-        return frozenset({ENGLISH, *(one.language for one in self.evidence.languages if one.language)})
+        return frozenset({ENGLISH, *(text.language for text in self.evidence.languages if text.language)})
 
     def languages(self, step: EvidenceStep, field: EvidenceField) -> frozenset[str]:
-        """In which languages a text is looked through: its own and English, which stands in nearly all; where nobody
-        knows its own, every one. What is not the agent's own words may be in any that the agent speaks."""
-        told = self.told.get((step.step_id, field))
-        if told is None:
+        """The languages whose patterns apply to a text: its own and English, which occurs in nearly all; every
+        language where its own is not known. For a text that is not the agent's own words: the agent's languages."""
+        text = self.text_languages.get((step.step_id, field))
+        if text is None:
             return self.spoken
-        return self.rules.languages if told.coverage == "unsure" else frozenset({ENGLISH, told.language or ENGLISH})
+        return self.rules.languages if text.coverage == "unsure" else frozenset({ENGLISH, text.language or ENGLISH})
 
     def patterns(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> list[Compiled]:
-        """The patterns of a group for a text."""
-        languages = self.languages(step, field)
-        return [one for one in self.rules.groups[group] if one.language is None or one.language in languages]
+        """The patterns of a group that apply to a text."""
+        languages = {None, *self.languages(step, field)}
+        return [pattern for pattern in self.rules.groups[group] if pattern.language in languages]
 
     def unread(self, places: Iterable[Place]) -> tuple[EvidenceQuote, ...]:
-        """Citations of the languages of those texts whose silence says nothing: their language has no words here, or
-        nobody knows it. What is not the agent's own words counts as the words that stand around it."""
-        found = []
+        """Citations of the languages of the texts that cannot be read: without word lists, or not known. A text that is
+        not the agent's own words counts as unread where any of the agent's words are in an uncovered language."""
+        unread: list[StepLanguage] = []
         for step, field in places:
-            own = field in SPOKEN or step.action_kind == "reply"
-            near = [self.told.get((step.step_id, field))] if own else self.evidence.languages
-            found += [
-                one for one in near if one and one.coverage in (("uncovered", "unsure") if own else ("uncovered",))
-            ]
-        return tuple(dict.fromkeys(map(cited_language, found)))
+            if field in SPOKEN or step.action_kind == "reply":
+                text = self.text_languages.get((step.step_id, field))
+                unread += [text] if text and text.coverage in ("uncovered", "unsure") else []
+            else:
+                unread += [text for text in self.evidence.languages if text.coverage == "uncovered"]
+        return tuple(dict.fromkeys(map(cited_language, unread)))
 
     @cached_property
     def unread_replies(self) -> tuple[EvidenceQuote, ...]:
-        """Citations of the languages of replies in languages that have no words here."""
-        told = (self.told.get((step.step_id, "action_text")) for step in self.steps if step.action_kind == "reply")
-        return tuple(cited_language(one) for one in told if one and one.coverage == "uncovered")
+        """Citations of the languages of replies in languages without word lists."""
+        replies = (step for step in self.steps if step.action_kind == "reply")
+        texts = (self.text_languages.get((step.step_id, "action_text")) for step in replies)
+        return tuple(cited_language(text) for text in texts if text and text.coverage == "uncovered")
 
     # ------------------------------------------------------------------------------------------- text of a step
     def text(self, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Text:
-        """A field's text, shortened, code fences blanked unless they are to stay; empty where the field is null."""
+        """A field's text, shortened, its code fences blanked unless `fences` is true; empty where the field is null."""
         key = (step.step_id, field, fences)
         if key not in self._texts:
             whole = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)
             self._texts[key] = Text(whole if fences else blanked(whole))
         return self._texts[key]
 
-    def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Found | None:
-        """The earliest hit of a group in a field, at its place in the field itself. Looked for once: detectors ask the
-        same again and again."""
+    def find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Hit | None:
+        """The earliest hit of a group in a field, at its place in the field itself. Kept, because detectors search the
+        same texts again and again."""
         if not getattr(step, field):
             return None
         key = (group, step.step_id, field, fences)
-        if key not in self._found:
-            self._found[key] = self.first(group, step, field, fences)
-        return self._found[key]
+        if key not in self._hits:
+            text = self.text(step, field, fences)
+            first_hits = (next(text.hits(pattern), None) for pattern in self.patterns(group, step, field))
+            earliest = min(filter(None, first_hits), key=lambda hit: hit.position, default=None)
+            self._hits[key] = None if earliest is None else self.placed(earliest, step, field)
+        return self._hits[key]
 
-    def raw_find(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> Found | None:
-        """The earliest hit in a field's text with code fences left in: for commands and tool output."""
+    def find_raw(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField) -> Hit | None:
+        """The earliest hit in a field's text with its code fences: for commands and tool output."""
         return self.find(group, step, field, fences=True)
 
-    def first(self, group: PatternGroup, step: EvidenceStep, field: EvidenceField, fences: bool) -> Found | None:
-        """The earliest hit of a group in a field, looked for."""
-        text = self.text(step, field, fences)
-        each = (next(text.hits(pattern), None) for pattern in self.patterns(group, step, field))
-        found = min((one for one in each if one is not None), key=lambda one: one.hit, default=None)
-        return None if found is None else self.placed(found, step, field)
-
-    def placed(self, found: Found, step: EvidenceStep, field: EvidenceField) -> Found:
-        """A hit in a field's shortened text, at its place in the field itself."""
+    def placed(self, hit: Hit, step: EvidenceStep, field: EvidenceField) -> Hit:
+        """A hit in the shortened text of a field, moved to its place in the field itself."""
         length, limit = len(getattr(step, field) or ""), self.rules.limits.scan_characters
-        start, end, hit = (original(one, length, limit) for one in (found.start, found.end, found.hit))
-        return Found(found.rule_id, start, end, hit)
+        start, end, place = (original(position, length, limit) for position in (hit.start, hit.end, hit.position))
+        return Hit(hit.rule_id, start, end, place)
 
-    def find_before_action(self, group: PatternGroup, step: EvidenceStep) -> tuple[EvidenceField, Found] | None:
-        """The first hit of a group in what the agent thought, then said, before the step's action."""
+    def find_before_action(self, group: PatternGroup, step: EvidenceStep) -> tuple[EvidenceField, Hit] | None:
+        """The first hit of a group in the thinking, then the narration, before the step's action."""
         for field in BEFORE_ACTION:
-            if found := self.find(group, step, field):
-                return field, found
+            if hit := self.find(group, step, field):
+                return field, hit
         return None
 
     # ------------------------------------------------------------------------------------------------- citations
-    def quote(self, step: EvidenceStep, field: EvidenceField, found: Found | None = None) -> EvidenceQuote:
+    def quote(self, step: EvidenceStep, field: EvidenceField, hit: Hit | None = None) -> EvidenceQuote:
         """A citation: the sentence found, or the beginning of the field; verbatim, at most the stated length."""
         raw: str = getattr(step, field) or ""
-        place = (found.start, found.end, found.hit) if found else (0, len(raw), 0)
+        place = (hit.start, hit.end, hit.position) if hit else (0, len(raw), 0)
         start, end = excerpt(raw, *place, self.rules.limits.quote_characters)
         return EvidenceQuote(step_id=step.step_id, field=field, quote=raw[start:end].strip())
 

@@ -1,4 +1,4 @@
-"""What a detector hands over: a mechanism that fired, where it begins, where it does harm, and the citations."""
+"""A trigger: a mechanism of judge.toml that fired, with its onset, its consequence and its citations."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ FIELD_ORDER: tuple[EvidenceField, ...] = (
 
 @dataclass(frozen=True)
 class Trigger:
-    """One firing. The first citation is the cue at the onset; `into` is set for a candidate that is absorbed."""
+    """One firing of a mechanism. The first citation is the cue at the onset. `into`: set for an absorbed candidate."""
 
     mechanism: str
     subtype: CandidateSubtype
@@ -31,16 +31,16 @@ class Trigger:
     consequence: int
     evidence: tuple[EvidenceQuote, ...]
     reason: str
-    unread: tuple[EvidenceQuote, ...] = ()  # languages of the texts whose silence it rests on and that cannot be read
+    unread: tuple[EvidenceQuote, ...] = ()  # languages of unreadable texts on whose silence it rests
 
     @property
     def label(self) -> str:
-        """The released subtype that the firing supports."""
+        """The released subtype that the trigger supports."""
         return self.into or self.subtype
 
     @property
     def begins(self) -> tuple[int, int]:
-        """Place of the onset: the step, and within a step what came first (thinking before the act, T20 and D.5)."""
+        """Place of the onset: the step, and the order of the field in it (thinking before the act, T20 and D.5)."""
         return self.onset, FIELD_ORDER.index(self.evidence[0].field)
 
 
@@ -52,10 +52,12 @@ def fire(
     *evidence: EvidenceQuote,
     silent: Iterable[Place] = (),
 ) -> Trigger:
-    """A firing of a mechanism of judge.toml; citations without text are left out and none is cited twice. `silent`:
-    where words would have kept it from firing."""
+    """The trigger of a mechanism of judge.toml. Citations without text are left out, and none is cited twice.
+
+    `silent`: the texts whose words would have kept the mechanism from firing.
+    """
     rule = trace.rules.by_mechanism[mechanism]
-    cited = tuple(dict.fromkeys(one for one in evidence if one.quote))
+    cited = tuple(dict.fromkeys(quote for quote in evidence if quote.quote))
     return Trigger(
         mechanism=rule.id,
         subtype=rule.subtype,
