@@ -135,8 +135,8 @@ class LeaseLost(OpenClawBenchError):
 # Releases
 
 
-class InconsistentFigures(OpenClawBenchError):
-    """Numbers of a release contradict each other: a defect of this program, not of the input."""
+class InvalidRelease(OpenClawBenchError):
+    """`validate` would refuse a new release: a defect of this program, not of the input. It is not published."""
 
     exit_status = 1
 

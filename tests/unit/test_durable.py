@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from openclawbench.records.release import SummaryCount
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.tables.schema import empty
 
@@ -54,8 +54,8 @@ def test_a_part_is_on_the_disk_whole_before_it_gets_its_name(happened: list[tupl
 def test_every_file_of_a_release_is_on_the_disk_whole_before_the_release_is_there(
     happened: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    building = Building(DataFolder(tmp_path))
-    building.write("whole", b"12345")
-    building.append("folder/lines", b"123")
-    building.close()
-    assert sorted(happened) == [("synced", "lines 4"), ("synced", "whole 5")]
+    staging = StagingFolder(DataFolder(tmp_path))
+    staging.write("whole", b"12345")
+    staging.append("folder/lines", b"123")
+    staging.publish()
+    assert sorted(happened[:2]) == [("synced", "lines 4"), ("synced", "whole 5")]

@@ -10,7 +10,7 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.records.release import LabelRow, Master
 from openclawbench.release.settings import Parquet, PublishRules
 from openclawbench.release.writer.parquet import ParquetTable, arrow_schema, rows_of, shards_of, table_of
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.storage.data_folder import DataFolder
 
 SIZES = Parquet(row_group_rows=3, row_group_bytes=1_000, shard_bytes=1_200, compression_level=1)
@@ -41,13 +41,13 @@ def line_of(number: int, text: str) -> bytes:
 
 
 def written(folder: Path, lines: list[bytes]) -> list[Path]:
-    building = Building(DataFolder(folder))
-    table = ParquetTable(building, "of a model/labels.jsonl", LabelRow, SIZES)
+    staging = StagingFolder(DataFolder(folder))
+    table = ParquetTable(staging, "of a model/labels.jsonl", LabelRow, SIZES)
     for start in range(0, len(lines), 4):  # what is read together, a row group, a file: each of another size
         few = lines[start : start + 4]
         table.add(table_of(few, arrow_schema(LabelRow)), [*map(len, few)])
     table.close()
-    return shards_of(building.root, "of a model/labels.jsonl")
+    return shards_of(staging.root, "of a model/labels.jsonl")
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paper_tables import T14, T31
 
-from openclawbench.errors import InconsistentFigures
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.notice import RULES_NOTICE, RULES_STAMP
@@ -19,7 +17,7 @@ from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import Corpus, corpus_records
 from openclawbench.release.statistics.declaration import statistic
-from openclawbench.release.statistics.files import refuse_contradictions, statistics_files, text
+from openclawbench.release.statistics.files import statistics_files, text
 from openclawbench.release.statistics.onsets import rank
 from openclawbench.release.statistics.statistics import COLUMNS, STATISTICS, identities, statistics
 from openclawbench.reports.files import as_json
@@ -216,15 +214,13 @@ def test_failures_of_which_no_pass_can_be_known_are_told_and_in_no_share() -> No
     assert contradicting(some) == []
 
 
-def test_figures_that_do_not_fit_are_not_published(tmp_path: Path) -> None:
+def test_figures_that_do_not_fit_are_named() -> None:
     some = corpus([ANOMALOUS, {}])
-    report, said = made(some)[0], summary(some)
-    (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
-    refuse_contradictions(tmp_path, report)
-    said["outcome_process_gap"]["passing_measured_anomalous"] = 2
-    (tmp_path / "dataset_summary.json").write_text(json.dumps(said))
-    with pytest.raises(InconsistentFigures, match=r"gap, passing, anomalous: gap and dataset_summary\.json"):
-        refuse_contradictions(tmp_path, report)
+    sections, figures = made(some)[0].data()["sections"], summary(some)
+    assert contradictions(identities(sections, figures)) == []
+    figures["outcome_process_gap"]["passing_measured_anomalous"] = 2
+    (found,) = contradictions(identities(sections, figures))
+    assert str(found).startswith("gap, passing, anomalous: gap and dataset_summary.json give the same")
 
 
 def test_an_interval_is_the_one_that_is_named() -> None:

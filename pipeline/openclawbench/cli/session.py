@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -122,13 +123,20 @@ def update(
                 progress.tiers(tiers(run, table))
             reports.append(report)
         released = (
-            publish(run, commands(settings), human_verdicts(data))
+            publish(run, commands(settings), check_release, human_verdicts(data))
             if verb == "release" and settings.shard is None
             else None
         )
         tables = Tables(run)
         files = tables[FileOutcome].collect()
         return Done(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
+
+
+def check_release(root: Path) -> None:
+    """Raises InvalidRelease. Imported where a release is made: a command that makes none starts in less time."""
+    from openclawbench.release.validate.before_publishing import refuse_invalid
+
+    refuse_invalid(root)
 
 
 def tiers(run: Run, annotation: type[Record]) -> dict[str, int]:

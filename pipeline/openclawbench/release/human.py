@@ -9,7 +9,7 @@ import polars as pl
 from openclawbench.records.human import HumanAudited, HumanVerdict
 from openclawbench.release.keys import key_of
 from openclawbench.release.labels.labels import as_lines, typed_file
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import from_records
@@ -21,7 +21,7 @@ HUMAN_ROWS = f"""\
 """
 
 
-def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, building: Building) -> None:
+def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, staging: StagingFolder) -> None:
     """The file and its Parquet form; nothing where nobody reviewed. A verdict on a trajectory that the release does not
     have is left out: the data package counts all of them."""
     if not verdicts:
@@ -29,8 +29,8 @@ def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, bui
     known = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
     pairs = [(one.model_dump(), known.get(key_of(one.model_dump()))) for one in verdicts]
     rows = from_records([beside(said, label) for said, label in pairs if label is not None], HumanAudited)
-    building.write(HUMAN_FILE, as_lines(rows))
-    write_parquet(rows, building.path(typed_file(HUMAN_FILE)))
+    staging.write(HUMAN_FILE, as_lines(rows))
+    write_parquet(rows, staging.path(typed_file(HUMAN_FILE)))
 
 
 def beside(said: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:

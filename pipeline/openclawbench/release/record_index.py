@@ -6,19 +6,23 @@ import polars as pl
 
 from openclawbench.base.canonical_json import canonical_bytes
 from openclawbench.release.keys import Key, key_of
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 INDEX_FILE = "record_index.jsonl"
 
 
 def write_index(
-    digests: Mapping[Key, str], redacted: Set[Key], basis: pl.LazyFrame, fingerprints: pl.LazyFrame, building: Building
+    digests: Mapping[Key, str],
+    redacted: Set[Key],
+    basis: pl.LazyFrame,
+    fingerprints: pl.LazyFrame,
+    staging: StagingFolder,
 ) -> None:
     """Write the index. `digests`: of the released line of each record. The tables: LabelBasis and Fingerprint."""
-    building.write(INDEX_FILE, b"")
+    staging.write(INDEX_FILE, b"")
     for line in index_lines(digests, redacted, basis, fingerprints):
-        building.append(INDEX_FILE, line)
+        staging.append(INDEX_FILE, line)
 
 
 def index_lines(

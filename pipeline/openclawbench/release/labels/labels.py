@@ -8,7 +8,7 @@ import polars as pl
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import ACCEPTED, BASELINE
 from openclawbench.release.labels.split import hold_out
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.canonical_rows import canonical_rows
@@ -22,21 +22,21 @@ LEFT_OUT_FILE = "label_exclusions.jsonl"
 PARTS = (ACCEPTED, BASELINE)  # label_status -> rows in a Parquet file of their own beside each label file
 
 
-def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, building: Building) -> None:
+def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, staging: StagingFolder) -> None:
     """Label files of every cut as JSONL and Parquet; a reason row for each record left out of a cut."""
     for cut, folder in CUTS.items():
         for side in SIDES:
             rows = labels(assignments.filter(pl.col(cut) == side))
             name = f"{folder}silver_{side}_labels"
-            building.write(f"{name}.jsonl", as_lines(rows))
-            write_parquet(rows, building.path(f"{name}.parquet"))
-            write_parts(rows, f"{name}.jsonl", building)
-        building.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
-    write_hold_outs(assignments, building)
+            staging.write(f"{name}.jsonl", as_lines(rows))
+            write_parquet(rows, staging.path(f"{name}.parquet"))
+            write_parts(rows, f"{name}.jsonl", staging)
+        staging.write(f"{folder}{LEFT_OUT_FILE}", as_lines(left_out(assignments, cut)))
+    write_hold_outs(assignments, staging)
     reserved = pool(assignments)
-    building.write(POOL_FILE, as_lines(reserved))
-    write_parquet(reserved, building.path(typed_file(POOL_FILE)))
-    building.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
+    staging.write(POOL_FILE, as_lines(reserved))
+    write_parquet(reserved, staging.path(typed_file(POOL_FILE)))
+    staging.write(SPLITS_FILE, as_json(splits(assignments, certificates, ReleaseRules.load())))
 
 
 def left_out(assignments: pl.DataFrame, cut: str) -> pl.DataFrame:
@@ -51,25 +51,25 @@ def labels(assignments: pl.DataFrame) -> pl.DataFrame:
     return assignments.select(list(LabelRow.model_fields))
 
 
-def write_hold_outs(assignments: pl.DataFrame, building: Building) -> None:
+def write_hold_outs(assignments: pl.DataFrame, staging: StagingFolder) -> None:
     """hold_out/<model>/: every record of that model on the test side, those of the others on the train side.
 
     Left out is what the paper's cut leaves out, for the same reasons.
     """
     reasons = as_lines(left_out(assignments, "paper_cut"))
     for model in sorted(assignments["source_model"].unique()):
-        building.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
+        staging.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
         for name in SIDES:
             found = labels(assignments.filter(hold_out(model) == name))
             path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
-            building.write(path, as_lines(found))
-            write_parts(found, path, building)
+            staging.write(path, as_lines(found))
+            write_parts(found, path, staging)
 
 
-def write_parts(rows: pl.DataFrame, jsonl: str, building: Building) -> None:
+def write_parts(rows: pl.DataFrame, jsonl: str, staging: StagingFolder) -> None:
     """The accepted rows alone, so that what is loaded by default holds no other, and the baseline rows alone."""
     for status in PARTS:
-        write_parquet(rows.filter(pl.col("label_status") == status), building.path(part_file(jsonl, status)))
+        write_parquet(rows.filter(pl.col("label_status") == status), staging.path(part_file(jsonl, status)))
 
 
 def part_file(jsonl: str, status: str = ACCEPTED) -> str:

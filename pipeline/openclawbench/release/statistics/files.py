@@ -1,17 +1,13 @@
 """The statistics as files of a release: statistics.json, STATISTICS.md, and a picture for each table that has one."""
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.errors import InconsistentFigures
 from openclawbench.release.settings import PublishRules
-from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import read_corpus
-from openclawbench.release.statistics.statistics import COLUMNS, identities, statistics
-from openclawbench.release.writer.summarize import SUMMARY
+from openclawbench.release.statistics.statistics import COLUMNS, statistics
 from openclawbench.reports import plots
 from openclawbench.reports.files import as_json
 from openclawbench.reports.markdown import render
@@ -23,13 +19,6 @@ DATA, TEXT, FOLDER = "statistics.json", "STATISTICS.md", "statistics"
 def statistics_of(root: Path, rules: PublishRules) -> Report:
     """The statistics of the release in `root`. UsageError, UnreadableInput."""
     return statistics(read_corpus(root, COLUMNS), rules.statistics)
-
-
-def refuse_contradictions(root: Path, report: Report) -> None:
-    """Raises InconsistentFigures where the statistics and the summary of the release in `root` do not agree."""
-    summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
-    if found := contradictions(identities(report.data()["sections"], summary)):
-        raise InconsistentFigures(f"the release is not published: its figures contradict each other. {found[0]}.")
 
 
 def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:

@@ -61,7 +61,7 @@ def validate(root: Path) -> Findings:
     check_human(root, records, findings)
     if in_force is not None:
         check_cuts(root, records, index, derived, in_force, findings)
-    check_numbers(root, models, records, findings)
+    check_numbers(root, models, (record.basis for record in records.values()), findings)
     check_statistics(root, columns, findings)
     if package is not None:
         check_data_package(root, package, digests, records, in_force, passes, findings)

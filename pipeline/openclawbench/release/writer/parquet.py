@@ -12,7 +12,7 @@ import polars as pl
 from openclawbench.records.release import Master, PositiveStructured
 from openclawbench.release.settings import Parquet
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, TIER_FILES
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 
@@ -61,8 +61,8 @@ def of(kind: Any) -> pl.DataType:
 class ParquetTable:
     """One table being written, as one or more files."""
 
-    def __init__(self, building: Building, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
-        self.building, self.jsonl, self.sizes = building, jsonl, sizes
+    def __init__(self, staging: StagingFolder, jsonl: str, record: type[Keyed], sizes: Parquet) -> None:
+        self.staging, self.jsonl, self.sizes = staging, jsonl, sizes
         self.schema = arrow_schema(record)
         self.pieces: list[pa.Table] = []  # rows of the row group to come
         self.rows = self.pending = 0  # how many they are, and the bytes of their lines
@@ -75,7 +75,7 @@ class ParquetTable:
         import pyarrow.parquet as pq
 
         self.written = 0
-        self.parts.append(self.building.path(f"{self.jsonl}.part-{len(self.parts)}"))
+        self.parts.append(self.staging.path(f"{self.jsonl}.part-{len(self.parts)}"))
         level = self.sizes.compression_level
         return pq.ParquetWriter(
             self.parts[-1], self.schema, compression="zstd", compression_level=level, write_page_index=True
@@ -111,7 +111,7 @@ class ParquetTable:
         self.flush()
         self.writer.close()
         for number, path in enumerate(self.parts):
-            path.rename(self.building.path(shard_name(self.jsonl, number, len(self.parts))))
+            path.rename(self.staging.path(shard_name(self.jsonl, number, len(self.parts))))
 
 
 def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
@@ -186,8 +186,8 @@ class Lines:
 class ParquetTables:
     """Every such table of a release."""
 
-    def __init__(self, building: Building, sizes: Parquet) -> None:
-        self.building, self.sizes = building, sizes
+    def __init__(self, staging: StagingFolder, sizes: Parquet) -> None:
+        self.staging, self.sizes = staging, sizes
         self.master, self.others = Beside(), Beside()  # the others hold as much together as the master table
         self.open: dict[str, ParquetTable] = {}
         self.waiting: dict[type[Keyed], Lines] = {}
@@ -196,7 +196,7 @@ class ParquetTables:
         """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
         self.close()
         for name, record in TABLES.items():
-            self.open[name] = ParquetTable(self.building, f"{folder}/{name}", record, self.sizes)
+            self.open[name] = ParquetTable(self.staging, f"{folder}/{name}", record, self.sizes)
         self.waiting = {record: Lines(record, self.sizes) for record in TABLES.values()}
 
     def append(self, names: list[str], line: bytes) -> None:

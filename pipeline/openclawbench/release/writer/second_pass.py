@@ -22,7 +22,7 @@ from openclawbench.records.tiers import BASELINE_JUDGES, status_of
 from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels, typed_file
 from openclawbench.release.writer.files import open_lines, released
 from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
-from openclawbench.release.writer.staging_folder import Building
+from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.runtime.stage import stage
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY
@@ -85,19 +85,20 @@ class Guide(NamedTuple):
     notice: str = ""
 
 
-def write_second_pass(references: pl.DataFrame, assignments: pl.DataFrame, building: Building) -> set[str]:
+def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame, staging: StagingFolder) -> None:
     """The second pass's labels, and label rows of the records of which both passes are sure, whole and by side of each
-    cut; as in the label files, partial trial records are left out. Returns the judges' names."""
-    building.write(REFERENCE_FILE, as_lines(references))
+    cut; as in the label files, partial trial records are left out."""
+    if references is None:
+        return
+    staging.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     kept = assignments.filter(pl.col("paper_cut").is_not_null())
     both = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
-    building.write(BOTH_FILE, as_lines(labels(both)))
-    write_parquet(labels(both), building.path(typed_file(BOTH_FILE)))
+    staging.write(BOTH_FILE, as_lines(labels(both)))
+    write_parquet(labels(both), staging.path(typed_file(BOTH_FILE)))
     for cut, folder in CUTS.items():
         for side in SIDES:
-            write_parquet(labels(both.filter(pl.col(cut) == side)), building.path(both_side_file(folder, side)))
-    return set(references["judge"].drop_nulls())
+            write_parquet(labels(both.filter(pl.col(cut) == side)), staging.path(both_side_file(folder, side)))
 
 
 def both_side_file(folder: str, side: str) -> str:

@@ -1,4 +1,4 @@
-"""A release being built, beside the one that stands in the data folder."""
+"""A release being written, beside the one that stands in the data folder."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ from openclawbench.storage.data_folder import TEMPORARY, DataFolder, sha256_file
 from openclawbench.storage.parquet_io import sync_folder
 
 
-class Building:
-    """A release being built beside the one that stands; it takes its place whole, or not at all."""
+class StagingFolder:
+    """A release being written beside the one that stands; it takes its place whole, or not at all."""
 
     def __init__(self, data: DataFolder) -> None:
         self.target = data.release
@@ -37,15 +37,11 @@ class Building:
         """Write a whole file."""
         self.path(name).write_bytes(content)
 
-    def close(self) -> None:
-        """Make every file durable."""
+    def close_files(self) -> None:
+        """Close the files that lines were added to: they can be read whole now, and get no further line."""
         for stream in self.streams.values():
             stream.close()
         self.streams.clear()
-        for path in sorted(self.root.rglob("*")):
-            if path.is_file():
-                with path.open("rb") as file:
-                    os.fsync(file.fileno())
 
     def checksums(self) -> Iterator[tuple[str, str]]:
         """(sha256, path) of every file, in the order of paths."""
@@ -55,8 +51,12 @@ class Building:
                 yield digest, path.relative_to(self.root).as_posix()
 
     def publish(self) -> None:
-        """Put the new release in the place of the former one."""
-        self.close()
+        """Put the new release in the place of the former one, every file of it on the disk."""
+        self.close_files()
+        for path in sorted(self.root.rglob("*")):
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
         former = self.target.with_name(f"{TEMPORARY}former-release")
         shutil.rmtree(former, ignore_errors=True)
         if self.target.exists():

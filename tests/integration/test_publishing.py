@@ -1,0 +1,62 @@
+"""How a release is written: each file by one declared step, and none is published that validate would refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+from child import Ran
+
+from openclawbench.errors import InvalidRelease
+from openclawbench.release.validate.before_publishing import refuse_invalid
+from openclawbench.release.writer.staging_folder import StagingFolder
+from openclawbench.release.writer.steps import STEPS, Step, carry_out
+from openclawbench.storage.data_folder import DataFolder
+
+pytestmark = pytest.mark.slow
+MASTER = "fulltax_prod_v1/scripted-a/master_table_all.jsonl"
+
+
+def test_each_file_of_a_release_is_written_by_one_declared_step(example: Ran) -> None:
+    root = example.data / "release"
+    paths = [path.relative_to(root).as_posix() for path in sorted(root.rglob("*")) if path.is_file()]
+    assert len(paths) > 50
+    writers = {path: [step.name for step in STEPS if step.writes(path)] for path in paths}
+    assert {path: names for path, names in writers.items() if len(names) != 1} == {}
+
+
+def test_a_step_reads_only_what_is_provided_or_returned_before_it(tmp_path: Path) -> None:
+    staging = StagingFolder(DataFolder(tmp_path))
+
+    def count(number: int) -> int:
+        return number + 1
+
+    steps = [Step(count, returns="number"), Step(count, returns="number")]
+    assert carry_out(steps, {"number": 1}, staging)["number"] == 3
+    with pytest.raises(KeyError, match="number"):
+        carry_out(steps, {}, staging)
+
+
+def test_a_release_that_stands_could_be_published(copy: Path) -> None:
+    refuse_invalid(copy)
+
+
+def test_a_record_that_contradicts_itself_is_not_published(copy: Path) -> None:
+    lines = (copy / MASTER).read_bytes().splitlines(keepends=True)
+    record = json.loads(lines[1])
+    record["trace_summary"]["user_turns"] += 1
+    lines[1] = json.dumps(record).encode() + b"\n"
+    (copy / MASTER).write_bytes(b"".join(lines))
+    with pytest.raises(InvalidRelease, match=rf"not published: {MASTER}:2: .*trace_summary\.user_turns is 2"):
+        refuse_invalid(copy)
+
+
+@pytest.mark.parametrize("name", ["dataset_summary.json", "statistics.json"])
+def test_a_number_that_the_records_do_not_give_is_not_published(copy: Path, name: str) -> None:
+    content = json.loads((copy / name).read_text())
+    if name == "statistics.json":
+        content["sections"]["onsets"]["rows"][0]["median"] = 77
+    else:
+        content["quality_tier"]["baseline_accepted"] += 1
+    (copy / name).write_text(json.dumps(content))
+    with pytest.raises(InvalidRelease, match=name):
+        refuse_invalid(copy)
