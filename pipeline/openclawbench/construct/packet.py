@@ -1,10 +1,8 @@
 """Packet: the judge's whole input (paper C.6, T16, T23), and Evidence: the same without oracle, risk and slice."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
-from struct import Struct
 from typing import Any, get_args
 
 import polars as pl
@@ -40,9 +38,6 @@ from openclawbench.tables.lookup_join import lookup_join
 from openclawbench.tables.nested_steps import nested
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import column, conform, from_records, schema
-
-VIEW, INLINE = Struct("<iIii"), 12  # Arrow's binary view; bytes that stand in it itself
-FEW = 16  # pieces of a table that may stay where they are: put together they would be copied
 
 
 @stage(scope="shard")
@@ -153,19 +148,19 @@ def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFram
 def digested(packets: pl.DataFrame) -> tuple[list[str], list[int]]:
     """The digest of every packet's canonical JSON, and how many bytes of it its user turns and steps are.
 
-    Those two lists hold no number with a fraction, so that polars writes them as canonical_json does, in a quarter of
-    the time; what stands around them is short.
+    polars writes those two lists as canonical_json does, since no fraction is in them, in a quarter of the time. They
+    are nearly all of a packet, so they are taken out of the table one at a time.
     """
     names = packets.columns
     first, last = names.index(TEXTS[0]), names.index(TEXTS[-1])
+    heads = canonical_rows(packets.select(names[:first]))
     texts = json_rows(packets.select(TEXTS))
-    heads = canonical_rows(packets.select(names[:first])).cast(pl.Binary).to_list()
-    tails = canonical_rows(packets.select(names[last + 1 :])).cast(pl.Binary).to_list()
+    tails = canonical_rows(packets.select(names[last + 1 :]))
     digests = []
-    for head, text, tail in zip(heads, views(texts), tails, strict=True):
-        digest = sha256(head[:-1] + b",")
-        digest.update(text[1:-1])  # without its braces
-        digest.update(b"," + tail[1:])
+    for row, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+        digest = sha256(f"{head[:-1]},".encode())
+        digest.update(texts[row][1:-1])  # without its braces
+        digest.update(f",{tail[1:]}".encode())
         digests.append(digest.hexdigest())
     return digests, (texts.bin.size() - len('{"user_turns":,"steps":}')).to_list()
 
@@ -175,28 +170,13 @@ def json_rows(rows: pl.DataFrame) -> pl.Series:
     return rows.select(pl.struct(pl.all()).struct.json_encode().cast(pl.Binary)).to_series()
 
 
-def views(column: pl.Series) -> Iterator[memoryview]:
-    """The values of a column of bytes without nulls, none of them copied: Arrow's binary views are read as its format
-    lays them out (length, then the bytes themselves, or their beginning, which buffer, and where in it), in a tenth of
-    the time that a value by itself takes."""
-    for chunk in column.get_chunks():
-        array = chunk.to_arrow(compat_level=pl.CompatLevel.newest())
-        _, places, *data = array.buffers()
-        told, held = memoryview(places)[array.offset * VIEW.size :], [memoryview(one) for one in data]
-        for row, (length, _, buffer, start) in enumerate(VIEW.iter_unpack(told[: len(array) * VIEW.size])):
-            if length > INLINE:
-                yield held[buffer][start : start + length]
-            else:
-                yield told[row * VIEW.size + 4 :][:length]
-
-
 def replaced(packets: pl.DataFrame, compacted: pl.Series, short: pl.DataFrame) -> pl.DataFrame:
     """The packets in their order, the shortened ones in the place of the whole."""
     pieces, after = [], 0
     for number, place in enumerate(compacted.arg_true()):
         pieces += [packets[after:place], short[number : number + 1]]
         after = place + 1
-    return pl.concat([*pieces, packets[after:]], rechunk=len(pieces) > FEW)
+    return pl.concat([*pieces, packets[after:]])
 
 
 def event_counts(aligned: pl.LazyFrame) -> pl.LazyFrame:

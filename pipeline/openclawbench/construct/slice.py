@@ -11,7 +11,6 @@ from openclawbench.runtime.stage import stage
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 from openclawbench.tables.regex_pool import collect_unoptimized
-from openclawbench.tables.schema import list_column
 
 
 @stage(scope="shard")
@@ -85,39 +84,22 @@ def weights(rules: RiskRules) -> list[tuple[str, pl.Expr, float]]:
     return signals + [(name, pl.col(name), bonus["weight"]) for name, bonus in rules.bonus.model_dump().items()]
 
 
-def breakdown(base: pl.DataFrame, rules: RiskRules) -> pl.Series:
-    """Every summand of each trajectory, as a column of lists of RiskContribution: its signals, its bonuses and the
-    prior of its subset. (A list of structs that polars puts together of expressions takes a hundred times as long.)"""
-    names, counts, contributions = summands(rules)
-    rows, each = base.height, len(names)
-    number = pl.int_range(rows * each, eager=True)
-    wanted = number % each * rows + number // each  # row by row of what stands column by column
-    values = {
-        "signal": names.gather(number % each),
-        "count": pl.concat(base.select(counts).get_columns()).gather(wanted),
-        "contribution": pl.concat(base.select(contributions).get_columns()).gather(wanted),
-    }
-    return list_column("risk_breakdown", [each] * rows, pl.DataFrame(values))
-
-
 @memoize
-def summands(rules: RiskRules) -> tuple[pl.Series, list[pl.Expr], list[pl.Expr]]:
-    """The fields of RiskContribution: the names of all signals, all bonuses and the prior; a column each."""
-    each = weights(rules)
-    counts = [*(count for _, count, _ in each), pl.lit(1, pl.Int64)]
-    contributions = [*((count * weight).round(6) for _, count, weight in each), pl.col("prior")]
-    return (
-        pl.Series([*(name for name, *_ in each), "subset_prior"]),
-        [one.alias(str(place)) for place, one in enumerate(counts)],
-        [one.alias(str(place)) for place, one in enumerate(contributions)],
-    )
+def breakdown(rules: RiskRules) -> pl.Expr:
+    """Every summand of the score as a list of RiskContribution: signals, bonuses, the prior of the subset."""
+    summands = [(name, count, (count * weight).round(6)) for name, count, weight in weights(rules)]
+    summands.append(("subset_prior", pl.lit(1, pl.Int64), pl.col("prior")))
+    return pl.concat_list(
+        pl.struct(pl.lit(name).alias("signal"), count.alias("count"), value.alias("contribution"))
+        for name, count, value in summands
+    ).alias("risk_breakdown")
 
 
 def score(base: pl.DataFrame, rules: RiskRules) -> pl.LazyFrame:
     """Columns of Risk. Integer counts are summed and multiplied once, so that every engine gives the same floats."""
-    raw, normal, bucket, columns = scored(rules)
-    given = base.lazy().with_columns(breakdown(base, rules), raw)
-    return collect_unoptimized(given.with_columns(normal).with_columns(bucket).select(columns)).lazy()
+    raw, normalized, bucket, columns = scored(rules)
+    scores = base.lazy().with_columns(breakdown(rules), raw).with_columns(normalized).with_columns(bucket)
+    return collect_unoptimized(scores.select(columns)).lazy()
 
 
 @memoize

@@ -107,14 +107,8 @@ class CallReader:
         names = tuple(found)
         fields = self.known[names]
         values: list[str | None] = [None] * len(READ)
-        for place, several in fields.places:
-            for one in several:
-                value = found[one]
-                if value.__class__ is not str or not value or not value.isascii():  # nine of ten are such a text
-                    value = text_of(value)
-                if value is not None:
-                    values[place] = value
-                    break
+        for place, candidates in fields.places:
+            values[place] = first_text(found, candidates)
         if key in self.command_is_action:
             values[ACTION], values[COMMAND] = values[COMMAND], None
         patch = self.patched(found) if fields.patch else []

@@ -10,7 +10,7 @@ from openclawbench.records.session import RawRecord, Step
 from openclawbench.sources.io.packed_steps import PackedSteps
 from openclawbench.sources.step_builder import BLANK_STEP
 from openclawbench.tables.record import TRAJECTORY_KEY
-from openclawbench.tables.schema import StreamedTable, from_columns, list_column, schema, transpose_rows
+from openclawbench.tables.schema import StreamedTable, from_columns, list_column, schema
 
 Row = dict[str, Any]
 Key = dict[str, str | None]
@@ -35,11 +35,11 @@ class StepColumns:
         if len(raw_records) >= AT_ONCE:
             self.tabulate()
         start = self.height + len(raw_records)
-        for values, some in zip(self.values.values(), transpose_rows(steps), strict=False):
-            values.extend(some)
+        for name, values in self.values.items():
+            values.extend(step[name] for step in steps)
         flat = list(chain.from_iterable(raw_records[start - self.height :]))
-        for values, some in zip(self.pointers.values(), transpose_rows(flat), strict=False):
-            values.extend(some)
+        for name, values in self.pointers.items():
+            values.extend(pointer[name] for pointer in flat)
         raw_records[start - self.height :] = map(len, raw_records[start - self.height :])
         return range(start, start + len(steps))
 

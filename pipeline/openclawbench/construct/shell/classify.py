@@ -68,8 +68,6 @@ class Shell:
         if whole != text:
             parts.insert(0, self.note(self.rules.leaked_rule))
         nothing = self.rules.nothing
-        if len(parts) == 1 and parts[0].category != nothing:  # as what follows has it, in a third of the time
-            return parts[0].alone()
         named = [part for part in parts if part.category != nothing]
         ok = self.exit_one_ok(parts)
         if not named:
@@ -206,7 +204,7 @@ class Shell:
                     return inner
                 if inner:
                     return [self.table.by_rule(simple)._replace(command=shown), *inner]
-        return [self.own_part(simple, name).of(shown, simple.may_exit)]
+        return [self.own_part(simple, name)._replace(command=shown, may_exit=simple.may_exit)]
 
     def shown(self, simple: SimpleCommand) -> str:
         """The words of a command, as far as they are shown."""
@@ -235,7 +233,7 @@ class Shell:
         for inner in wrapped(around, simple):
             if isinstance(inner, Unknown):
                 fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
-                found.append(fed.of(self.shown(simple), simple.may_exit))
+                found.append(fed._replace(command=self.shown(simple), may_exit=simple.may_exit))
             elif isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
                 found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]

@@ -25,19 +25,6 @@ class Part(NamedTuple):
     command: str = ""  # its words, quotes removed
     state: bool = True  # the targets are themselves changed, so that a write to one of the agent's own is a state write
 
-    def of(self, command: str, may_exit: bool) -> "Part":
-        """The part as that of a command."""
-        category, rule, effect, targets, external, exit_one_ok, _, _, state = self
-        return Part(category, rule, effect, targets, external, exit_one_ok, may_exit, command, state)
-
-    def alone(self) -> "ShellMeaning":
-        """The meaning of a text that is this part, which does something."""
-        category, rule, effect, targets, external, exit_one_ok, may_exit, _, state = self
-        changed = tuple(dict.fromkeys(targets)) if effect else ()
-        written = changed if state else ()
-        ok = may_exit and exit_one_ok
-        return ShellMeaning(category, rule, effect, rule, changed, external, ok, int(effect), written, (self,))
-
 
 class ShellMeaning(NamedTuple):
     """What the whole text does."""
