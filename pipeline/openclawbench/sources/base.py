@@ -10,8 +10,10 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, overload
 
+import msgspec
+
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.io.jsonl import Fault, RawLine
+from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines
 from openclawbench.sources.io.packed_steps import PackedSteps
 
 # Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
@@ -276,3 +278,17 @@ class MalformedSession(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
+
+
+def read_session_lines(
+    content: bytes,
+    decode: Callable[[bytes], Any],
+    quick: msgspec.json.Decoder[Any] | None = None,
+    is_clean_utf8: bool = False,
+) -> RawFile:
+    """The records of a JSONL session, as io.jsonl.read_lines() reads them. Raises MalformedSession for a broken line
+    before the last one, because a step may be lost with it."""
+    raw = read_lines(content, decode, quick, is_clean_utf8)
+    if raw.fatal is not None:
+        raise MalformedSession(raw.fatal)
+    return raw

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source
+from openclawbench.sources.base import MalformedSession, Member, ParsedSession, Source, read_session_lines
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
-from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, read_lines, texts_of_line
+from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, texts_of_line
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.step_builder import StepList
 
@@ -75,9 +75,7 @@ class LlmBenchmark(Source):
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         """The session of one row. Raises MalformedSession where the bytes are not exactly one result."""
-        raw = read_lines(content, json.loads)
-        if raw.fatal is not None:
-            raise MalformedSession(raw.fatal)
+        raw = read_session_lines(content, json.loads)
         if len(raw.lines) != 1 or raw.torn:
             sentence = f"{len(raw.lines) + raw.torn} records where one is read at a time"
             raise MalformedSession(Fault("several_records", 1, sentence))

@@ -12,9 +12,9 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
 from openclawbench.sources.aec_bench.records import text_of
 from openclawbench.sources.aec_bench.trajectory import begin, complete, opening_digest, trial_identity
-from openclawbench.sources.base import MalformedSession, ParsedSession, Source
+from openclawbench.sources.base import MalformedSession, ParsedSession, Source, read_session_lines
 from openclawbench.sources.io.json_values import number_of
-from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, UnexpectedShape, read_lines
+from openclawbench.sources.io.jsonl import Fault, RawLine, UnexpectedShape
 from openclawbench.sources.result_pairing import Called, pair
 from openclawbench.sources.step_builder import Feedback, Moment, Speech, StepList, not_blank
 
@@ -96,9 +96,7 @@ class ChatMessages(Source):
         return aec_context.describe_use(path, sidecars, context) | taken
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        raw: RawFile = read_lines(content, decode_message)
-        if raw.fatal is not None:
-            raise MalformedSession(raw.fatal)
+        raw = read_session_lines(content, decode_message)
         if not any(row.value.role == "assistant" for row in raw.lines):
             raise MalformedSession(Fault("not_a_session", 1, "chat messages, none of them an assistant's"))
         session = begin(self.format_name, content, raw, context)

@@ -7,7 +7,7 @@ from openclawbench.base.session_names import packed_variants
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
-from openclawbench.sources.aec_bench.records import opens_conversation, text_of
+from openclawbench.sources.aec_bench.records import decode_entry, opens_conversation, text_of
 from openclawbench.sources.aec_bench.trajectory import (
     AecTrajectory,
     begin,
@@ -15,11 +15,10 @@ from openclawbench.sources.aec_bench.trajectory import (
     has_time,
     only_header,
     opening_digest,
-    readable_lines,
     trial_identity,
 )
 from openclawbench.sources.aec_bench.truncation import note_lost_end
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, Source
+from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, Source, read_session_lines
 from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.step_builder import StepList, not_blank
@@ -72,7 +71,7 @@ class AecConversation(Source):
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get("trajectory_beside"):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the trajectory beside it says"))
-        raw = readable_lines(content)
+        raw = read_session_lines(content, decode_entry)
         session = begin(self.format_name, content, raw, context)
         session.session_version = self.version
         steps = StepList(rules)

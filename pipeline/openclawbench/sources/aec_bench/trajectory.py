@@ -17,8 +17,15 @@ from openclawbench.sources.aec_bench.records import (
 )
 from openclawbench.sources.aec_bench.steps import TrajectoryBuilder
 from openclawbench.sources.aec_bench.truncation import CONVERSATION, last_reply, note_lost_end
-from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, RecordDigests, Source
-from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces, read_lines
+from openclawbench.sources.base import (
+    IDENTITY,
+    MalformedSession,
+    ParsedSession,
+    RecordDigests,
+    Source,
+    read_session_lines,
+)
+from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, pieces
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.sidecars.jsonl_sidecar import records_in
 from openclawbench.sources.step_builder import StepList
@@ -64,7 +71,7 @@ class AecTrajectory(Source):
         return aec_context.describe_use(path, sidecars, context)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        raw = readable_lines(content)
+        raw = read_session_lines(content, decode_entry)
         headers = [row for row in raw.lines if is_header(row.value)]
         if context.get("conversation") and len(headers) == len(raw.lines):
             raise MalformedSession(
@@ -113,14 +120,6 @@ def opening_digest(head: bytes, lines: int) -> str:
     """Digest of the first lines of a file, line ends aside."""
     found = [data.rstrip(b"\r") for _, _, data in pieces(head)]
     return hashlib.sha256(b"\n".join(found[:lines])).hexdigest()
-
-
-def readable_lines(content: bytes) -> RawFile:
-    """The lines of a file. Raises MalformedSession where one before the last is broken."""
-    raw = read_lines(content, decode_entry)
-    if raw.fatal is not None:
-        raise MalformedSession(raw.fatal)
-    return raw
 
 
 def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> ParsedSession:

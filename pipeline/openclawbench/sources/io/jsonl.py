@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, why_not_json
+from openclawbench.sources.io.json_values import STANDARD, TOO_DEEP, loaded, why_not_json
 from openclawbench.sources.io.mmap_files import CHUNK, Behind
 
 BOM = b"\xef\xbb\xbf"
@@ -58,6 +58,14 @@ class RawFile:
 
 class UnexpectedShape(ValueError):
     """JSON, but not the shape that this format's records have."""
+
+
+def decode_object(data: bytes) -> dict[str, Any]:
+    """A JSON object. Raises UnexpectedShape for another value, ValueError or RecursionError for what is not JSON."""
+    value = loaded(data)
+    if not isinstance(value, dict):
+        raise UnexpectedShape("a record that is not a JSON object")
+    return value
 
 
 def pieces(content: bytes | memoryview) -> Iterator[tuple[int, int, bytes]]:

@@ -11,7 +11,7 @@ import msgspec
 from openclawbench.base.session_names import NATIVE_NAME, basename
 from openclawbench.records.session import RunContext
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.base import MalformedSession, ParsedSession, RecordDigests, Source
+from openclawbench.sources.base import ParsedSession, RecordDigests, Source, read_session_lines
 from openclawbench.sources.io.bounded_counter import NamedCounts
 from openclawbench.sources.io.content_text import QUOTED
 from openclawbench.sources.io.json_values import text_of
@@ -114,19 +114,17 @@ class OpenClaw(Source):
         return {key: words[key] for key, one in taken.items() if one} | describe_run_use(session_id, path, sidecars)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        return self.parse_lines(read_lines(content, decode_line, LINE), content, context, rules)
+        return self.parse_lines(read_session_lines(content, decode_line, LINE), content, context, rules)
 
     def parse_clean_utf8(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         """As parse(); looking for invalid bytes takes a tenth of its time."""
-        raw = read_lines(content, decode_line, LINE, is_clean_utf8=True)
+        raw = read_session_lines(content, decode_line, LINE, is_clean_utf8=True)
         return self.parse_lines(raw, content, context, rules)
 
     def parse_lines(
         self, raw: RawFile, content: bytes, context: dict[str, Any], rules: NormalizeRules
     ) -> ParsedSession:
         """The session of a file's lines."""
-        if raw.fatal is not None:
-            raise MalformedSession(raw.fatal)
         session, body = begun(raw, content, context, rules)
         branch = branch_of(body, joined(session, raw.lines))
         builder = StepBuilder(rules)
