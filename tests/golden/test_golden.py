@@ -88,7 +88,7 @@ def run(case: Path, folder: Path) -> Outcome:
             assert name not in records, f"{name}: two source models have it; give the files of the case other names"
             records[name] = without(record)
         for file in TIER_FILES:
-            tiers.update_expected(record["trajectory_id"] for record in read_jsonl(model / file))
+            tiers.update(record["trajectory_id"] for record in read_jsonl(model / file))
     rows = done.files.sort("path").to_dicts()
     files = {
         "files": [{name: row[name] for name in FILE_FIELDS} for row in rows],
