@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.align import AlignRules
 from openclawbench.rules.loading.rule_file import BUILT_IN, Rules
-from openclawbench.rules.loading.toml_lines import Place, line_of, lines_with, stands
+from openclawbench.rules.loading.toml_lines import Place, line_of, lines_with, located
 from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 from openclawbench.rules.taxonomy import Taxonomy
@@ -55,7 +55,7 @@ def leaves(content: Any, place: Place = ()) -> Iterator[tuple[Place, Any]]:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_value_of_every_rule_file_is_found_on_its_line(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    lines, known = text.split("\n"), {one.place: one for one in stands(text)}
+    lines, known = text.split("\n"), {one.place: one for one in located(text)}
     found = list(leaves(tomllib.loads(text)))
     assert found or path.name == "corpus.toml"
     for place, value in found:
@@ -99,7 +99,7 @@ def test_words_are_found_as_values_and_as_keys_and_not_in_comments() -> None:
 @given(st.text(alphabet="[]{}=\"'#.,\n a1\\", max_size=60))
 @example('"\\1"')  # no such escape
 def test_any_text_ends(text: str) -> None:
-    found = list(stands(text))
+    found = list(located(text))
     assert all(1 <= one.line <= text.count("\n") + 1 for one in found)
 
 

@@ -1,7 +1,7 @@
-"""Where in a TOML text a value stands: the line of each key, entry and text, so that a fault can be found in its file.
+"""The line of each key, entry and text of a TOML file, so that an error message can name the line of a fault.
 
-The parser of the library gives values without places. This one walks over text that the library has read: it knows what
-separates statements and values, and nothing of what they mean.
+`tomllib` gives values without lines. This scanner reads a text that `tomllib` accepts: it knows what separates
+statements and values, and not what they mean.
 """
 
 import re
@@ -19,7 +19,7 @@ LINE, GAP = re.compile(r"[^\n]*"), re.compile(r"[ \t]*")
 SCALAR = re.compile(r"[^,\]}\s#]+(?: [0-9][^,\]}\s#]*)?")  # a number, a truth value, a date with its time
 
 
-class Stands(NamedTuple):
+class Located(NamedTuple):
     """Something in the text: where it is in the content, and the plain text that it is (null: no text in one line)."""
 
     place: Place
@@ -30,7 +30,7 @@ class Stands(NamedTuple):
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
     """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
     it that is. Null where not even its table is in the text, or the text is no TOML."""
-    lines = {one.place: one.line for one in reversed(list(stands(text)))}
+    lines = {item.place: item.line for item in reversed(list(located(text)))}
     whole = tuple(place)
     return next((lines[part] for part in (whole[:end] for end in range(len(whole), 0, -1)) if part in lines), None)
 
@@ -41,10 +41,10 @@ def lines_with(
     """The lines, from 1, on which one of these words is a value in the table at `within`, under one of `keys` if any
     are given, or else a key of it."""
     inside = tuple(within)
-    here = [one for one in stands(text) if one.place[: len(inside)] == inside]
-    values = (one.line for one in here if one.text in words and (not keys or key(one.place) in keys))
+    here = [item for item in located(text) if item.place[: len(inside)] == inside]
+    values = (item.line for item in here if item.text in words and (not keys or key(item.place) in keys))
     return sorted(set(values)) or sorted(
-        {one.line for one in here if not keys and one.place and one.place[-1] in words}
+        {item.line for item in here if not keys and item.place and item.place[-1] in words}
     )
 
 
@@ -53,19 +53,19 @@ def key(place: Place) -> str | None:
     return next((part for part in reversed(place) if isinstance(part, str)), None)
 
 
-def stands(text: str) -> Iterator[Stands]:
+def located(text: str) -> Iterator[Located]:
     """Everything that has a place, in the order of the text; nothing behind a statement that cannot be read."""
-    walk = Walk(text)
+    scanner = Scanner(text)
     table: Place = ()
-    while walk.skip() < len(text):
-        if header := HEADER.match(text, walk.at):
-            line = walk.line
-            walk.at = header.end()
-            table = walk.table(walk.keys(), several=header[0] == "[[")
-            yield Stands(table, line, None)
-            walk.pass_over(LINE)
-        elif keys := walk.keys():
-            yield from walk.value((*table, *keys))
+    while scanner.skip() < len(text):
+        if header := HEADER.match(text, scanner.at):
+            line = scanner.line
+            scanner.at = header.end()
+            table = scanner.table(scanner.keys(), several=header[0] == "[[")
+            yield Located(table, line, None)
+            scanner.pass_over(LINE)
+        elif keys := scanner.keys():
+            yield from scanner.value((*table, *keys))
         else:
             return
 
@@ -81,7 +81,7 @@ def unescaped(written: str | None) -> str | None:
         return written
 
 
-class Walk:
+class Scanner:
     """A place in a text that goes forward."""
 
     def __init__(self, text: str) -> None:
@@ -91,7 +91,7 @@ class Walk:
 
     @property
     def line(self) -> int:
-        """The line at which the walk is."""
+        """The line at which the scanner is."""
         place, line = self.counted
         self.counted = (self.at, line + self.text.count("\n", place, self.at))
         return self.counted[1]
@@ -103,22 +103,22 @@ class Walk:
 
     def pass_over(self, pattern: re.Pattern[str]) -> None:
         """Go on behind what the pattern finds here."""
-        found = pattern.match(self.text, self.at)
-        self.at = found.end() if found else self.at
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
 
     def keys(self) -> list[str]:
         """The parts of a dotted key, up to what follows it; none where there is no key."""
-        found = []
+        parts = []
         while part := KEY_PART.match(self.text, self.at):
             basic, *others = part.groups()[:3]
-            found.append(next(one for one in (unescaped(basic), *others) if one is not None))
+            parts.append(next(item for item in (unescaped(basic), *others) if item is not None))
             self.at = part.end()
             if not part[4]:
                 break
         self.pass_over(GAP)
         if self.text[self.at : self.at + 1] == "=":
             self.at += 1
-        return found
+        return parts
 
     def table(self, keys: list[str], *, several: bool) -> Place:
         """The place of a table; of a list of them, the next entry."""
@@ -131,23 +131,23 @@ class Walk:
                 place = (*place, self.entries[place])
         return place
 
-    def value(self, place: Place) -> Iterator[Stands]:
+    def value(self, place: Place) -> Iterator[Located]:
         """A value, and what stands in it."""
         self.skip()
         line, sign = self.line, self.text[self.at : self.at + 1]
         if sign in ("[", "{"):
-            yield Stands(place, line, None)
+            yield Located(place, line, None)
             self.at += 1
             yield from self.inside(place, "]" if sign == "[" else "}")
         elif text := TEXT.match(self.text, self.at):
             self.at = text.end()
-            yield Stands(place, line, unescaped(text[1]) if text[1] is not None else text[2])
+            yield Located(place, line, unescaped(text[1]) if text[1] is not None else text[2])
         else:
             scalar = SCALAR.match(self.text, self.at)
             self.at = scalar.end() if scalar else len(self.text)
-            yield Stands(place, line, scalar[0] if scalar else None)
+            yield Located(place, line, scalar[0] if scalar else None)
 
-    def inside(self, place: Place, end: str) -> Iterator[Stands]:
+    def inside(self, place: Place, end: str) -> Iterator[Located]:
         """Entries of a list, or keys of a table in one, up to its end."""
         number = 0
         while self.skip() < len(self.text) and self.text[self.at] != end:

@@ -24,7 +24,7 @@ class Unfit(ValueError):
 
 def none_of(value: object, allowed: Iterable[object]) -> str:
     """What to say of a value that stands in no closed set: the set, and the value that it is likeliest meant to be."""
-    known = [str(one) for one in allowed]
+    known = [str(item) for item in allowed]
     close = get_close_matches(str(value), known, n=1)
     shown = ", ".join(known) if len(known) <= SHOWN else f"the {len(known)} that there are"
     return f'"{value}" is none of {shown}' + (f'; did you mean "{close[0]}"?' if close else "")
@@ -50,8 +50,8 @@ def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
 
 def each_once(values: Iterable[str], what: str, *keys: str) -> None:
     """Unfit where a value, which stands under one of these keys, stands twice."""
-    several = list(values)
-    if twice := sorted({value for value in several if several.count(value) > 1}):
+    items = list(values)
+    if twice := sorted({value for value in items if items.count(value) > 1}):
         raise Unfit(f"{', '.join(twice)}: {what}", *twice, keys=keys)
 
 
@@ -62,24 +62,24 @@ def literal_fault(first: ErrorDetails) -> str:
 
 def ids_of(content: Content) -> list[tuple[str, str]]:
     """(id, table) of each entry of the lists in a rule file."""
-    found = []
+    ids = []
     for key, value in content.items():
         if isinstance(value, dict):
-            found += [(one, f"{key}.{table}") for one, table in ids_of(value)]
+            ids += [(item, f"{key}.{table}") for item, table in ids_of(value)]
         elif isinstance(value, list):
-            found += [(one["id"], key) for one in value if isinstance(one, dict) and isinstance(one.get("id"), str)]
-    return found
+            ids += [(item["id"], key) for item in value if isinstance(item, dict) and isinstance(item.get("id"), str)]
+    return ids
 
 
 def ids_once(content: Content, *, of_each_table: bool) -> None:
     """Unfit where a rule's id is given twice: what fired could not be told apart."""
     known: dict[tuple[str, str], str] = {}
-    for one, table in ids_of(content):
-        name = (one, table if of_each_table else "")
+    for item, table in ids_of(content):
+        name = (item, table if of_each_table else "")
         if name in known:
             tables = " and ".join(f"[[{found}]]" for found in dict.fromkeys((known[name], table)))
             raise Unfit(
-                f'the id "{one}" is given twice, in {tables}: each rule needs an id of its own', one, keys=["id"]
+                f'the id "{item}" is given twice, in {tables}: each rule needs an id of its own', item, keys=["id"]
             )
         known[name] = table
 
@@ -90,4 +90,4 @@ def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | s
         return None if isfinite(content) else place
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
     found = (not_finite(value, (*place, key)) for key, value in inside)
-    return next((one for one in found if one is not None), None)
+    return next((item for item in found if item is not None), None)
