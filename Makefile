@@ -67,7 +67,7 @@ lint: $(READY) ## ruff (lint and format) and mypy
 
 docs: $(READY) ## build the documentation as a site in site/; broken links are errors
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict $(ARGS)
-	@echo "docs: open site/index.html"
+	@echo "docs: open site/index.html, or search in it too: $(VENV)/bin/python -m http.server -d site"
 
 bench: $(READY) ## what ingest, the CPU stages, all of it, a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)

@@ -8,7 +8,11 @@ from openclawbench.runtime.stage import Stage
 from tools.site.markdown import table
 
 COLUMNS = ("stage", "scope", "reads", "rules", "writes")
-INTRODUCTION = """# Stages
+INTRODUCTION = """---
+hide: [toc]
+---
+
+# Stages
 
 A stage is a pure function. Its signature declares the tables and rule files that it reads and the tables that it
 writes; this page is generated from the signatures of `pipeline/openclawbench/flow.py`. A `shard` stage runs on a fixed
