@@ -113,7 +113,7 @@ def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
 
 def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key, str]:
     """Trajectory id by (source model, identity), as normalize gives it, of sessions with an id and of those `wanted`:
-    of copies under several names the longest names it. Left out where that can't be told without reading them: a packed
+    of copies under several names the longest names it. Left out where that cannot be told unread: a packed
     file among them hides its length."""
     groups: dict[tuple[str, str], list[RawEntry]] = defaultdict(list)
     for entry in entries:
@@ -122,7 +122,7 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     found = {}
     for key, group in groups.items():
         first = group[0]
-        if len(group) > 1:  # as seldom: the order is not worked out for every session there is
+        if len(group) > 1:  # as seldom: the order is not worked out forevery session there is
             first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
         packed = any(one.path.endswith(PACKED) for one in group)
         if not packed or len({entry_name(one) for one in group}) == 1:

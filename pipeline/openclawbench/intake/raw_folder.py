@@ -22,8 +22,8 @@ Stamp = list[int]
 
 def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | None]]:
     """(name, stamp) of every file below a folder, in links to folders too; also of what only looks like a session file
-    or an index and can't be read: a link to nothing, a pipe, a folder that can't be listed, a link to one above.
-    `every`: of what can't be read also that which does not look like one."""
+    or an index and cannot be read: a link to nothing, a pipe, a folder that cannot be listed, a link to one above.
+    `every`: of what cannot be read also that which does not look like one."""
     visits: Counter[str] = Counter()  # of real folders
     waiting: list[tuple[str, str, tuple[str, ...]]]
     waiting = [(top, "", (os.path.realpath(top),))]  # folder, its name as a prefix, where it and those above it are
@@ -51,7 +51,7 @@ def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | No
 
 
 def stamp_of(entry: os.DirEntry[str]) -> Stamp | None:
-    """Size, times and inode; null for what is no regular file (a folder, a dangling link, a pipe)."""
+    """Size, times and inode; null for what is not a regular file (a folder, a dangling link, a pipe)."""
     try:
         status = entry.stat()
     except OSError:
@@ -66,7 +66,7 @@ def stamp_of_status(status: os.stat_result) -> Stamp:
 
 
 def why_unreadable(path: Path) -> str:
-    """Why a path is not even opened (a pipe would wait for ever), and what to do."""
+    """Why a path is not even opened (a pipe would wait forever), and what to do."""
     try:
         if stat.S_ISDIR(path.stat().st_mode):
             return NO_FOLDER
@@ -78,7 +78,7 @@ def why_unreadable(path: Path) -> str:
 
 
 def mode_of(path: str | Path) -> int | None:
-    """What kind of file a path leads to, as `stat` names kinds; null where that can't be found out."""
+    """What kind of file a path leads to, as `stat` names kinds; null where that cannot be found out."""
     try:
         return stat.S_IFMT(Path(path).stat().st_mode)
     except OSError:
@@ -97,7 +97,7 @@ def mode_seen(entry: os.DirEntry[str]) -> int | None:
 
 
 def read_content(path: str) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they can't be had."""
+    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         database = os.pread(handle, len(MAGIC), 0) == MAGIC
@@ -108,7 +108,7 @@ def read_content(path: str) -> bytes | None:
 
 def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
     """Format and digest of a very large file, which is never wholly in memory; null for what has to be
-    looked at as a whole. OSError where it can't be read."""
+    looked at as a whole. OSError where it cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         found = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)
@@ -124,7 +124,7 @@ def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
 
 def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
     """A file's bytes again, decompressed, and its stamp after they were read; those of a very large one are mapped.
-    OSError or ValueError where they can't be had."""
+    OSError or ValueError where they cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(handle).st_size
@@ -148,7 +148,7 @@ def all_bytes(handle: int, size: int) -> bytes:
 
 
 def reason_of(error: OSError | ValueError) -> str:
-    """Why a file can't be read, in a few words; of broken compressed data also what to do."""
+    """Why a file cannot be read, in a few words; of broken compressed data also what to do."""
     if isinstance(error, BrokenPacking):
         return f"{error}. Put the file back whole, or remove it."
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__

@@ -33,7 +33,7 @@ class Fetched:
         self.held: dict[str, bytes | OSError] = {}
 
     def read(self, name: str) -> bytes:
-        """A file's bytes as they are stored. OSError where they can't be had."""
+        """A file's bytes as they are stored. OSError where they cannot be read."""
         if name not in self.held:
             self.held = self.raw.read_some(self.batch(name))
         found = self.held.pop(name)
@@ -57,7 +57,7 @@ class Fetched:
 
 
 def content_of(stored: bytes) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. ValueError where they can't be had."""
+    """A file's bytes, decompressed; null for an SQLite database. ValueError where they cannot be read."""
     return None if stored.startswith(MAGIC) else decompressed(stored)
 
 

@@ -49,7 +49,7 @@ def manifest_rows(
 
 
 def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
-    """(line, RunManifestRow dict) of a file; a line that is none is a fault."""
+    """(line, RunManifestRow dict) of a file; a line that is not one is a fault."""
     found = []
     for number, _, data in pieces(content_of(path)):
         try:
@@ -63,7 +63,7 @@ def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
 
 
 def why(error: Exception) -> str:
-    """Why a line is none, in a few words: the first field at fault, where there is one."""
+    """Why a line is not valid, in a few words: the first field at fault, if there is one."""
     if isinstance(error, ValidationError):
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

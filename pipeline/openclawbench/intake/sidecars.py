@@ -1,4 +1,4 @@
-"""SidecarReader: what lies beside sessions, as the adapters want it; what many sessions share is read once."""
+"""SidecarReader: values of the files beside sessions, as adapters receive them; shared files are read once."""
 
 import json
 from collections import OrderedDict
@@ -16,14 +16,14 @@ KEPT, KEPT_BYTES = 16, 64 << 20  # files, and bytes of them, whose values are ke
 
 class SidecarReader:
     """Values of files by their names; the latest few are kept. `read` gives a file's bytes: OSError or ValueError where
-    they can't be had."""
+    they cannot be read."""
 
     def __init__(self, read: Callable[[str], bytes | mmap]) -> None:
         self.read = read
         self.loaded: OrderedDict[str, tuple[int, Any]] = OrderedDict()  # name -> (bytes, value)
 
     def value(self, name: str) -> Any:
-        """A file's JSON value, its text where it is no JSON, null where it can't be read or is too large for a
+        """A file's JSON value, its text where it is not valid JSON, null where it cannot be read or is too large for a
         document; of a session index the run contexts by session id."""
         if name not in self.loaded:
             self.loaded[name] = self.load(name)
@@ -51,7 +51,7 @@ class SidecarReader:
 
 
 def value_of(content: bytes) -> Any:
-    """The JSON value, the text where it is none; lone surrogates, which no table can hold, are written out."""
+    """The JSON value, or the text where it is not valid JSON; lone surrogates, which no table can hold, are escaped."""
     text = escape_surrogates(content).decode("utf-8", "replace")
     try:
         return json.loads(text)

@@ -23,7 +23,7 @@ TEXT_FIELDS = (
     "arguments",
     "result_details",
 )
-# What is counted and is no step; of replies, what is odd about them.
+# What is counted and is not a step; of replies, what is odd about them.
 NOISE = (
     "provider_errors",
     "unexecuted_calls",

@@ -120,7 +120,7 @@ def is_header(line: ScoreLine) -> bool:
 
 
 def whole(count: float | None) -> int | None:
-    """A count as a whole number, also where it is written as 2.0; null for one that is none."""
+    """A count as a whole number, also where it is written as 2.0; null for a number that is not finite."""
     return int(count) if count is not None and math.isfinite(count) else None
 
 

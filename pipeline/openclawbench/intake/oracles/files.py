@@ -121,14 +121,14 @@ def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -
 
 
 def first_values(path: Path) -> tuple[Any, Any]:
-    """The first two lines that are not blank, as JSON; null for one that is none."""
+    """The first two lines that are not blank, as JSON; null for a line that is not valid JSON."""
     with opened(path) as file:
         found = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
         return value_of(next(found, b"")), value_of(next(found, b""))
 
 
 def value_of(line: bytes) -> Any:
-    """A line as JSON; null where it is none."""
+    """A line as JSON; null where it is not valid JSON."""
     try:
         return msgspec.json.decode(line)
     except (ValueError, RecursionError):
@@ -166,7 +166,7 @@ def above(path: Path) -> Iterator[Path]:
 
 
 def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
-    """(path, why it is not opened, or null) of everything below a folder that is no folder, in the order of names.
+    """(path, why it is not opened, or null) of everything below a folder that is not a folder, in the order of names.
 
     A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
     listed or entered: nobody knows what it holds.
@@ -190,7 +190,7 @@ def why_not(path: Path) -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """A file's bytes, decompressed. UnreadableInput where they can't be had."""
+    """A file's bytes, decompressed. UnreadableInput where they cannot be read."""
     try:
         return decompressed(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -198,7 +198,7 @@ def content_of(path: Path) -> bytes:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A file to read from its beginning, decompressed. UnreadableInput where it can't be had."""
+    """A file to read from its beginning, decompressed. UnreadableInput where it cannot be read."""
     try:
         with path.open("rb") as file:
             packed = is_packed(file.read(MAGIC_BYTES))
@@ -208,6 +208,6 @@ def opened(path: Path) -> BinaryIO:
 
 
 def unreadable(path: Path, error: OSError | ValueError) -> UnreadableInput:
-    """The error for a path that can't be read, with what to do."""
+    """The error for a path that cannot be read, with what to do."""
     reason = reason_of(error)
     return UnreadableInput(f"{path}: {reason}" + ("" if reason.endswith(".") else ". Make it readable and run again."))

@@ -61,7 +61,7 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
 
 
 def decode(data: bytes) -> dict[str, object]:
-    """One oracle record as a dict with a whole evaluator. ValueError where it is no JSON object."""
+    """One oracle record as a dict with a whole evaluator. ValueError where it is not a JSON object."""
     value = json.loads(data.decode("utf-8"))
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")

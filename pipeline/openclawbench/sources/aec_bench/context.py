@@ -73,7 +73,7 @@ def read_context(path: str, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def describe_use(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
-    """What context() took of each companion, in words, by its name."""
+    """What read_context() took of each sidecar, in words, by its key."""
     record = trial_of(path, found) if "trial" in made else None
     told = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}
     own = "agent_result" in made and isinstance(found.get("agent_result"), dict)
@@ -118,7 +118,7 @@ def output_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def part(record: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object inside a record; empty where it is none."""
+    """An object inside a record; empty where it is not one."""
     value = record.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -205,7 +205,7 @@ def task(trial: dict[str, Any]) -> dict[str, Any]:
 
 
 def text(value: Any) -> str | None:
-    """A value that should be text; null for all else."""
+    """A value that should be text; null for any other value."""
     return value if isinstance(value, str) else None
 
 

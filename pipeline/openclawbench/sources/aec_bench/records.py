@@ -37,7 +37,7 @@ ENTRY = msgspec.json.Decoder(Entry)
 
 
 def decode_entry(data: bytes) -> Entry:
-    """A line; ValueError where the bytes are no JSON, UnexpectedShape where they are no object."""
+    """A line; ValueError where the bytes are not valid JSON, UnexpectedShape where they are not an object."""
     try:
         return ENTRY.decode(data)
     except msgspec.ValidationError as error:

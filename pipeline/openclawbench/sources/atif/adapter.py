@@ -97,7 +97,7 @@ class Atif(Source):
         subagents = len(document.subagent_trajectories or [])
         session = ParsedSession(
             source_format=self.name,
-            session_id=one_id(document.session_id) or one_id(document.trajectory_id),
+            session_id=not_blank_text(document.session_id) or not_blank_text(document.trajectory_id),
             session_version=str(document.schema_version).removeprefix(VERSION),
             models=list(builder.models),
             order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
@@ -147,18 +147,18 @@ def child_files(first: Any, path: str) -> list[str]:
 
 
 def list_in(value: Any, key: str) -> list[Any]:
-    """A list inside an object; empty where it is none."""
+    """A list inside an object; empty where it is not one."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, list) else []
 
 
 def id_of(first: Any, key: str) -> str | None:
     """An id of the document; null where it has none."""
-    return one_id(first.get(key)) if isinstance(first, dict) else None
+    return not_blank_text(first.get(key)) if isinstance(first, dict) else None
 
 
-def one_id(value: Any) -> str | None:
-    """Text that is not blank; null for all else."""
+def not_blank_text(value: Any) -> str | None:
+    """Text that is not blank; null for any other value."""
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -186,7 +186,7 @@ def without_labels(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_document(content: bytes) -> Document:
-    """The document without its steps. Raises MalformedSession where it is none."""
+    """The document without its steps. Raises MalformedSession where it is not one."""
     try:
         return decode_document(readable(content.removeprefix(BOM)))
     except UnexpectedShape as error:

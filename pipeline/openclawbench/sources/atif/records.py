@@ -93,7 +93,7 @@ EXTRA = msgspec.json.Decoder(StepExtra)
 
 
 def decode_document(data: bytes) -> Document:
-    """ValueError where the bytes are no JSON, UnexpectedShape where they are no ATIF document."""
+    """ValueError where the bytes are not valid JSON, UnexpectedShape where they are not an ATIF document."""
     try:
         return DOCUMENT.decode(data)
     except msgspec.ValidationError as error:
@@ -101,7 +101,7 @@ def decode_document(data: bytes) -> Document:
 
 
 def decode_step(data: bytes) -> AtifStep:
-    """UnexpectedShape where the bytes are no ATIF step."""
+    """UnexpectedShape where the bytes are not an ATIF step."""
     try:
         return STEP.decode(data)
     except msgspec.ValidationError as error:

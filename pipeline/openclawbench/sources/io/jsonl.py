@@ -112,7 +112,7 @@ def is_second_half(data: bytes, match: re.Match[bytes]) -> bool:
 
 
 def escape_invalid_bytes(data: bytes) -> bytes:
-    """Bytes that are no UTF-8 become their four characters \\xNN inside the JSON text (as an escaped backslash)."""
+    """Bytes that are not UTF-8 become their four characters \\xNN inside the JSON text (as an escaped backslash)."""
     text = data.decode("utf-8", "surrogateescape")
     return ESCAPED_BYTE.sub(lambda m: f"\\\\x{ord(m[0]) - 0xDC00:02x}", text).encode("utf-8")
 
@@ -123,7 +123,7 @@ def read_lines(
     quick: msgspec.json.Decoder[Any] | None = None,
     is_clean_utf8: bool = False,
 ) -> RawFile:
-    """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is none).
+    """Split a file into JSON texts, each decoded by `decode` (ValueError or RecursionError: it is not valid JSON).
 
     Two objects on one line are two records; a broken last line is a torn one (the writer was killed), of which the
     whole records at its beginning are kept; a broken line before it makes the file unusable, because a step may be lost

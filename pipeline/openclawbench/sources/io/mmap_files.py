@@ -17,7 +17,7 @@ MAPPED: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()  # by the ad
 
 
 def mapped(handle: int, size: int) -> mmap.mmap | None:
-    """The bytes of an open file as they are now; null where they can't be copied (no room, no such system call)."""
+    """The bytes of an open file as they are now; null where they cannot be copied (no room, no such system call)."""
     try:
         with tempfile.TemporaryFile() as copy:
             while (at := copy.seek(0, os.SEEK_END)) < size and os.sendfile(copy.fileno(), handle, at, size - at):

@@ -13,7 +13,7 @@ is_written = WRITTEN.fullmatch
 
 
 def iso_time(value: Any) -> str | None:
-    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; null for all else."""
+    """A record's time as UTC ISO-8601 with milliseconds, from ISO text or epoch milliseconds; else null."""
     if type(value) is str and is_written(value):
         return value
     try:

@@ -125,8 +125,8 @@ class OpenClaw(Source):
         self, raw: RawFile, content: bytes, context: dict[str, Any], rules: NormalizeRules
     ) -> ParsedSession:
         """The session of a file's lines."""
-        session, body = begun(raw, content, context, rules)
-        branch = branch_of(body, joined(session, raw.lines))
+        session, body = begin_session(raw, content, context, rules)
+        branch = branch_of(body, find_joined_records(session, raw.lines))
         builder = StepBuilder(rules)
         note_branch(session, builder.counts, body, branch)
         build(session, builder, [body[index] for index in branch.active])
@@ -145,10 +145,10 @@ class OpenClaw(Source):
         if raw.fatal is not None:
             return None
         try:
-            session, body = begun(raw, content, context, rules)
+            session, body = begin_session(raw, content, context, rules)
             spans = Spans(content, body, decode_line)
             contents = (Unread(spans, index, content_of) for index in range(len(body)))
-            branch = branch_of(body, joined(session, raw.lines), contents)
+            branch = branch_of(body, find_joined_records(session, raw.lines), contents)
             builder = StepBuilder(rules)
             note_branch(session, builder.counts, body, branch)
             del raw, body
@@ -161,10 +161,10 @@ class OpenClaw(Source):
         return session
 
 
-def begun(
+def begin_session(
     raw: RawFile, content: bytes | memoryview, context: dict[str, Any], rules: NormalizeRules
 ) -> tuple[ParsedSession, list[RawLine]]:
-    """A session with what its header and the kinds of its records say, and the records that are no header."""
+    """A session with what its header and the kinds of its records say, and the records that are not headers."""
     lines = raw.lines
     header = lines[0].value
     body = [row for row in lines[1:] if row.value.type != "session"]
@@ -202,8 +202,8 @@ def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
     return all(first_prompt.strip() not in turn["raw_text"] for turn in session.user_turns)
 
 
-def joined(session: ParsedSession, lines: list[RawLine]) -> set[int]:
-    """Records, by their number among those that are no header, with which another session of the file begins: a file
+def find_joined_records(session: ParsedSession, lines: list[RawLine]) -> set[int]:
+    """Records, by their number among those that are not headers, with which another session of the file begins: a file
     that seems to hold several is kept whole, so these hang on the record before them. Each is warned of."""
     found: set[int] = set()
     if session.record_counts["metadata:session"] < 2:
@@ -228,27 +228,27 @@ def branch_of(body: list[RawLine], later: set[int], contents: Iterable[Any] | No
         return Branch(active=list(range(len(body))))
     contents = contents or (content_of(row.value) for row in body)
     rows = zip(body, contents, strict=True)
-    return active_branch([node_of(row.value, said, at in later) for at, (row, said) in enumerate(rows)])
+    return active_branch([node_of(row.value, content, at in later) for at, (row, content) in enumerate(rows)])
 
 
 def node_of(line: Line | Outline, content: Any, is_joined: bool) -> Node:
     """What the tree needs of a record."""
     parent = None if line.parentId is msgspec.UNSET else line.parentId
     has_parent = line.parentId is not msgspec.UNSET and not (is_joined and parent is None)
-    return Node(hashable(line.id), hashable(parent), has_parent, content)
+    return Node(id_text(line.id), id_text(parent), has_parent, content)
 
 
 def content_of(line: Line) -> tuple[Any, ...]:
     """What a record says, without its times, so that a repeated write is a duplicate."""
-    return (line.type, line.customType, said(line.message) if line.message else line.data)
+    return (line.type, line.customType, message_content(line.message) if line.message else line.data)
 
 
-def said(message: Message) -> tuple[Any, ...]:
+def message_content(message: Message) -> tuple[Any, ...]:
     """What a message says, without its times."""
     return (message.role, message.content, message.toolCallId, message.stopReason, message.errorMessage)
 
 
-def hashable(value: Any) -> str | None:
+def id_text(value: Any) -> str | None:
     """An id as text; null stays null."""
     return None if value is None else str(value)
 
@@ -311,7 +311,7 @@ def texts_of_run(session: ParsedSession) -> dict[str, str]:
 
 
 def note_record(builder: StepBuilder, row: RawLine) -> None:
-    """A record of the active branch that is no message, into a named count."""
+    """A record of the active branch that is not a message, into a named count."""
     line: Line = row.value
     builder.escaped |= row.escaped
     if line.type not in METADATA:
@@ -352,7 +352,7 @@ def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryvie
         return True
     records: Iterator[Line | Outline] = (row.value for row in lines)
     runs = {
-        hashable(one.data.get("sessionId"))
+        id_text(one.data.get("sessionId"))
         for one in records
         if one.customType == "openclaw:bootstrap-context:full" and isinstance(one.data, dict)
     }
@@ -360,8 +360,8 @@ def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryvie
 
 
 def identity_of(row: RawLine, content: bytes | memoryview) -> tuple[str | None, str | None]:
-    """Id and time of a header; an outline does not have the time. ValueError where it is no record."""
+    """Id and time of a header; an outline does not have the time. ValueError where it is not a record."""
     value = row.value
     if isinstance(value, Outline):
         value = decode_line(readable(bytes(content[row.offset : row.offset + row.length])))
-    return hashable(value.id), hashable(value.timestamp)
+    return id_text(value.id), id_text(value.timestamp)

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def loads(text: str | None) -> Row:
-    """A JSON object, or an empty one where the text is none."""
+    """A JSON object, or an empty one where the text is not one."""
     try:
         value = loaded(text) if text else None
     except (ValueError, RecursionError):
@@ -104,7 +104,7 @@ def is_open(details: Row, rules: NormalizeRules) -> bool:
 
 
 def may_be_open(details: str, rules: NormalizeRules) -> bool:
-    """False where the text of the details can't say that a command has not ended; spares reading all of them."""
+    """False where the text of the details cannot say that a command has not ended; spares reading all of them."""
     return any(sign in details for sign in rules.open_signs)
 
 

@@ -35,7 +35,7 @@ class Block(msgspec.Struct, gc=False):
     arguments: msgspec.Raw = msgspec.Raw(b"")
     data: str | None = None
     mimeType: str | None = None
-    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next four: sources/openclaw_dialect.py
+    input: msgspec.Raw = msgspec.Raw(b"")  # this and the next four: see dialect.py
     content: msgspec.Raw = msgspec.Raw(b"")
     tool_use_id: msgspec.Raw = msgspec.Raw(b"")
     is_error: msgspec.Raw = msgspec.Raw(b"")
@@ -135,7 +135,7 @@ OUTLINE = msgspec.json.Decoder(Outline)
 
 
 def decode_line(data: bytes) -> Line:
-    """A record; ValueError where the bytes are no JSON, UnexpectedShape where they are but not a record's."""
+    """A record; ValueError where the bytes are not valid JSON, UnexpectedShape where they are but not a record's."""
     try:
         return LINE.decode(data)
     except msgspec.ValidationError as error:
@@ -197,7 +197,7 @@ def read_values(loose: msgspec.Struct) -> None:
 
 
 def decode_outline(data: bytes) -> Outline:
-    """A record's outline; ValueError where the bytes are no JSON or no record."""
+    """A record's outline; ValueError where the bytes are not valid JSON or no record."""
     try:
         return OUTLINE.decode(data)
     except msgspec.ValidationError:

@@ -61,7 +61,7 @@ def entries_of(content: bytes | memoryview) -> dict[str, Any]:
 
 
 def entry_of(raw: msgspec.Raw) -> Any:
-    """An entry, of an object the keys that are looked at. ValueError or RecursionError where it is no JSON."""
+    """An entry, of an object the keys that are looked at. ValueError or RecursionError where it is not valid JSON."""
     try:
         entry = ENTRY_DECODER.decode(raw)
     except ValueError:
@@ -85,11 +85,11 @@ def index_fault(path: str, content: bytes | memoryview) -> Fault | None:
         return None
     key, what = faults[0]
     line = line_of(bytes(content), key)
-    return Fault(REASON, line, f"line {line}: the entry {key_said(key)}: {what}{and_more(len(faults))}")
+    return Fault(REASON, line, f"line {line}: the entry {quoted_key(key)}: {what}{more_faults(len(faults))}")
 
 
 def why_broken(content: bytes | memoryview, error: ValueError | RecursionError) -> tuple[int, str]:
-    """Line and sentence for what is no JSON."""
+    """Line and sentence for text that is not valid JSON."""
     if len(content) > STANDARD_BYTES:
         return 1, f"line 1: not JSON: {error}"
     line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
@@ -103,12 +103,12 @@ def line_of(content: bytes, key: str) -> int:
     return content.count(b"\n", 0, max(content.find(named), 0)) + 1
 
 
-def key_said(key: Any) -> str:
+def quoted_key(key: Any) -> str:
     """A session key as a sentence names it."""
     return repr(key if len(str(key)) <= KEY_SAID else f"{str(key)[:KEY_SAID]}…")
 
 
-def and_more(faults: int) -> str:
+def more_faults(faults: int) -> str:
     """What is said of the faults after the first."""
     return f" (and {faults - 1} more of that kind)" if faults > 1 else ""
 

@@ -17,8 +17,8 @@ from openclawbench.sources.openclaw.session_index import REASON
 from openclawbench.sources.openclaw.store_tables import (
     NODES,
     WINDOWS,
+    list_names,
     read_nodes,
-    said,
     why_not_laid_out,
     windows_without_records,
 )
@@ -39,12 +39,12 @@ class StoredSession:
     session_id: str
     content: bytes
     context: dict[str, Any]
-    error: str | None = None  # why its rows can't be read; then there is no content
+    error: str | None = None  # why its rows cannot be read; then there is no content
 
 
 @dataclass(frozen=True)
 class StoreNote:
-    """Something about a store that is no session: `reason` is its code, `what` says it without the place and without
+    """Something about a store that is not a session: `reason` is its code, `what` says it without the place and without
     what to do, `table` is the one that it is about (null: the whole store), `records` how many it is about."""
 
     reason: str
@@ -138,7 +138,7 @@ def notes(connection: sqlite3.Connection, ids: list[Any], fault: str | None) -> 
     if not ids:
         yield StoreNote("empty_store", "it holds no record of any session")
     if windows := windows_without_records(connection):
-        what = f"{len(windows)} of the sessions that it lists have no record: {said(windows)}"
+        what = f"{len(windows)} of the sessions that it lists have no record: {list_names(windows)}"
         yield StoreNote("windows_without_records", what, WINDOWS, len(windows))
     if fault is not None:
         yield StoreNote(REASON, fault, NODES)
@@ -154,7 +154,7 @@ def member_content(path: Path, session_id: str) -> bytes:
 
 
 def stored(connection: sqlite3.Connection, session_id: Any, context: dict[str, Any]) -> StoredSession:
-    """One session; where one of its rows can't be read it says so, and the rest of the store is read all the same."""
+    """One session; where one of its rows cannot be read it says so, and the rest of the store is read all the same."""
     if not isinstance(session_id, str):
         return StoredSession(repr(session_id), b"", {}, "records of the store whose session id is no text")
     try:

@@ -8,7 +8,7 @@ from typing import Any
 
 from openclawbench.sources.io.json_values import text_of, why_not_json
 from openclawbench.sources.openclaw.context import run_context
-from openclawbench.sources.openclaw.session_index import and_more, entry_faults, key_said
+from openclawbench.sources.openclaw.session_index import entry_faults, more_faults, quoted_key
 
 TRANSCRIPT, WINDOWS, VERSIONS = "transcript_events", "session_windows", "schema_meta"
 COLUMNS = ("session_id", "seq", "event_json", "event_zstd")
@@ -21,12 +21,12 @@ def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
     """What is expected and what is there instead, as one sentence without its end; null for a store."""
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if TRANSCRIPT not in tables:
-        found = f"the tables {said(tables)}" if tables else "no table at all"
+        found = f"the tables {list_names(tables)}" if tables else "no table at all"
     else:
         there = columns_of(connection, TRANSCRIPT)
         if set(COLUMNS) <= set(there):
             return None
-        found = f"`{TRANSCRIPT}` with the columns {said(there)}{written_by(connection, tables)}"
+        found = f"`{TRANSCRIPT}` with the columns {list_names(there)}{written_by(connection, tables)}"
     return f"expected {EXPECTED}; found {found}"
 
 
@@ -60,7 +60,7 @@ def written_by(connection: sqlite3.Connection, tables: list[str]) -> str:
     return "" if row is None else f" (written by {str(row[0])[:NAME_SAID]}, schema {str(row[1])[:NAME_SAID]})"
 
 
-def said(names: Iterable[str]) -> str:
+def list_names(names: Iterable[str]) -> str:
     """Some names in a sentence, and how many more there are."""
     listed = list(names)
     more = f" and {len(listed) - NAMES_SAID} more" if len(listed) > NAMES_SAID else ""
@@ -88,15 +88,15 @@ def read_nodes(connection: sqlite3.Connection) -> Nodes:
         for node in rows_of(connection):
             entry, why = entry_of(node)
             session_id = text_of(entry.get("sessionId")) or text_of(node["current_session_id"])
-            faults += [f"the row of session_key {key_said(node['session_key'])}: {one}" for one in why]
+            faults += [f"the row of session_key {quoted_key(node['session_key'])}: {one}" for one in why]
             if session_id is not None:
                 found.contexts.setdefault(session_id, context_of(node, entry))
             elif not why:
-                faults.append(f"the row of session_key {key_said(node['session_key'])}: it names no session")
+                faults.append(f"the row of session_key {quoted_key(node['session_key'])}: it names no session")
     except sqlite3.Error as error:
         faults.append(f"it cannot be read to its end: {error}")
     if faults:
-        found.fault = f"{faults[0]}{and_more(len(faults))}"
+        found.fault = f"{faults[0]}{more_faults(len(faults))}"
     return found
 
 
@@ -118,7 +118,7 @@ def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:
 
 
 def entry_of(node: Node) -> tuple[dict[str, Any], list[str]]:
-    """A row's entry, empty where it can't be read, and what is wrong with it."""
+    """A row's entry, empty where it cannot be read, and what is wrong with it."""
     text = node["entry_json"]
     if text is None:
         return {}, ["`entry_json` is no text"]

@@ -30,7 +30,7 @@ from openclawbench.sources.sidecars.run_artifact_paths import (
 )
 
 IDENTITY = ("run_id", "case_id", "suite_id", "run_profile_id", "repetition", "repetition_index")
-EVALUATION, SESSION, TRACE = "evaluation:", "session:", "trace:"  # names of companions: these, and their path
+EVALUATION, SESSION, TRACE = "evaluation:", "session:", "trace:"  # keys of sidecars: these, and their path
 NO_SESSION = "no_native_session"
 HAS_SESSION = "context_of_native_session"
 SENTENCES = {

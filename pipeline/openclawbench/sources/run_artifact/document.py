@@ -74,7 +74,7 @@ class Document:
 
 
 def read_document(content: bytes) -> Document:
-    """Read a RunArtifact. Raises MalformedSession with the line where it is no JSON object with a trace."""
+    """Read a RunArtifact. Raises MalformedSession with the line where it is not a JSON object with a trace."""
     warnings = [] if is_utf8(content) else [Fault("invalid_utf8", 1, "bytes that are not UTF-8; kept as \\xNN")]
     try:
         value = json.loads(readable(content.removeprefix(BOM)).decode("utf-8"))

@@ -19,9 +19,9 @@ from openclawbench.sources.io.listing_cache import of_listing
 from openclawbench.sources.io.timestamps import iso_time
 
 RESULT = "result.json"
-TRIAL = "harbor"  # name of the companion, and key of a context
+TRIAL = "harbor"  # key of the sidecar, and key of a context
 STEPS = "steps"
-NATIVE = "native"  # name of the companion of an ATIF document that may be of the same run
+NATIVE = "native"  # key of the sidecar of an ATIF document that may be of the same run
 WORDS = "task and outcome of the trial"
 ATIF_NAME = "trajectory.json"
 

@@ -24,7 +24,7 @@ from openclawbench.sources.sidecars.run_artifact_paths import (
     runs_of,
 )
 
-ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # names of companions: these, and their path
+ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # keys of sidecars: these, and their path
 
 
 def find_run_artifacts(session_path: str, paths: frozenset[str]) -> dict[str, str]:
@@ -38,7 +38,7 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
     """{"index": RunContext fields, "outcomes": OracleRecord fields of each, "task": subset, task_id, attempt, "faults":
     (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
 
-    Empty where no artifact, or more than one, is this session's. `found` = contents of find_run_artifacts().
+    Empty where no artifact, or more than one, is this session's. `found` = values of the files of find_run_artifacts().
     """
     runs = {key.removeprefix(ARTIFACT): one for key, one in found.items() if key.startswith(ARTIFACT)}
     mine = [(path, one) for path, one in runs.items() if is_of(one, path, session_id, session_path)]
@@ -58,7 +58,7 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
 
 
 def describe_run_use(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
-    """What context_for_session() takes of each companion, in words, by its name; empty where it takes nothing."""
+    """What context_for_session() takes of each sidecar, in words, by its key; empty where it takes nothing."""
     runs = {key: one for key, one in found.items() if key.startswith(ARTIFACT)}
     mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
