@@ -13,8 +13,9 @@ from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.identification import identify
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.bytes_column import bytes_column
 from openclawbench.tables.record import Record
-from openclawbench.tables.schema import bytes_column, from_records
+from openclawbench.tables.schema import from_records
 
 SAMPLES = Path(__file__).parent / "samples"
 RULES = NormalizeRules.load()

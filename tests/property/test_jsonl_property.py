@@ -22,7 +22,7 @@ from openclawbench.sources.io.jsonl import (
 )
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.records import LINE, decode_line
-from openclawbench.tables.schema import bytes_column
+from openclawbench.tables.bytes_column import bytes_column
 
 ANY_CHARACTER = st.characters(codec=None, exclude_categories=())  # lone surrogates too
 VALUES = st.recursive(

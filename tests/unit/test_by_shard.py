@@ -6,7 +6,7 @@ from openclawbench.base.multimap import Multimap
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
 from openclawbench.records.session import RunManifestRow
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.tables.schema import SMALL_BYTES, TOGETHER_BYTES, bytes_column, iter_bytes
+from openclawbench.tables.bytes_column import BATCH_BYTES, SMALL_BYTES, bytes_column, iter_bytes
 
 
 def test_rows_come_back_shard_by_shard_as_they_were() -> None:
@@ -58,7 +58,7 @@ def test_a_key_has_each_value_once_in_order() -> None:
 
 
 def test_bytes_of_files_come_back_in_order_however_they_are_held_together() -> None:
-    sizes = [10, SMALL_BYTES + 1, None, 0, *[SMALL_BYTES] * (TOGETHER_BYTES // SMALL_BYTES + 2), SMALL_BYTES + 1, 3]
+    sizes = [10, SMALL_BYTES + 1, None, 0, *[SMALL_BYTES] * (BATCH_BYTES // SMALL_BYTES + 2), SMALL_BYTES + 1, 3]
     values = [None if size is None else bytes([at]) * size for at, size in enumerate(sizes)]
     column = bytes_column("content", iter(values))
     assert list(iter_bytes(column)) == values

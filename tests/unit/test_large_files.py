@@ -11,7 +11,7 @@ import openclawbench.intake.file_scanner
 import openclawbench.intake.raw_folder
 import openclawbench.sources.identification
 import openclawbench.sources.io.file_encodings
-import openclawbench.tables.schema
+import openclawbench.tables.bytes_column
 from openclawbench.intake.sidecars import HEAD_BYTES, KEPT_BYTES, SidecarReader
 from openclawbench.sources.io.jsonl import number_of_lines, pieces
 from openclawbench.sources.openclaw.session_index import contexts_by_session
@@ -115,7 +115,7 @@ def test_a_large_file_that_is_no_session_is_not_held(
 ) -> None:
     monkeypatch.setattr(openclawbench.intake.file_scanner, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.intake.raw_folder, "LARGE_BYTES", 13)
-    monkeypatch.setattr(openclawbench.tables.schema, "LARGE_BYTES", 13)
+    monkeypatch.setattr(openclawbench.tables.bytes_column, "LARGE_BYTES", 13)
     monkeypatch.setattr(openclawbench.sources.identification, "WHOLE_JSON", 50)
     monkeypatch.setattr("openclawbench.construct.normalize.messages.WHOLE_JSON", 50)
     found = normalized(tmp_path, **{name: content})

@@ -13,7 +13,7 @@ from normalizing import RULES, SAMPLES, raw_row
 import openclawbench.intake.file_scanner
 import openclawbench.intake.raw_folder
 import openclawbench.sources.io.packed_steps
-import openclawbench.tables.schema
+import openclawbench.tables.bytes_column
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.raw_folder import whole_content
@@ -46,9 +46,9 @@ def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append("long" if found is not None else "not long")
         return found
 
-    monkeypatch.setattr(openclawbench.tables.schema, "SMALL_BYTES", 0)
+    monkeypatch.setattr(openclawbench.tables.bytes_column, "SMALL_BYTES", 0)
     monkeypatch.setattr(
-        openclawbench.tables.schema, "LARGE_BYTES", 13
+        openclawbench.tables.bytes_column, "LARGE_BYTES", 13
     )  # arrow keeps no shorter value in a buffer of its own
     monkeypatch.setattr(openclawbench.sources.io.packed_steps, "AT_ONCE", 1)
     monkeypatch.setattr(OpenClaw, "parse_long", noted)

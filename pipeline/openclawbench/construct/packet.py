@@ -35,7 +35,7 @@ from openclawbench.runtime.stage import stage
 from openclawbench.tables.canonical_rows import canonical_rows
 from openclawbench.tables.group_by_trajectory import group_by_trajectory
 from openclawbench.tables.lookup_join import lookup_join
-from openclawbench.tables.nested_steps import nested
+from openclawbench.tables.nested_steps import nest_steps_and_turns
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import column, conform, from_records, schema
 
@@ -64,7 +64,7 @@ def packet(
     fields = list(EvidenceStep.model_fields)
     known = described(steps, aligned, fields)
     beside = (event_counts(aligned), *languages(aligned))
-    for some in (*beside, *nested(known, aligned, user_turns, fields)):
+    for some in (*beside, *nest_steps_and_turns(known, aligned, user_turns, fields)):
         rows = rows.join(some, on=TRAJECTORY_KEY, how="left", maintain_order="left")
     packets = rows.with_columns(
         pl.col(*TEXTS, "languages").fill_null([]),

@@ -17,7 +17,7 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, read_store
 from openclawbench.sources.registry import PART_OF, source_named
 from openclawbench.storage.object_store import ObjectStore
-from openclawbench.tables.schema import LARGE_BYTES
+from openclawbench.tables.bytes_column import LARGE_BYTES
 
 UNKNOWN_SUBAGENT = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
 DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read once more for the levels below it

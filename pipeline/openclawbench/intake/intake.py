@@ -32,7 +32,8 @@ from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BrokenStore
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.storage.object_store import ObjectStore
-from openclawbench.tables.schema import bytes_column, from_columns, schema
+from openclawbench.tables.bytes_column import bytes_column
+from openclawbench.tables.schema import from_columns, schema
 
 SHARD_BYTES = 32 << 20  # raw bytes a shard when a data folder is new
 SHARDS_MIN, SHARDS_MAX = 16, 4096

@@ -13,7 +13,7 @@ from openclawbench.sources.io.file_encodings import MAGIC_BYTES, BrokenPacking, 
 from openclawbench.sources.io.mmap_files import chunks, mapped
 from openclawbench.sources.openclaw.session_index import is_index
 from openclawbench.sources.openclaw.sqlite_store import MAGIC
-from openclawbench.tables.schema import LARGE_BYTES
+from openclawbench.tables.bytes_column import LARGE_BYTES
 
 NO_FOLDER = "a folder that cannot be listed, a link that leads back, or one of too many. Make it readable or remove it."
 LINKS = 64  # to one folder that are followed: two in each lead to a million of what is twenty folders further

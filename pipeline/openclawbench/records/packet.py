@@ -11,7 +11,7 @@ from openclawbench.records.risk import OnsetCandidates, RiskSignals
 from openclawbench.records.session import Step, UserTurn
 from openclawbench.records.vocabulary import EventType, LanguageCoverage
 from openclawbench.tables.inherited_columns import InheritedColumns
-from openclawbench.tables.nested_steps import nested
+from openclawbench.tables.nested_steps import nest_steps_and_turns
 from openclawbench.tables.record import TRAJECTORY_KEY, Keyed, Record
 
 TEXTS = ("user_turns", "steps")  # columns of lists, which are long
@@ -109,7 +109,7 @@ class Evidence(Keyed):
 
     INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
         origins=(Step, AlignedDescriptor, UserTurn),
-        select_inherited=partial(nested, fields=list(EvidenceStep.model_fields)),
+        select_inherited=partial(nest_steps_and_turns, fields=list(EvidenceStep.model_fields)),
         keys=tuple(TRAJECTORY_KEY),
         columns=TEXTS,
     )

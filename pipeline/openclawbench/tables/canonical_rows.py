@@ -1,16 +1,16 @@
-"""Rows of a table as lines of JSON: to the byte what canonical_json makes of each of them."""
+"""Rows of a table as lines of canonical JSON, written by polars in a quarter of the time of writing row by row."""
 
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_json
 
-GREAT_NUMBER = "[0-9]e[+][0-9]"  # a number from 1e16 on as polars writes it, with a sign, or a text that looks like one
+EXPONENT = "[0-9]e[+][0-9]"  # polars writes numbers from 1e16 on with a sign that canonical JSON does not have
 
 
 def canonical_rows(rows: pl.DataFrame) -> pl.Series:
-    """canonical_json of each row, in a quarter of the time that it takes row by row."""
-    texts = rows.select(pl.struct(pl.all()).struct.json_encode()).to_series()
-    odd = texts.str.contains(GREAT_NUMBER).arg_true()
-    if odd.is_empty():
-        return texts
-    return texts.scatter(odd, [canonical_json(row) for row in rows[odd].iter_rows(named=True)])
+    """canonical_json of each row, byte for byte. Rows that may hold an exponent are written one by one."""
+    lines = rows.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+    doubtful = lines.str.contains(EXPONENT).arg_true()
+    if doubtful.is_empty():
+        return lines
+    return lines.scatter(doubtful, [canonical_json(row) for row in rows[doubtful].iter_rows(named=True)])

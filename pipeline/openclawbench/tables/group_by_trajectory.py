@@ -1,5 +1,8 @@
-"""Rows of a trajectory stand together in every table of its steps or turns: a group of them is a run of rows, told by
-where the key changes, in a fifth of the time of looking up two texts for each row."""
+"""Group the rows of each trajectory.
+
+In every table of steps or turns, the rows of a trajectory are consecutive. So a group is a run of equal keys, which is
+found in a fifth of the time of hashing two texts for each row.
+"""
 
 import polars as pl
 
@@ -9,6 +12,6 @@ RUN = "run of rows"
 
 
 def group_by_trajectory(rows: pl.LazyFrame, *columns: pl.Expr, **named: pl.Expr) -> pl.LazyFrame:
-    """One row a trajectory, in the order in which they stand: its key, and what the columns make of its rows."""
+    """One row a trajectory, in the order of the table: its key, and the aggregated columns."""
     runs = rows.with_columns(pl.struct(TRAJECTORY_KEY).rle_id().set_sorted().alias(RUN))
     return runs.group_by(RUN, maintain_order=True).agg(pl.col(TRAJECTORY_KEY).first(), *columns, **named).drop(RUN)

@@ -1,21 +1,18 @@
-"""A left join that copies nothing but what it adds."""
+"""A left join that copies only the columns that it adds. A join by polars copies every column, long texts too: for a
+table of sixty columns that takes five times as long."""
 
 import polars as pl
 
 
-def lookup_join(given: pl.DataFrame, found: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows of `given`, in their order, with what `found` says of their values in `on`; nulls where it says nothing,
-    and a null finds a null. `found` has no value twice.
+def lookup_join(rows: pl.DataFrame, table: pl.DataFrame, on: list[str]) -> pl.DataFrame:
+    """The rows, in their order, with the columns of `table` for the same values of `on`; null where it has none.
 
-    Where both have the same in `on` row by row, as tables of the same steps have, nothing is looked up. Polars' own
-    join copies every column of `given`, texts as well: of some sixty that takes five times as long.
+    A null matches a null. No combination of values of `on` may occur twice in `table`. Two tables with equal columns
+    `on`, row by row, are put side by side without a join.
     """
-    added = [name for name in found.columns if name not in on]
-    if found.is_empty():
-        return given.with_columns(
-            pl.lit(None, kind).alias(name) for name, kind in found.schema.items() if name in added
-        )
-    told = found
-    if found.height != given.height or not all(found[name].equals(given[name]) for name in on):
-        told = given.select(on).join(found, on=on, how="left", nulls_equal=True, maintain_order="left")
-    return given.hstack([told[name] for name in added])
+    added = [name for name in table.columns if name not in on]
+    if table.is_empty():
+        return rows.with_columns(pl.lit(None, table.schema[name]).alias(name) for name in added)
+    if table.height != rows.height or not all(table[name].equals(rows[name]) for name in on):
+        table = rows.select(on).join(table, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return rows.hstack([table[name] for name in added])

@@ -34,7 +34,8 @@ from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.session_index import index_fault, is_index
 from openclawbench.sources.registry import skip_reason, source_named
-from openclawbench.tables.schema import from_records, iter_bytes
+from openclawbench.tables.bytes_column import iter_bytes
+from openclawbench.tables.schema import from_records
 
 
 @stage(scope="shard")

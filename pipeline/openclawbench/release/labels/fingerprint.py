@@ -11,7 +11,7 @@ from openclawbench.records.release import Fingerprints
 from openclawbench.records.session import Steps, UserTurns
 from openclawbench.rules.release import Duplicates, ReleaseRules
 from openclawbench.runtime.stage import stage
-from openclawbench.tables.nested_steps import spoken
+from openclawbench.tables.nested_steps import visible_text
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 if TYPE_CHECKING:  # at run time where it is used: most commands can do without
@@ -35,7 +35,7 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     Compared are the user turns and all texts of the steps, as they are released, in lower case, digits evened out (ids,
     times and ports differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
     """
-    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=spoken())
+    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
     done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
     texts = (
         pl.concat([said, done], how="vertical_relaxed")
