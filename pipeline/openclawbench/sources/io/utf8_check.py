@@ -9,8 +9,8 @@ SURROGATES = ("\\ud", "\\uD")  # how the escape of a surrogate begins; the reade
 
 
 def are_clean_utf8(contents: pl.Series) -> Iterator[bool]:
-    """For each value of a column of bytes_column(), whether it is known to be clean. False leaves the check to the reader:
-    for a large value, which is alone in its chunk, and for all values of a chunk that holds one that is not clean."""
+    """For each value of a column of bytes_column(), whether it is known to be clean. The reader checks the others:
+    a large value, which is alone in its chunk, and all values of a chunk that holds one that is not clean."""
     for chunk in contents.get_chunks():
         yield from [False] * len(chunk) if len(chunk) == 1 else chunk_is_clean(chunk)
 
