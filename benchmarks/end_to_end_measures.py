@@ -13,9 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measures import PROCESSES, library_pool, measured, reference
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.flow import stages_up_to
 from openclawbench.intake.intake import take_in
 from openclawbench.records.packet import Evidence
@@ -26,6 +23,9 @@ from openclawbench.runtime.engines.ray_core import RayCore
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.shard_task import ShardTask, ShardWorker
 from openclawbench.storage.data_folder import DataFolder, table_name
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 Result = dict[str, Any]
 
@@ -34,7 +34,7 @@ def through(folder: Path, verb: str) -> Result:
     """`openclawbench VERB` in one process, on a folder in which everything before is up to date."""
     data = DataFolder(folder / "data")
     inputs = {"raw": str(folder / "raw"), "oracle": str(folder / "oracle"), "engine": "serial", "judge": "rules"}
-    done = update(data, settings(data, **inputs), verb, Progress(quiet=True))
+    done = update(data, settings(data, **inputs), verb, Progress())
     return {"redone": done.redone, "shards": max(one.shards for one in done.reports)}
 
 

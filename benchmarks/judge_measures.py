@@ -14,7 +14,6 @@ from typing import Any
 
 from benchmarks.fixed_latency import response
 from benchmarks.measures import cpu_seconds, peak_mb
-from openclawbench.cli.judge_factory import how
 from openclawbench.judge.language_model import ClientOptions, LanguageModelJudge
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_SETTLED
 from openclawbench.judge.ledger.sqlite_file import locked, open_for_writing
@@ -24,6 +23,7 @@ from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.request import RequestRules
+from openclawbench.workspace.judges import make_asking
 
 STEP = '{"step_id":3,"thinking":"List the directory first.","action_text":"exec ls -la /tmp","tool_status":"ok"},'
 MATERIAL = (STEP * 55)[:-1]  # about 6 KB, as in docs/why/benchmarks.md
@@ -144,7 +144,7 @@ def ask(url: str, calls: int, in_flight: int, folder: Path, transport: str) -> R
         | {"transport": transport}
     )
     first: list[float] = []
-    judge = judge_of(folder, timed(how("bench", settings, AskingRules.load(), lambda _: None), first))
+    judge = judge_of(folder, timed(make_asking("bench", settings, AskingRules.load(), lambda _: None), first))
     started = time.perf_counter()
     judge.prepare("a", shards(calls), calls)
     return {"to_first_call": first[0] - started if first else None}

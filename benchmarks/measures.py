@@ -18,9 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import Settings, settings
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.flow import stages_up_to
 from openclawbench.intake.intake import Intake, take_in
@@ -30,6 +27,9 @@ from openclawbench.runtime.run import Run, StageReport
 from openclawbench.runtime.shard_task import ShardWorker
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import DataFolder, read_json
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import Settings, settings
+from openclawbench.workspace.update import update
 
 Result = TypeVar("Result")
 PROCESSES = 2
@@ -109,7 +109,7 @@ def library_pool() -> Iterator[ProcessPoolExecutor]:
 def again(folder: Path) -> dict[str, Any]:
     """`openclawbench normalize` on a folder that is up to date, or in which one session is new."""
     data = DataFolder(folder / "data")
-    done = update(data, settings(data, raw=str(folder / "raw")), "normalize", Progress(quiet=True))
+    done = update(data, settings(data, raw=str(folder / "raw")), "normalize", Progress())
     return {"redone": done.redone}
 
 
@@ -172,14 +172,14 @@ def raw_to_packets(folder: Path) -> dict[str, Any]:
 
 def merged(folder: Path) -> dict[str, Any]:
     """Everything up to merged records, with the rules judge."""
-    done = update(DataFolder(folder / "data"), chosen(folder), "merge", Progress(quiet=True))
+    done = update(DataFolder(folder / "data"), chosen(folder), "merge", Progress())
     return {"redone": done.redone, "worker_mb": largest_worker_mb()}
 
 
 def released(folder: Path) -> dict[str, Any]:
     """A release of what `merged` left: fingerprints, cuts, counts, lines; then the folder itself."""
     started = time.perf_counter()
-    done = update(DataFolder(folder / "data"), chosen(folder), "release", Progress(quiet=True))
+    done = update(DataFolder(folder / "data"), chosen(folder), "release", Progress())
     parts = {report.stage: report.seconds for report in done.reports if report.redone}
     seconds = {**parts, "everything": time.perf_counter() - started}
     return {"redone": done.redone, "released": done.released, "parts": seconds, "worker_mb": largest_worker_mb()}

@@ -18,12 +18,12 @@ from documents import COMPANIONS, DOCUMENTS
 from mutations import BYTES, Mutation, flip_bits, mutant
 from normalizing import SAMPLES, Normalized, check_accounting, normalized_folder, read
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.intake.intake import Intake
 from openclawbench.sources.identification import identify
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 SECONDS = 1.0  # of processor time that one mutant may take
 BATCH = 100
@@ -159,7 +159,7 @@ def test_damaged_sessions_go_through_every_stage(tmp_path: Path) -> None:
         (raw / name).write_bytes(content)
     data = DataFolder(tmp_path / "data")
     chosen = settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules")
-    done = update(data, chosen, "release", Progress(quiet=True))
+    done = update(data, chosen, "release", Progress())
     assert done.released
     assert done.sessions > 1000
 

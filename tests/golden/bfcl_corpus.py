@@ -6,14 +6,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import Done, update
-from openclawbench.cli.settings import settings
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.oracle import Contradiction, Coverage, Fused
 from openclawbench.records.session import Trajectory
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import RunReport, update
 
 TREE = Path(__file__).parent / "bfcl" / "tree"
 CALLS_MODEL = "lab_scripted-calls-FC"
@@ -101,7 +101,7 @@ class Corpus:
         """Run up to a verb in this process."""
         self.write_manifest()
         chosen = settings(self.data, raw=str(self.raw), oracle=str(self.tree.parent), judge="rules", **flags)
-        return Outcome(update(self.data, chosen, verb, Progress(quiet=True)))
+        return Outcome(update(self.data, chosen, verb, Progress()))
 
 
 class Reading:
@@ -131,7 +131,7 @@ class Reading:
 class Outcome:
     """What a run made of a corpus."""
 
-    def __init__(self, done: Done) -> None:
+    def __init__(self, done: RunReport) -> None:
         assert done.tables is not None
         self.done, self.tables = done, done.tables
         self.intake = done.tables.run.intake

@@ -11,7 +11,7 @@ from bfcl_corpus import Corpus, Outcome, Reading, lines, rewrite
 from hypothesis import given
 from hypothesis import strategies as st
 
-from openclawbench.cli.commands.report import coverage_of
+from openclawbench.cli.commands.report.commands import coverage_of
 from openclawbench.intake.intake import take_in
 from openclawbench.intake.oracles.bfcl import counted
 from openclawbench.intake.oracles.bfcl_lines import Failure, Result, ResultFile, ScoreFile

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.records.oracle import Coverage
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 CASES = Path(__file__).parent / "cases"
 UPDATE = os.environ.get("OPENCLAWBENCH_UPDATE_GOLDEN") == "1"
@@ -78,7 +78,7 @@ def run(case: Path, folder: Path) -> Outcome:
     data.save_layout({"shards": SHARDS})
     oracle = case / "oracle"
     chosen = settings(data, raw=str(case / "raw"), oracle=str(oracle) if oracle.is_dir() else None, judge="rules")
-    done = update(data, chosen, "release", Progress(quiet=True))
+    done = update(data, chosen, "release", Progress())
     assert done.tables is not None
     records: dict[str, Any] = {}
     tiers: Counter[str] = Counter()

@@ -8,15 +8,16 @@ import pytest
 from bfcl_corpus import Corpus, Outcome
 
 from openclawbench.base.terminal import output
-from openclawbench.cli.commands.report import coverage_of
-from openclawbench.cli.commands.status import as_data, print_status
-from openclawbench.cli.session import current
-from openclawbench.cli.settings import settings
+from openclawbench.cli.commands.report.commands import coverage_of
+from openclawbench.cli.commands.status import print_status
 from openclawbench.errors import UsageError
+from openclawbench.inspect.status import as_data
 from openclawbench.records.oracle import Fused, UnmatchedRow
 from openclawbench.records.release import LabelAssignment, Master, SummaryCount
 from openclawbench.records.session import FileOutcome
 from openclawbench.reports.files import as_files
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
 
 MODEL = "m"
 
@@ -370,7 +371,7 @@ def test_status_shows_faults_of_the_manifest_and_the_oracle(tmp_path: Path, caps
         corpus.manifest.append({"source_model": "scripted-calls", "native_session_basename": "x", "task_id": task})
     corpus.header("multiple", accuracy=0.0, correct_count=0, total_count=6)
     corpus.update("normalize")
-    run = current(corpus.data, settings(corpus.data))
+    run = open_run(corpus.data, settings(corpus.data))
     print_status(run, [], output())
     shown = capsys.readouterr().out
     for reason in ("oracle_names_no_session", "oracle_broken_json", "run_manifest_several_tasks"):

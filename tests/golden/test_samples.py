@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 from test_golden import HINT, SHARDS, UPDATE, first_difference, write
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 SAMPLES = Path(__file__).parents[1] / "samples"
 GOLDEN = Path(__file__).parent / "samples"
@@ -107,7 +107,7 @@ def normalized(raw: Path, folder: Path) -> dict[str, Any]:
     """Golden form of every file below `raw`, by path; a store has one of all its sessions."""
     data = DataFolder(folder)
     data.save_layout({"shards": SHARDS})
-    done = update(data, settings(data, raw=str(raw), oracle=None, judge="rules"), "enrich", Progress(quiet=True))
+    done = update(data, settings(data, raw=str(raw), oracle=None, judge="rules"), "enrich", Progress())
     assert done.tables is not None
     trajectories = by_trajectory(done.tables[Trajectory].lazy())
     steps = by_trajectory(done.tables[Step].lazy(), "step_id")

@@ -18,7 +18,7 @@ import pytest
 from child import EXAMPLE, ROOT, Ended, Ran, call, call_all, few_shards, files, start, table
 
 from openclawbench.cli.app import app
-from openclawbench.cli.export_tables import TABLES
+from openclawbench.inspect.export.tables import TABLES
 
 pytestmark = pytest.mark.slow
 

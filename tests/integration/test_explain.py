@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from child import Ran, call
 
-from openclawbench.cli.session import current
-from openclawbench.cli.settings import settings
 from openclawbench.inspect.explain.explain import explain
 from openclawbench.inspect.find import known
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 def explained(example: Ran) -> list[Row]:
     """Every trajectory of the example, explained."""
     folder = DataFolder(example.data)
-    run = current(folder, settings(folder))
+    run = open_run(folder, settings(folder))
     return [explain(run, key, None) for key in known(run)]
 
 

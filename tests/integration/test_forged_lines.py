@@ -8,14 +8,14 @@ import pytest
 from child import Ran
 from rich.console import Console
 
-import openclawbench.cli.commands.show as showing
-from openclawbench.cli.session import current
-from openclawbench.cli.settings import settings
+import openclawbench.cli.render.trajectory as showing
+from openclawbench.cli.render.explain import print_explanation
 from openclawbench.inspect.explain.explain import explain
-from openclawbench.inspect.explain.render import print_explained
 from openclawbench.inspect.find import known, rows_for
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +36,7 @@ def with_line_ends(value: Any, name: str = "") -> Any:
 @pytest.fixture(scope="module")
 def run(example: Ran) -> Run:
     folder = DataFolder(example.data)
-    return current(folder, settings(folder))
+    return open_run(folder, settings(folder))
 
 
 def printed(print_to: Callable[[Console], None]) -> list[str]:
@@ -51,7 +51,7 @@ def test_no_value_that_explain_prints_makes_a_line(run: Run) -> None:
     for key in known(run):
         found = with_line_ends(explain(run, key, None))
         for one_step in (False, True):
-            lines = printed(lambda console: print_explained(found, console, one_step))  # noqa: B023
+            lines = printed(lambda console: print_explanation(found, console, one_step))  # noqa: B023
             assert [line for line in lines if line.lstrip().startswith("FORGED")] == []
             seen += sum("FORGED" in line for line in lines)
     assert seen > 1000

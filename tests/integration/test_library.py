@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from child import EXAMPLE, ROOT, Ran, call, environment, few_shards, files
 
-from openclawbench import api
-from openclawbench.api import open_data, open_release, run, validate
+from openclawbench import api, open_data, open_release, run, validate
 from openclawbench.errors import OpenClawBenchError, UnreadableInput, UsageError
 
 pytestmark = pytest.mark.slow
@@ -48,7 +47,7 @@ def test_a_run_gives_the_bytes_of_the_command_line(
     assert capfd.readouterr() == ("", "")
     assert done.release == data / "release"
     assert files(data / "release") == files(small.data / "release")
-    assert (done.splits, done.cautions, done.why) == (small.ended.json["splits"], small.ended.json["cautions"], [])
+    assert (done.splits, done.cautions, done.reasons) == (small.ended.json["splits"], small.ended.json["cautions"], [])
     assert run(data).redone == 0
 
 
@@ -56,9 +55,9 @@ def test_what_is_opened_is_what_the_command_line_says(small: Ran) -> None:
     data, release = open_data(small.data), open_release(small.data / "release")
     printed = call("export", "labels", "--data", small.data, "--format", "csv")
     assert data.table("labels").height == len(printed.text.splitlines()) - 1
-    one = release.records().select("source_model", "trajectory_id").collect().row(0)
-    assert data.explain("/".join(one)) == call("explain", "/".join(one), "--data", small.data, "--json").json
-    assert release.records().select(pl.len()).collect().item() == data.table("merge").height
+    one = release.table().select("source_model", "trajectory_id").collect().row(0)
+    assert data.explain("/".join(one)).as_dict == call("explain", "/".join(one), "--data", small.data, "--json").json
+    assert release.table().select(pl.len()).collect().item() == data.table("merge").height
     for cut in ("default", "paper", *release.source_models):
         folder = {"default": ".", "paper": "paper_cut"}.get(cut, f"hold_out/{cut}")
         for side in ("train", "test"):
@@ -74,7 +73,7 @@ def test_what_is_wrong_is_raised_with_its_sentence(small: Ran, tmp_path: Path) -
         (lambda: run(tmp_path / "d", to="everything"), UsageError, "there is no such stage"),
         (lambda: run(tmp_path / "d", jugde="rules"), UsageError, "jugde: there is no such setting"),
         (lambda: run(tmp_path / "d", engine="cuda"), UsageError, "engine cuda: there is no such engine"),
-        (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "there is no data folder here"),
+        (lambda: open_data(tmp_path / "nowhere"), UnreadableInput, "is not a data folder"),
         (lambda: open_release(tmp_path), UnreadableInput, "is not a release"),
         (
             lambda: open_release(small.data / "release").labels("train", "nobody"),

@@ -12,10 +12,10 @@ from asking import Endpoint, arguments, ledger, rules
 from child import call, few_shards, files, start
 
 from openclawbench.base.shard_selection import ShardSelection
-from openclawbench.cli.shard_budget import cut
 from openclawbench.judge.client.rate_limit import RateLimits
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.rules.asking import AskingRules
+from openclawbench.workspace.shares import cut
 
 pytestmark = pytest.mark.slow
 SHARDS = 4

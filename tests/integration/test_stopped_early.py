@@ -14,7 +14,7 @@ def test_ctrl_c_while_modules_are_read_ends_with_status_3() -> None:
         "import os, signal, sys, openclawbench.__main__ as entry\n"
         "class Sent:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'openclawbench.cli.tables': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'openclawbench.cli.render.run': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Sent())\n"
         "entry.main()\n"
     )

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from child import EXAMPLE, ROOT, Ran, call, environment
 
-from openclawbench.cli.app import app
-from openclawbench.cli.panels import PANELS
+from openclawbench.cli.app import PANELS, app
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 

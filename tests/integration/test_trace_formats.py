@@ -11,16 +11,17 @@ import pyarrow as pa
 import pytest
 
 from openclawbench.base.terminal import output
-from openclawbench.cli.commands.status import NAME_SHOWN, SHOWN, as_data, most_of, print_status
+from openclawbench.cli.commands.status import NAME_SHOWN, ROWS_SHOWN, most_frequent, print_status
 from openclawbench.cli.commands.trace import raw_records
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import current, update
-from openclawbench.cli.settings import settings
 from openclawbench.inspect.find import find
+from openclawbench.inspect.status import as_data
 from openclawbench.records.session import Trajectory
 from openclawbench.runtime.run import Run
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run, update
 
 CASES = Path(__file__).parents[1] / "golden" / "cases"
 HELLO = CASES / "mixed-formats" / "raw" / "model-native" / "hello.jsonl"
@@ -44,10 +45,10 @@ def normalized(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, lis
     (raw / "model-native" / "sessions.json").write_text("{")
     data = DataFolder(folder / "data")
     chosen = settings(data, raw=str(raw), oracle=None, judge="rules")
-    done = update(data, chosen, "enrich", Progress(quiet=True))
+    done = update(data, chosen, "enrich", Progress())
     assert done.tables is not None
     rows = done.tables[Trajectory].select("source_model", "trajectory_id").collect().iter_rows()
-    return current(data, chosen), raw, sorted(f"{model}/{name}" for model, name in rows)
+    return open_run(data, chosen), raw, sorted(f"{model}/{name}" for model, name in rows)
 
 
 def source(raw: Path, file: str) -> bytes:
@@ -102,8 +103,8 @@ def test_context_that_cannot_be_used_is_shown(
 
 def test_very_many_names_are_cut_and_add_up() -> None:
     counted = [{"what": f"tool:{number:04}" + "x" * 500, "count": 1 + (number == 700)} for number in range(1000)]
-    rows = most_of(counted)
-    assert len(rows) == SHOWN + 1
+    rows = most_frequent(counted)
+    assert len(rows) == ROWS_SHOWN + 1
     assert sum(count for _, count in rows) == 1001
     assert ["tool:0700" + "x" * (NAME_SHOWN - 9), 2] in rows and max(len(name) for name, _ in rows) == NAME_SHOWN
-    assert most_of(counted[:3]) == [[one["what"][:NAME_SHOWN], 1] for one in counted[:3]]
+    assert most_frequent(counted[:3]) == [[one["what"][:NAME_SHOWN], 1] for one in counted[:3]]

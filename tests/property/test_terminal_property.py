@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from openclawbench.base.terminal import cell, errors, one_line, safe
-from openclawbench.cli.tables import say
+from openclawbench.cli.render.run import print_lines
 
 TURNING = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = "\u061c\u200e\u200f"
@@ -46,7 +46,7 @@ def test_a_name_is_one_line(text: str) -> None:
 
 
 def test_a_file_name_cannot_forge_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    say(errors(), ["not_json: m/a\nnot_json: m/forged.jsonl: line 1", "plain"])
+    print_lines(errors(), ["not_json: m/a\nnot_json: m/forged.jsonl: line 1", "plain"])
     assert capsys.readouterr().err.splitlines() == ["not_json: m/a\\nnot_json: m/forged.jsonl: line 1", "plain"]
 
 

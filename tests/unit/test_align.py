@@ -9,9 +9,6 @@ from describe_steps import FLAGS, LANGUAGES, RULES, SHELL, call, reply, steps
 from normalizing import SAMPLES
 from pydantic import ValidationError
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.construct.align import align
 from openclawbench.construct.describe.describe import describe
 from openclawbench.records.evidence import AlignedDescriptor, Descriptor
@@ -21,6 +18,9 @@ from openclawbench.rules.align import AlignRules, FuzzyRule
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import STEP_KEY, TRAJECTORY_KEY
 from openclawbench.tables.schema import conform, schema
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 ALIGN = AlignRules.load()
 
@@ -125,9 +125,7 @@ def test_the_text_of_real_sessions_is_the_same_behind_alignment(tmp_path: Path) 
         (raw / f"{name}.jsonl").symlink_to(SAMPLES / "2026.2.1" / f"{name}.jsonl")
     data = DataFolder(tmp_path / "data")
     data.save_layout({"shards": 1})
-    done = update(
-        data, settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules"), "packet", Progress(quiet=True)
-    )
+    done = update(data, settings(data, raw=str(tmp_path / "raw"), oracle=None, judge="rules"), "packet", Progress())
     assert done.tables is not None
     texts = sorted(TEXTS - {"arguments", "result_details"})
     before = done.tables[Step].select(*STEP_KEY, *texts).sort(STEP_KEY).collect()

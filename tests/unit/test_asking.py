@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from openclawbench.cli.judge_factory import price_of
 from openclawbench.errors import BudgetReached, EndpointFailing, UsageError
 from openclawbench.judge.client.budget import Budget
 from openclawbench.judge.client.rate_limit import RateLimits, TokenBucket, duration
@@ -25,6 +24,7 @@ from openclawbench.judge.transport.responses import checked, message_in, parsed,
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price, PriceRules
 from openclawbench.rules.request import RequestRules
+from openclawbench.workspace.judges import price_of
 
 RULES = AskingRules.load()
 REQUEST = RequestRules.load()

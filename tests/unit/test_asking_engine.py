@@ -8,13 +8,13 @@ from typing import Any, Self
 from benchmarks.fixed_latency import response
 from benchmarks.judge_measures import Reader, judge_of, shards
 from openclawbench.base.gc_control import YOUNG
-from openclawbench.cli.judge_factory import how
 from openclawbench.judge.language_model import ClientOptions
 from openclawbench.judge.protocol import AnswerCheck, AnswerProblem, Question
 from openclawbench.judge.settings import AskingSettings
 from openclawbench.judge.transport.protocol import HttpResponse
 from openclawbench.judge.transport.responses import checked
 from openclawbench.rules.asking import AskingRules
+from openclawbench.workspace.judges import make_asking
 
 BODY = response().partition(b"\r\n\r\n")[2]
 
@@ -39,7 +39,7 @@ class AtOnce:
 def asking(look: Callable[[], None]) -> ClientOptions:
     """How the questions are asked, over that transport."""
     settings = AskingSettings.of({"base_url": "http://127.0.0.1:1/v1", "price_in": 1, "price_out": 1})
-    made = how("bench", settings, AskingRules.load(), lambda _: None)
+    made = make_asking("bench", settings, AskingRules.load(), lambda _: None)
     return ClientOptions(**{**vars(made), "transport": lambda *_: AtOnce(look)})
 
 

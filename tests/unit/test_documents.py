@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.cli.settings import FileSettings
 from openclawbench.flow import FLOW
 from openclawbench.records.json_schema import PUBLIC
 from openclawbench.release.writer.render import LINE_FILES
+from openclawbench.workspace.settings import FileSettings
 from tools.site.fields import GROUPS
 from tools.site.pages import END, PAGES, ROOT, START, stale, with_command_table
 from tools.site.picture import ARROWS, BOXES, OUTSIDE, links_between_commands, stages_of_commands

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from openclawbench.cli.render.explain import print_compaction
+from openclawbench.cli.render.explain_decision import print_stage
 from openclawbench.inspect.explain.decision import saw
-from openclawbench.inspect.explain.render import print_compaction
-from openclawbench.inspect.explain.render_decision import print_stage
 
 CUT = {"place": "step", "number": 1, "field": "thinking", "left_out": 9, "characters": 12, "rule": {"rule_id": "p.x"}}
 

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from openclawbench.cli.export_tables import encoded
+from openclawbench.inspect.export.tables import encode
 from openclawbench.rules.trace import TraceRules
 
 INSIDE = {"behaviour": "gave_up", "tokens": {"in": 3}, "errors": ["a", "b"]}
@@ -13,7 +13,7 @@ COLUMNS |= {"last_is_reply": False, "gave_up_words": False, "last_failed": False
 
 def test_fields_are_columns_and_lists_json() -> None:
     frame = pl.DataFrame([{"id": "x", "summary": INSIDE, "n": 1}, {"id": "y", "summary": None, "n": 2}])
-    (content,) = encoded(frame, "csv")
+    (content,) = encode(frame, "csv")
     assert content.decode().splitlines() == [
         "id,summary.behaviour,summary.tokens.in,summary.errors,n",
         'x,gave_up,3,"[""a"", ""b""]",1',

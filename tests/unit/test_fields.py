@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 import openclawbench.records
-from openclawbench.cli.export_tables import TABLES
+from openclawbench.inspect.export.tables import TABLES
 from openclawbench.records.fields import allowed_values, described_in, description, descriptions, reachable
 from openclawbench.records.json_schema import (
     PUBLIC,

@@ -19,9 +19,9 @@ LONGEST_FILE = 400  # lines
 MOST_MODULES = 32  # of a folder
 # The rooms in the order in which they may be imported. `validate` carries out the stages of flow.py over a release.
 ORDER = [
-    *("errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime", "construct"),
-    *("fulltax", "reports", "release", "audit", "flow", "release.validate", "inspect", "cli", "api"),
-    "__main__",
+    *("version", "errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime"),
+    *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
+    *("api", "cli", "docs", "__main__", "__init__"),
 ]
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from normalizing import RULES, SAMPLES, read
 
-from openclawbench.cli.export_interchange import file_name
+from openclawbench.inspect.export.sessions import file_name
 from openclawbench.release.interchange.atif import as_atif
 from openclawbench.release.interchange.atif_check import fault
 from openclawbench.release.interchange.pi import LABEL, as_pi

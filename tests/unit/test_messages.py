@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from normalizing import SAMPLES, Row, normalized_folder, read
 
-from openclawbench.cli.tables import warnings
 from openclawbench.records.session import FileOutcome
 from openclawbench.tables.schema import from_records
+from openclawbench.workspace.run_summary import file_warnings
 
 RESULT = {"record_type": "result", "provider": "p", "model": "m", "prompt_id": "P", "raw_output": "hi", "success": True}
 HEADER = '{"type":"session","version":3,"id":"x","timestamp":"2026-01-01T00:00:00.000Z"}\n'
@@ -145,7 +145,7 @@ def test_a_session_index_of_no_use_is_told(tmp_path: Path, content: str, line: i
     assert row["message"].startswith(f"m/sessions.json: line {line}: ") and what in row["message"]
     assert "Repair the file, or remove it." in row["message"]
     assert found["x.jsonl", None]["disposition"] == "trajectory"
-    told = warnings(from_records(list(found.values()), FileOutcome))
+    told = file_warnings(from_records(list(found.values()), FileOutcome))
     assert told == [f"broken_context: {row['message']}"]
 
 

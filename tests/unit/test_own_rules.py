@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from openclawbench.cli.commands.doctor import in_force
-from openclawbench.cli.settings import settings
 from openclawbench.errors import InvalidRules
+from openclawbench.inspect.doctor import settings_in_force
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files
 from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import settings
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_folder_without_any_rule_file_is_refused(tmp_path: Path, monkeypatch: 
 
 
 def test_doctor_shows_the_folder_and_what_it_says_otherwise(own: Path, tmp_path: Path) -> None:
-    found = in_force(settings(DataFolder(tmp_path / "data")))
+    found = settings_in_force(settings(DataFolder(tmp_path / "data")))
     assert {"setting": "rules", "value": str(own), "from": "environment"} in found["settings"]
     assert found["own_rule_files"] == [
         {"file": str(own / "release.toml"), "in_place_of": "release.toml", "other_keys": ["test_share"]}

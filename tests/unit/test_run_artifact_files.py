@@ -22,9 +22,6 @@ from run_artifact_builders import (
     turn,
 )
 
-from openclawbench.cli.progress import Progress
-from openclawbench.cli.session import update
-from openclawbench.cli.settings import settings
 from openclawbench.construct.normalize.input_file import InputFile
 from openclawbench.construct.normalize.session_rows import oracle_record
 from openclawbench.intake.sidecars import value_of
@@ -36,6 +33,9 @@ from openclawbench.sources.sidecars import run_artifact_context
 from openclawbench.sources.sidecars.run_artifact_context import context_for_session
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.schema import from_records
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import update
 
 DONE = message("assistant", "Done.", "All good.")
 
@@ -160,7 +160,7 @@ def test_evaluations_that_disagree_contradict_each_other_and_are_both_named(tmp_
         (raw / path).parent.mkdir(parents=True)
         (raw / path).write_text(json.dumps(value))
     data = DataFolder(tmp_path / "data")
-    done = update(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress(quiet=True))
+    done = update(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress())
     assert done.tables is not None
     (fused,) = done.tables[Fused].collect().to_dicts()
     assert (fused["oracle_match"], fused["oracle_outcome"]) == ("contradiction", None)
@@ -341,7 +341,7 @@ def test_what_becomes_of_evaluations_in_a_folder(tmp_path: Path) -> None:
     outside.parent.mkdir(parents=True)
     outside.write_text(json.dumps(evaluation()))
     data = DataFolder(tmp_path / "data")
-    done = update(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress(quiet=True))
+    done = update(data, settings(data, raw=str(raw), judge="rules"), "fuse", Progress())
     assert done.tables is not None
     fused = {row["trajectory_id"].partition(".")[0]: row for row in done.tables[Fused].collect().to_dicts()}
     assert {name: (row["oracle_match"], row["oracle_outcome"]) for name, row in fused.items()} == {

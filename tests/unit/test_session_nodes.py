@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from normalizing import SAMPLES, Row, check_accounting, normalized_folder
 
-from openclawbench.cli.tables import unusable_context, warnings
 from openclawbench.records.session import FileOutcome
 from openclawbench.sources.openclaw.sqlite_store import copy_of
 from openclawbench.tables.schema import from_records
+from openclawbench.workspace.run_summary import file_warnings, unusable_context
 
 ONE = "where session_key='agent:main:lab-simple-reply'"
 KEY = "the row of session_key 'agent:main:lab-simple-reply': "
@@ -71,7 +71,7 @@ def test_a_broken_row_is_told_and_its_columns_are_used(tmp_path: Path, statement
     )
     assert row["message"].startswith(f"m/openclaw-agent.sqlite: session_nodes: {what}")
     assert row["message"].endswith("Take the store from a backup, or mend the row.")
-    assert warnings(files) == [f"broken_context: {row['message']}"]
+    assert file_warnings(files) == [f"broken_context: {row['message']}"]
     one = contexts["simple-reply"]
     assert (one["session_key"], one["status"]) == ("agent:main:lab-simple-reply", "failed")
     assert contexts["subagent-spawn"]["session_key"]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from openclawbench.cli.trace_summary import added_up, summary_lines, written
+from openclawbench.cli.render.trace_summary import format_total, summary_lines
+from openclawbench.inspect.trace_totals import add_up
 from openclawbench.records.session import TraceSummary, TraceSummaryRow
 from openclawbench.tables.schema import from_records
 
@@ -54,10 +55,10 @@ def test_sums_are_of_what_is_said() -> None:
         {"source_model": "m", "trajectory_id": str(number), "behaviour": "completed", "trace_summary": one}
         for number, one in enumerate(summaries)
     ]
-    found = {row["what"]: row for row in added_up(from_records(rows, TraceSummaryRow).lazy())}
+    found = {row["what"]: row for row in add_up(from_records(rows, TraceSummaryRow).lazy())}
     assert found["tool_calls"] == {"what": "tool_calls", "total": 6, "trajectories": 3}
     assert found["total_tokens"] == {"what": "total_tokens", "total": 84, "trajectories": 2}
     assert (found["cost_usd"]["total"], found["wall_time_s"]["total"]) == (0.025, 24.6912)
-    nothing = added_up(from_records([rows[2]], TraceSummaryRow).lazy())
+    nothing = add_up(from_records([rows[2]], TraceSummaryRow).lazy())
     assert {row["what"]: row["total"] for row in nothing}["cost_usd"] is None
-    assert written({"total": 31264000.5})["total"] == "31264000.5"
+    assert format_total({"total": 31264000.5})["total"] == "31264000.5"

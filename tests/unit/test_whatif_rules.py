@@ -7,7 +7,7 @@ import pytest
 
 from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
-from openclawbench.inspect.whatif.whatif import RULES, question
+from openclawbench.inspect.whatif.whatif import RULES, make_plan
 from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
 
 
@@ -75,5 +75,5 @@ def test_two_files_for_one_and_an_empty_folder_are_refused(tmp_path: Path) -> No
     ],
 )
 def test_only_what_a_file_reaches_is_made_again(file: str, packets: bool, stages: list[str]) -> None:
-    asked = question({file: RULES[file].load()}, packets)
+    asked = make_plan({file: RULES[file].load()}, packets)
     assert [stage.name for stage in asked.stages] == stages

@@ -12,42 +12,42 @@ from openclawbench.base.terminal import errors, sentence
 from openclawbench.errors import Interrupted, OpenClawBenchError
 from openclawbench.storage.parquet_check import cause_in_what_was_read
 
-WRONG_USE = 2
-LOUD = "red"  # on a terminal, and where NO_COLOR is not set
+USAGE_STATUS = 2
+ERROR_STYLE = "red"  # on a terminal where NO_COLOR is not set
 
 
-def stop(_signal: int, _frame: FrameType | None) -> None:
-    """What Ctrl-C does."""
-    raise Interrupted("stopped; everything done so far is kept, run again to go on")
-
-
-def carried_out(command: Callable[[], None], debug: bool = False) -> None:
-    """Run a command and exit: with the status of its error, or 3 when it is interrupted. `debug` shows tracebacks."""
-    signal.signal(signal.SIGINT, stop)
+def run_program(program: Callable[[], None], debug: bool = False) -> None:
+    """Run the program and exit: with the status of its error, or 3 when interrupted. `debug` shows tracebacks."""
+    signal.signal(signal.SIGINT, interrupt)
     try:
-        command()
+        program()
     except OpenClawBenchError as error:
-        refused(error, debug)
-    except Interrupted as stopped:
-        errors().print(str(stopped))
-        sys.exit(stopped.exit_status)
+        exit_with(error, debug)
+    except Interrupted as interrupted:
+        errors().print(str(interrupted))
+        sys.exit(interrupted.exit_status)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
         if debug:
             raise
-        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=LOUD)
-        sys.exit(WRONG_USE)
+        errors().print(f"error: {sentence(error)}. Make room or give access, and run again.", style=ERROR_STYLE)
+        sys.exit(USAGE_STATUS)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         if (damage := cause_in_what_was_read()) is None:
             raise
-        refused(damage, debug)
+        exit_with(damage, debug)
 
 
-def refused(error: OpenClawBenchError, debug: bool) -> None:
-    """Print the error, with its traceback if `debug`, and exit with its status."""
+def interrupt(_signal: int, _frame: FrameType | None) -> None:
+    """The handler of Ctrl-C."""
+    raise Interrupted("stopped; everything done so far is kept, run again to go on")
+
+
+def exit_with(error: OpenClawBenchError, debug: bool) -> None:
+    """Print what is wrong, and exit."""
     if debug:
         traceback.print_exc()
-    errors().print(f"error: {sentence(error)}", style=LOUD)
+    errors().print(f"error: {sentence(error)}", style=ERROR_STYLE)
     sys.exit(error.exit_status)

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from openclawbench.base.terminal import one_line, output, table
-from openclawbench.cli.export_tables import write
+from openclawbench.cli.options import Debug, Json
+from openclawbench.cli.write_output import write_output
 
 ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
 ReleaseB = Annotated[Path, typer.Argument(metavar="RELEASE_B", help="The later release.")]
@@ -20,8 +21,8 @@ def diff(
     after: ReleaseB,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write it as Markdown.")] = None,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Examples of each row.")] = 3,
-    json_out: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    json_out: Json = False,
+    debug: Debug = False,
 ) -> None:
     """Two releases: what was added, removed, changed and why; label flips, tier and split moves."""
     from openclawbench.release.diff.causes import MEANINGS
@@ -30,7 +31,7 @@ def diff(
 
     found = compare(before, after, examples)
     if markdown is not None:
-        write([as_markdown(found, MEANINGS).encode()], markdown)
+        write_output([as_markdown(found, MEANINGS).encode()], markdown)
     if json_out:
         print(json.dumps(found | {"meanings": MEANINGS}, indent=1, ensure_ascii=False))
     else:
@@ -43,8 +44,8 @@ def print_diff(found: dict[str, Any], console: Console) -> None:
 
     files = ", ".join(f"{len(names)} {what}" for what, names in found["files"].items())
     console.print("identical: no file differs" if found["identical"] else f"files: {files}")
-    for said, names in differing(found["made_from"]):
-        console.print(one_line(f"{said}: {', '.join(names)}"))
+    for source, names in differing(found["made_from"]):
+        console.print(one_line(f"{source}: {', '.join(names)}"))
     console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in found["records"].items()))
     tables = {name: found[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")}
     tables |= {f"sides: {cut}": moves for cut, moves in found["split_moves"].items()} | {"fields": found["fields"]}

@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import errors, one_line, output, safe, table
-from openclawbench.cli.export_tables import write
+from openclawbench.cli.options import DATA, Data, Json
+from openclawbench.cli.write_output import write_output
 from openclawbench.judge.ledger import merge_shards as share_ledgers
 from openclawbench.judge.ledger import report as ledger_report
 from openclawbench.judge.ledger.sqlite_file import reading
@@ -17,13 +18,11 @@ from openclawbench.storage.data_folder import DataFolder
 app = typer.Typer(
     help="The answers of a language model: what they cost, and whether they are sound.", no_args_is_help=True
 )
-Data = Annotated[Path, typer.Option("--data", envvar="OPENCLAWBENCH_DATA", help="The data folder.")]
-DATA = Path("data")
-SHOWN = 20  # calls without an answer that are printed; --json has all
+CALLS_SHOWN = 20  # calls without an answer that are printed; --json has all
 
 
 @app.command()
-def stats(data: Data = DATA, json_out: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False) -> None:
+def stats(data: Data = DATA, json_out: Json = False) -> None:
     """Answers, tokens and USD; every call that may have been paid for without an answer."""
     with reading(DataFolder(data).ledger) as connection:
         found = ledger_report.stats(connection)
@@ -39,27 +38,27 @@ def print_stats(console: Console, found: dict[str, Any]) -> None:
         ("Answers", "answers"),
         ("Questions", "questions"),
         ("Endpoints", "endpoints"),
-        ("Responses that were no answer", "unread_responses"),
+        ("Responses that are not an answer", "unread_responses"),
     ):
         if some := found[name]:
             console.print(table(title, list(some[0]), (map(safe, map(str, row.values())) for row in some)))
     console.print(f"{found['usd']} USD; {found['attempts']} attempts, {found['corrective']} corrective questions")
     if found["estimated_usage"]:
-        console.print(f"{found['estimated_usage']} answers came without a usage that can be: it is estimated")
+        console.print(f"{found['estimated_usage']} answers have no plausible usage: it is estimated")
     for name, what in (
         ("maybe_paid_without_answer", "calls may have been paid for without an answer"),
         ("in_flight", "calls are in flight, or were when their run was killed"),
     ):
         console.print(f"{len(found[name])} {what}")
-        for row in found[name][:SHOWN]:
+        for row in found[name][:CALLS_SHOWN]:
             console.print("  " + one_line(" ".join(f"{key}={value}" for key, value in row.items())))
-        if len(found[name]) > SHOWN:
-            console.print(f"  and {len(found[name]) - SHOWN} more: --json lists them")
+        if len(found[name]) > CALLS_SHOWN:
+            console.print(f"  and {len(found[name]) - CALLS_SHOWN} more: --json lists them")
 
 
 @app.command()
 def verify(data: Data = DATA) -> None:
-    """Check the file, and every answer against its verbatim response. Exit status 1 where something is wrong."""
+    """Check the file, and every answer against its verbatim response. Exit status 1 if something is wrong."""
     with reading(DataFolder(data).ledger) as connection:
         count = 0
         for count, fault in enumerate(ledger_report.faults(connection), start=1):  # noqa: B007 (counted)
@@ -67,7 +66,7 @@ def verify(data: Data = DATA) -> None:
         answers = ledger_report.stats(connection)["answers"] if not count else []
     if count:
         raise typer.Exit(1)
-    output().print(f"{sum(one['answers'] for one in answers)} answers, nothing wrong")
+    output().print(f"{sum(row['answers'] for row in answers)} answers, nothing wrong")
 
 
 @app.command()
@@ -77,12 +76,14 @@ def export(
 ) -> None:
     """Every answer as JSONL, the response verbatim."""
     with reading(DataFolder(data).ledger) as connection:
-        write((json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.exported(connection)), to)
+        write_output(
+            (json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in ledger_report.exported(connection)), to
+        )
 
 
 @app.command()
 def merge(data: Data = DATA) -> None:
-    """Merge what runs over shares (--shard) have asked; a run without --shard does it too."""
+    """Merge the ledgers of runs over shares (--shard); a run without --shard does it too."""
     folder = DataFolder(data)
     with folder.locked():
         count = share_ledgers.merge(folder.ledger)
@@ -91,6 +92,6 @@ def merge(data: Data = DATA) -> None:
 
 @app.command()
 def compact(data: Data = DATA) -> None:
-    """Give unused room back; no answer is removed."""
+    """Free unused space; no answer is removed."""
     before, after = ledger_report.compact(DataFolder(data).ledger)
     output().print(f"{before / 1e6:.1f} MB before, {after / 1e6:.1f} MB now")

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, output, safe
-from openclawbench.cli.commands.validate import NEEDS_A_PERSON, print_findings
+from openclawbench.cli.commands.validate import print_findings
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Debug
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 
@@ -21,13 +22,13 @@ Yes = Annotated[bool, typer.Option("--yes", help="What was found in released tex
 
 def push(
     repo: Repo,
-    data: Data = Path("data"),
+    data: Data = DATA,
     release: Release = None,
     public: Public = False,
     yes: Yes = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    debug: Debug = False,
 ) -> None:
-    """Upload a release to the Hugging Face Hub, where `validate` finds nothing wrong with it."""
+    """Upload a release to the Hugging Face Hub, if `validate` finds nothing wrong with it."""
     from openclawbench.release.hub import push as upload
     from openclawbench.release.validate.validate import validate
 
@@ -42,19 +43,20 @@ def push(
         raise typer.Exit(NEEDS_A_PERSON)
     if keys:
         raise UsageError(f"{folder}: holds {keys} texts that look like keys. Release it with --on-keys redact first.")
-    refuse_unsaid(folder, public)
+    refuse_missing_credits(folder, public)
     if public and not yes:
-        look_at_finds(folder)
+        confirm_finds(folder)
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    done = upload(folder, repo, public)
-    seen = "private" if done.private else "public"
-    output().print(f"{safe(repo)} ({seen}): {done.added} files, {done.removed} of a former release removed")
-    output().print(safe(done.commit))
+    uploaded = upload(folder, repo, public)
+    visibility = "private" if uploaded.private else "public"
+    counts = f"{uploaded.added} files, {uploaded.removed} of a former release removed"
+    output().print(f"{safe(repo)} ({visibility}): {counts}")
+    output().print(safe(uploaded.commit))
 
 
-def look_at_finds(folder: Path) -> None:
-    """Show what everyone would see: the finds that the release reports, masked, the strictest first, and ask. Raises
-    UsageError where there are any and nobody can be asked."""
+def confirm_finds(folder: Path) -> None:
+    """Show what everyone would see, masked and the strictest first, and ask. Raises UsageError if there are finds and
+    stdin is not a terminal."""
     from openclawbench.release.card.configs import models_of
     from openclawbench.release.privacy.detect import Detector
     from openclawbench.release.privacy.policy import look_first, sentence
@@ -79,15 +81,16 @@ def look_at_finds(folder: Path) -> None:
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def refuse_unsaid(folder: Path, public: bool) -> None:
-    """UsageError where a release that everyone is to see does not say who made it or under which licence; a private one
-    is warned of."""
+def refuse_missing_credits(folder: Path, public: bool) -> None:
+    """Raise UsageError if a public release does not say who made it or under which licence; warn of a private one."""
     from openclawbench.release.validate.recompute.card import settings
 
     if not (lacking := settings(folder).dataset.lacking):
         return
     keys = " and ".join(f"[dataset] {name}" for name in lacking)
-    said = f"{folder}: publish.toml gives no {keys}. Give it in your own (OPENCLAWBENCH_RULES) and run `release` again."
+    problem = (
+        f"{folder}: publish.toml gives no {keys}. Give it in your own (OPENCLAWBENCH_RULES) and run `release` again."
+    )
     if public:
-        raise UsageError(f"push: {said}")
-    errors().print(f"warning: {safe(said)} Before the repository is made public it must be there.")
+        raise UsageError(f"push: {problem}")
+    errors().print(f"warning: {safe(problem)} It must be there before the repository is made public.")

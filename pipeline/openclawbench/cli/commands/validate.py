@@ -7,18 +7,18 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output, pluralize, table
-from openclawbench.cli.release_options import PLACES
+from openclawbench.cli.options import NEEDS_A_PERSON, Json
 from openclawbench.release.validate.findings import Findings
+from openclawbench.workspace.release_settings import PLACES
 
-NEEDS_A_PERSON = 1
 Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 
 
-def validate(release: Folder, json_out: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Check a release against itself: all that follows from its texts, answers and rules is made again and compared."""
-    from openclawbench.release.validate.validate import validate as every_check
+def validate(release: Folder, json_out: Json = False) -> None:
+    """Check a release against itself: derive it again from its texts, answers and rules, and compare."""
+    from openclawbench.release.validate.validate import validate as validate_release
 
-    findings = every_check(release)
+    findings = validate_release(release)
     if json_out:
         print(json.dumps(findings.as_data(), indent=1, ensure_ascii=False))
     else:
@@ -28,20 +28,20 @@ def validate(release: Folder, json_out: Annotated[bool, typer.Option("--json", h
 
 
 def print_findings(findings: Findings) -> None:
-    """What was looked at, and a table of what is wrong."""
+    """What was checked, and a table of what is wrong."""
     console = output()
     for row in findings.reported:
-        loud = "warning: a key is left " if row["group"] == "key" else ""
-        found = f"{pluralize(row['finds'], 'find')} in {pluralize(row['records'], 'record')}"
-        console.print(f"{loud}in {PLACES[row['where']]}: {row['kind']}: {found}")
-    looked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
+        warning = "warning: a key is left " if row["group"] == "key" else ""
+        count = f"{pluralize(row['finds'], 'find')} in {pluralize(row['records'], 'record')}"
+        console.print(f"{warning}in {PLACES[row['where']]}: {row['kind']}: {count}")
+    checked = ", ".join(f"{count} {name}" for name, count in findings.checked.items())
     if findings.ok:
-        console.print(f"valid: {looked}")
+        console.print(f"valid: {checked}")
         return
-    rows = [[one.check, one.file, one.line, one.message] for one in findings.kept]
+    rows = [[finding.check, finding.file, finding.line, finding.message] for finding in findings.kept]
     console.print(table(None, ["check", "file", "line", "what is wrong"], rows))
-    for check, said in findings.what_to_do().items():
-        console.print(f"{check}: {said}")
-    every = sum(findings.counts.values())
-    more = every - len(findings.kept)
-    console.print(f"\n{pluralize(every, 'finding')}{f' ({more} not shown)' if more else ''} in {looked}")
+    for check, remedy in findings.what_to_do().items():
+        console.print(f"{check}: {remedy}")
+    total = sum(findings.counts.values())
+    hidden = total - len(findings.kept)
+    console.print(f"\n{pluralize(total, 'finding')}{f' ({hidden} not shown)' if hidden else ''} in {checked}")

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from openclawbench.inspect.explain.explain_label import STAGES, label
-from openclawbench.inspect.explain.explain_ledger import calls
+from openclawbench.inspect.explain.label import STAGES, label
+from openclawbench.inspect.explain.ledger_calls import calls
 from openclawbench.inspect.find import has_for
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import (

@@ -12,7 +12,7 @@ import polars as pl
 
 from openclawbench.errors import NotFound
 from openclawbench.inspect.explain.decision import decisions
-from openclawbench.inspect.explain.explain_label import label
+from openclawbench.inspect.explain.label import label
 from openclawbench.inspect.explain.outcome import outcome
 from openclawbench.inspect.explain.rules import PRIOR, prior_rule, rule
 from openclawbench.inspect.explain.steps import alignment, event, flags, parts, side_effect, status, targets

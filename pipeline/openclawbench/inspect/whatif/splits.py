@@ -5,7 +5,6 @@ from typing import Any
 import polars as pl
 
 from openclawbench.inspect.find import rows_of
-from openclawbench.inspect.sides import sides
 from openclawbench.inspect.whatif.change import AFTER, CHANGE, change
 from openclawbench.records.release import Fingerprint, LabelAssignment, LabelBasis
 from openclawbench.release.labels.split import CUTS, split
@@ -13,6 +12,7 @@ from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.workspace.split_counts import count_splits
 
 FILE = ReleaseRules.FILE
 WHATS = [*CUTS, "in_calibration_pool"]
@@ -26,7 +26,10 @@ def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     after = made[0].collect()
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
     found = [change(pairs, what, place(what, ""), place(what, AFTER)) for what in WHATS]
-    return pl.concat(pl.collect_all(found)).match_to_schema(CHANGE), {"before": sides(before), "after": sides(after)}
+    return pl.concat(pl.collect_all(found)).match_to_schema(CHANGE), {
+        "before": count_splits(before),
+        "after": count_splits(after),
+    }
 
 
 def place(what: str, suffix: str) -> pl.Expr:

@@ -1,7 +1,8 @@
-"""What if: the evidence of the work tables made again with other rules, in memory, and where it differs."""
+"""What if: make the evidence again in memory with other rules, and compare it with the work tables."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,43 +16,80 @@ from openclawbench.construct.slice import slice
 from openclawbench.errors import NotFound, StageFailed
 from openclawbench.inspect.find import fresh
 from openclawbench.inspect.whatif.changes import changes
+from openclawbench.inspect.whatif.rules import differs, passed_over, read_own
+from openclawbench.inspect.whatif.splits import split_again
+from openclawbench.inspect.whatif.tally import Tally
 from openclawbench.intake.intake import SOURCES
-from openclawbench.records.session import Trajectory
+from openclawbench.records.session import Step, Trajectory
 from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.parquet_check import cause
 from openclawbench.tables.record import Record
 from openclawbench.tables.schema import conform, schema
 
-# The stages between the steps and the judge, in the order of the flow: what a rule of theirs moves is compared.
+# The stages between the steps and the judge, in the order of the flow.
 EVIDENCE: list[Stage] = [describe, align, fuse, slice, onset, packet]
 RULES: dict[str, type[Rules]] = {kind.FILE: kind for stage in EVIDENCE for kind in stage.rules.values()}
+KINDS = RULES | {ReleaseRules.FILE: ReleaseRules}  # rule files that can be replaced
 Shard = int | str
 Tables = dict[type[Record], pl.LazyFrame]
 
 
 @dataclass(frozen=True)
-class Question:
-    """Other rules, and the stages that they reach: those that read one of the files, and what follows from them."""
+class Plan:
+    """Changed rules, and the stages that they reach: those that read a changed file, and those downstream."""
 
     changed: dict[str, Rules]  # file -> rules
     stages: list[Stage]
     compared: list[type[Record]]
 
 
-def question(changed: dict[str, Rules], packets: bool) -> Question:
-    """What must be made again. Packets, which nothing else depends on, only where asked for or where their own rules
-    are other ones."""
-    wanted = EVIDENCE if packets or packet_file() in changed else [one for one in EVIDENCE if one is not packet]
-    moved: set[type[Record]] = set()
+def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = False) -> dict[str, Any]:
+    """What other rules would change, as plain data; the work tables stay as they are.
+
+    `paths`: rule files, or folders of them, in the place of those in force. `examples`: how many of each value that
+    changes. `packets`: compare packets too. Keys: rules, passed_over, stages, shards, shards_left_out, trajectories,
+    steps, moved (trajectories), changes (Tally.as_data), sides (of the splits, before and after; null if unchanged).
+    Raises what read_own(), fresh_shards() and run_again() raise.
+    """
+    own = read_own(paths, KINDS)
+    changed = {file: rules for file, (_, rules) in own.items() if differs(rules)}
+    plan = make_plan({file: rules for file, rules in changed.items() if file in RULES}, packets)
+    shards = fresh_shards(run, plan)
+    tally = Tally(examples)
+    for frame in compare(run, plan, shards):
+        tally.add(frame)
+    sides: dict[str, Any] | None = None
+    if ReleaseRules.FILE in changed:
+        moved_sides, sides = split_again(run, changed[ReleaseRules.FILE])
+        tally.add(moved_sides)
+    return {
+        "rules": [{"path": str(path), "file": file, "differs": file in changed} for file, (path, _) in own.items()],
+        "passed_over": [str(path) for path in passed_over(paths, KINDS)],
+        "stages": [*(stage.name for stage in plan.stages), *([] if sides is None else ["split"])],
+        "shards": len(shards),
+        "shards_left_out": len(run.keys[Trajectory]) - len(shards),
+        "trajectories": count_rows(run, Trajectory, shards),
+        "steps": count_rows(run, Step, shards),
+        "moved": tally.moved,
+        "changes": tally.as_data(),
+        "sides": sides,
+    }
+
+
+def make_plan(changed: dict[str, Rules], packets: bool) -> Plan:
+    """The stages to run again. Packets, on which no other table depends, only on request or if their rules change."""
+    wanted = EVIDENCE if packets or packet_file() in changed else [stage for stage in EVIDENCE if stage is not packet]
+    changed_tables: set[type[Record]] = set()
     stages = []
     for stage in wanted:
         reads_changed = any(kind.FILE in changed for kind in stage.rules.values())
-        if reads_changed or moved & set(stage.reads.values()):
+        if reads_changed or changed_tables & set(stage.reads.values()):
             stages.append(stage)
-            moved |= set(stage.writes)
-    return Question(changed, stages, [record for stage in stages for record in stage.writes])
+            changed_tables |= set(stage.writes)
+    return Plan(changed, stages, [record for stage in stages for record in stage.writes])
 
 
 def packet_file() -> str:
@@ -60,11 +98,11 @@ def packet_file() -> str:
     return kind.FILE
 
 
-def shards_that_are_fresh(run: Run, asked: Question) -> list[Shard]:
-    """Shards of which every table that is read or compared is up to date. NotFound where there is none."""
-    needed = {record for stage in asked.stages for record in (*stage.reads.values(), *stage.writes)} - set(SOURCES)
-    found = [fresh(run, record).keys() for record in needed | {Trajectory}]
-    shards = sorted(set.intersection(*map(set, found)), key=str)
+def fresh_shards(run: Run, plan: Plan) -> list[Shard]:
+    """Shards whose tables that are read or compared are all up to date. NotFound if there is none."""
+    needed = {record for stage in plan.stages for record in (*stage.reads.values(), *stage.writes)} - set(SOURCES)
+    by_table = [set(fresh(run, record)) for record in needed | {Trajectory}]
+    shards = sorted(set.intersection(*by_table), key=str)
     if not shards:
         raise NotFound(
             f"{run.data.root}: the evidence is not up to date. Run `openclawbench run --data {run.data.root}` first."
@@ -72,12 +110,12 @@ def shards_that_are_fresh(run: Run, asked: Question) -> list[Shard]:
     return shards
 
 
-def moved(run: Run, asked: Question, shards: Sequence[Shard]) -> Iterator[pl.DataFrame]:
-    """Every change of one shard after another, a row each (columns: whatif_changes.CHANGE)."""
-    loaded = {stage.name: loaded_rules(stage, asked.changed) for stage in asked.stages}
+def compare(run: Run, plan: Plan, shards: Sequence[Shard]) -> Iterator[pl.DataFrame]:
+    """The changes of one shard after another (columns: change.CHANGE)."""
+    loaded = {stage.name: loaded_rules(stage, plan.changed) for stage in plan.stages}
     for shard in shards:
-        after = made_again(run, asked, shard, loaded)
-        yield changes({record: load(run, record, shard) for record in asked.compared}, after)
+        after = run_again(run, plan, shard, loaded)
+        yield changes({record: load(run, record, shard) for record in plan.compared}, after)
 
 
 def loaded_rules(stage: Stage, changed: dict[str, Rules]) -> dict[str, Rules]:
@@ -85,36 +123,36 @@ def loaded_rules(stage: Stage, changed: dict[str, Rules]) -> dict[str, Rules]:
     return {name: changed.get(kind.FILE) or kind.load() for name, kind in stage.rules.items()}
 
 
-def made_again(run: Run, asked: Question, shard: Shard, rules: dict[str, dict[str, Rules]]) -> Tables:
-    """The tables of one shard with other rules. StageFailed where a stage cannot work with them."""
-    made: Tables = {}
-    for stage in asked.stages:
-        frames = {name: made.get(record, load(run, record, shard)) for name, record in stage.reads.items()}
+def run_again(run: Run, plan: Plan, shard: Shard, rules: dict[str, dict[str, Rules]]) -> Tables:
+    """The tables of one shard under the changed rules. StageFailed if a stage cannot work with them."""
+    tables: Tables = {}
+    for stage in plan.stages:
+        frames = {name: tables.get(record, load(run, record, shard)) for name, record in stage.reads.items()}
         try:
             result: Any = stage.call(**frames, **rules[stage.name])
-            tables = result if isinstance(result, tuple) else (result,)
-            for record, table in zip(stage.writes, tables, strict=True):
-                done = table.collect() if isinstance(table, pl.LazyFrame) else table
-                made[record] = conform(done, record).lazy()
+            written = result if isinstance(result, tuple) else (result,)
+            for record, table in zip(stage.writes, written, strict=True):
+                frame = table.collect() if isinstance(table, pl.LazyFrame) else table
+                tables[record] = conform(frame, record).lazy()
         except (ArithmeticError, LookupError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
             if damage := cause(run.data.root):
                 raise damage from error
-            files = ", ".join(kind.FILE for kind in stage.rules.values() if kind.FILE in asked.changed)
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            files = ", ".join(kind.FILE for kind in stage.rules.values() if kind.FILE in plan.changed)
+            message = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise StageFailed(
-                f"stage {stage.name} cannot work with these rules ({files or 'what they lead to'}): {said}"
+                f"stage {stage.name} cannot work with these rules ({files or 'what follows from them'}): {message}"
             ) from error
-    return made
+    return tables
 
 
-def rows(run: Run, record: type[Record], shards: Sequence[Shard]) -> int:
+def count_rows(run: Run, record: type[Record], shards: Sequence[Shard]) -> int:
     """Rows of a table in these shards."""
     parts = {shard: run.keys[record][shard] for shard in shards}
     return run.data.rows(record, parts)
 
 
 def load(run: Run, record: type[Record], shard: Shard) -> pl.LazyFrame:
-    """One shard of a table as it stands."""
+    """One shard of a table as it is in the data folder."""
     key = run.keys[record].get(shard)
     if key is None:
         return pl.LazyFrame(schema=schema(record))

@@ -7,12 +7,12 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from openclawbench import __version__
 from openclawbench.judge.transport.bounded_body import ACCEPTED, whole
 from openclawbench.judge.transport.endpoint import Endpoint
 from openclawbench.judge.transport.protocol import HttpResponse, TransientError
 from openclawbench.judge.transport.responses import checked, one_line
 from openclawbench.rules.asking import AskingRules
+from openclawbench.version import __version__
 
 
 def proxy_for(url: str) -> str | None:

@@ -12,7 +12,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from openclawbench import __version__
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.base.resources import INSIDE
 from openclawbench.intake.intake import Intake
@@ -36,6 +35,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
 from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules
+from openclawbench.version import __version__
 
 NAME = "datapackage.json"
 PROGRAM = Path(__file__).parents[2]  # the package

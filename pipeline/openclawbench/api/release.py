@@ -1,0 +1,108 @@
+"""A release, or any copy of one: its tables and records. Only its own files are read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.records.release import Master
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.validate.findings import Findings
+from openclawbench.release.validate.validate import validate as validate_release
+from openclawbench.release.writer.parquet import rows_of, shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.storage.data_folder import read_json
+
+Side = Literal["train", "test"]
+SIDES = ("train", "test")
+CUT_FOLDERS = {"default": "", "paper": "paper_cut/"}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release folder. UnreadableInput where a file of it is missing or damaged."""
+
+    path: Path
+
+    @property
+    def source_models(self) -> list[str]:
+        """Its source models, sorted."""
+        return models_of(self.path)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """dataset_summary.json: tiers, slices, subtypes, the outcome-process gap."""
+        return self._document("dataset_summary.json")
+
+    @property
+    def splits(self) -> dict[str, Any]:
+        """splits.json: how the corpus was cut, and what leaks."""
+        return self._document("splits.json")
+
+    def records(self, source_model: str | None = None) -> Iterator[Master]:
+        """The released records, or those of one source model, a row group in memory at a time."""
+        for path in self._record_files(source_model):
+            for row in rows_of(path):
+                yield Master.model_validate(row)
+
+    def table(self, source_model: str | None = None) -> pl.LazyFrame:
+        """The released records as a lazy frame (schemas/master.schema.json), nested as they are."""
+        return pl.concat([pl.scan_parquet(path, glob=False) for path in self._record_files(source_model)])
+
+    def labels(self, side: Side, cut: str = "default", *, review: bool = False) -> pl.DataFrame:
+        """The label rows of a side (schemas/label_row.schema.json).
+
+        `cut`: default, paper, or the source model that is held out. `label_status` is accepted, baseline (the rules
+        judge's) or, only with `review`, needs_review. UsageError for another cut or side.
+        """
+        if side not in SIDES:
+            raise UsageError(f"side={side!r}: use one of {', '.join(SIDES)}.")
+        if cut in CUT_FOLDERS:
+            rows = self._label_file(CUT_FOLDERS[cut], side)
+        elif cut in self.source_models:
+            both = pl.concat([self._label_file(CUT_FOLDERS["paper"], name) for name in SIDES])
+            is_held_out = pl.col("source_model") == cut
+            rows = both.filter(is_held_out if side == "test" else ~is_held_out).sort("source_model", "trajectory_id")
+        else:
+            raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_FOLDERS, *self.source_models])}.")
+        return rows if review else rows.filter(pl.col("label_status") != "needs_review")
+
+    def validate(self) -> Findings:
+        """Check the release against itself. Findings: `ok`, `counts` by check, and the first of each check in `kept`,
+        each a Finding with check, file, line and message."""
+        return validate_release(self.path)
+
+    def _record_files(self, source_model: str | None) -> list[Path]:
+        models = self.source_models
+        if source_model is not None and source_model not in models:
+            raise UsageError(f"source_model={source_model!r}: use one of {', '.join(models)}.")
+        chosen = models if source_model is None else [source_model]
+        return [path for model in chosen for path in shards_of(self.path, f"{ROOT}/{model}/{MASTER_FILE}")]
+
+    def _label_file(self, folder: str, side: str) -> pl.DataFrame:
+        path = self.path / f"{folder}silver_{side}_labels.parquet"
+        if not path.is_file():
+            raise UnreadableInput(f"{path}: does not exist. Copy the release again.")
+        return pl.read_parquet(path, glob=False)
+
+    def _document(self, name: str) -> dict[str, Any]:
+        document = read_json(self.path / name)
+        if not isinstance(document, dict):
+            raise UnreadableInput(f"{self.path / name}: cannot be read. Copy the release again.")
+        return document
+
+
+def open_release(path: str | Path) -> Release:
+    """Open a release. UnreadableInput if the folder is not one."""
+    root = Path(path)
+    if not (root / "CHECKSUMS.sha256").is_file():
+        raise UnreadableInput(f"{root}: is not a release: it has no CHECKSUMS.sha256. Name the folder `release`.")
+    return Release(root)
+
+
+def validate(release: str | Path) -> Findings:
+    """Check a release against itself, as `openclawbench validate`. `ok` is true if nothing is wrong."""
+    return open_release(release).validate()

@@ -1,0 +1,79 @@
+"""`openclawbench audit sample-calibration`: trajectories of a release's calibration pool for people to label (T35)."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from openclawbench.base.terminal import errors, output, safe, table
+from openclawbench.cli.options import DATA, Data, Debug, Json
+from openclawbench.reports.counting import percent
+from openclawbench.reports.section import Report
+from openclawbench.storage.data_folder import DataFolder
+
+
+def sample_calibration(
+    release: Annotated[
+        Path | None, typer.Option("--release", help="A release folder, or a copy; that of the data folder without it.")
+    ] = None,
+    number: Annotated[int | None, typer.Option("--n", min=1, help="Trajectories to draw; the whole pool.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same trajectories.")] = 1,
+    show_silver: Annotated[
+        bool, typer.Option("--show-silver", help="Show the silver label in the sheet; it is hidden without this.")
+    ] = False,
+    data: Data = DATA,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Draw trajectories of the calibration pool, and write a sheet (CSV and JSONL) to fill in, with its guide (T35)."""
+    from openclawbench.audit.calibration.form import CALIBRATION
+    from openclawbench.audit.calibration.guide import guide
+    from openclawbench.audit.calibration.sample import draw
+    from openclawbench.audit.calibration.summary import without_pool
+    from openclawbench.audit.review_folder import save_sample
+    from openclawbench.audit.settings import AuditRules
+
+    folder, rules = DataFolder(data), AuditRules.load()
+    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data)
+    with folder.reviewing():
+        sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
+    for name in without_pool(sample):
+        number_there = sample.population[name]
+        errors().print(
+            f"warning: the calibration pool has no record of {name}, the release {number_there} accepted and passing: "
+            "nothing will be said of that slice."
+        )
+    if json_out:
+        print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
+        return
+    console = output()
+    counts = [[name, sample.drawn[name], sample.pool[name], sample.population[name]] for name in sample.drawn]
+    columns = ["slice", "drawn", "in the pool", "accepted and passing"]
+    console.print(table(f"Sample {sample.sample}", columns, counts))
+    hidden = "the silver label is hidden" if sample.blind else "the silver label is shown"
+    csv, jsonl, how = (safe(str(path)) for path in sheets)
+    console.print(f"\n{len(rows)} trajectories to review ({hidden}): {csv} or {jsonl}")
+    console.print(f"How: {how}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
+
+
+def print_calibration(found: Report, console: Console) -> None:
+    """T36 of each sample."""
+    for section in found.sections:
+        if "quantity" not in section.columns:
+            continue
+        rows = [
+            [row["quantity"], row["count"], "-" if row["of"] is None else row["of"], percent(row["share"])]
+            for row in section.rows
+        ]
+        console.print(table(section.title, ["quantity", "count", "of", "share"], rows))
+        facts = section.facts
+        low, high = facts["kappa_low"], facts["kappa_high"]
+        chance = "has no value" if facts["kappa"] is None else f"{facts['kappa']:.3f} ({low:.3f} to {high:.3f})"
+        left = facts["corpus_agreement_leaves_out"]
+        without = f", which leaves out {left}" if left else ""
+        share = percent(facts["corpus_agreement_share"])
+        console.print(f"Cohen's kappa {chance}; weighted to the corpus: {share}{without}\n")
+    if found.notice:
+        console.print(found.notice)

@@ -1,0 +1,198 @@
+"""`openclawbench audit`: samples for people to review, their filled sheets, and tables made of review records alone."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from openclawbench.base.terminal import errors, one_line, output, safe, table
+from openclawbench.cli.commands.audit.calibration import print_calibration, sample_calibration
+from openclawbench.cli.commands.report.commands import input_digests, publish_report
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Debug, Json, data_flag
+from openclawbench.errors import NotFound, UsageError
+from openclawbench.inspect.find import rows_of
+from openclawbench.records.evidence import AlignedDescriptor
+from openclawbench.records.review import EventSample
+from openclawbench.reports.counting import percent
+from openclawbench.reports.section import Report
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
+
+app = typer.Typer(help="Human audit: samples to review, sheets, review records.", no_args_is_help=True)
+app.command("sample-calibration")(sample_calibration)
+
+
+@app.command("sample-events")
+def sample_events(
+    number: Annotated[int, typer.Option("--n", min=1, help="Steps to draw.")] = 100,
+    seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same steps.")] = 1,
+    data: Data = DATA,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
+    from openclawbench.audit.events.form import EVENTS
+    from openclawbench.audit.events.sample import draw
+    from openclawbench.audit.review_folder import save_sample
+    from openclawbench.audit.settings import AuditRules
+    from openclawbench.reports.evidence.report import evidence_rules
+
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    rows, population = draw(lambda record: rows_of(run, record), number, seed, AuditRules.load().events)
+    if not rows:
+        raise NotFound(f"{folder.root}: there is no step to review.")
+    drawn = {name: sum(row.event_type == name for row in rows) for name in population}
+    sample = EventSample(
+        sample=rows[0].sample,
+        seed=seed,
+        asked=number,
+        drawn=drawn,
+        population=population,
+        descriptors=input_digests(run, [AlignedDescriptor])["AlignedDescriptor"],
+        rules=evidence_rules(),
+    )
+    with folder.reviewing():
+        sheets = save_sample(folder, EVENTS, sample.sample, sample, rows)
+    if json_out:
+        print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
+        return
+    console = output()
+    counts = [[name, drawn[name], population[name]] for name in population]
+    console.print(table(f"Sample {sample.sample}", ["category", "drawn", "in the corpus"], counts))
+    console.print(f"\n{len(rows)} steps to review: {' or '.join(safe(str(path)) for path in sheets)}")
+    console.print(
+        "Fill in is_supported (yes, no), error_type where it is no, and import one of them: "
+        f"openclawbench audit import FILE{(flag := data_flag(data))}"
+    )
+    if flag:
+        console.print(f"Add{flag} to the commands of the column trace")
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A filled sheet, CSV or JSONL.")],
+    reviewer: Annotated[str | None, typer.Option("--reviewer", help="Who reviewed, where a row does not say.")] = None,
+    reviewed_at: Annotated[str | None, typer.Option("--reviewed-at", help="When, where a row does not say.")] = None,
+    data: Data = DATA,
+    json_out: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
+    from openclawbench.audit.forms import form_of
+    from openclawbench.audit.review_folder import add_reviews, drawn_rows, reviews
+    from openclawbench.audit.reviewer_agreement import similar_names
+    from openclawbench.audit.settings import AuditRules
+    from openclawbench.audit.sheets.check import ROW, Signature, check
+    from openclawbench.audit.sheets.review_sheet import read_sheet
+    from openclawbench.base.dates import is_time
+
+    folder = DataFolder(data)
+    if reviewed_at is not None and not is_time(reviewed_at):
+        raise UsageError(f"--reviewed-at {reviewed_at}: write it as 2026-11-21.")
+    content, rows = read_sheet(file, [ROW])
+    form = form_of(file, rows)
+    signed, digest = Signature(reviewer, reviewed_at), hashlib.sha256(content).hexdigest()
+    with folder.reviewing():
+        done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
+        added = add_reviews(folder, form, done.reviews)
+        everybody = [one.reviewer for one in reviews(folder, form)]
+    here = {one.reviewer for one in done.reviews}
+    doubtful = [spellings for spellings in similar_names(everybody) if here.intersection(spellings)]
+    for spellings in doubtful:
+        names = " and ".join(map(repr, spellings))
+        errors().print(one_line(f"{file}: {names} count as different reviewers; give one person one spelling"))
+    for fault in done.faults:
+        place = file if fault.line is None else f"{file}:{fault.line}"
+        errors().print(one_line(f"{place}: {fault.reason}: {fault.message}{fault.location}"))
+    counts: dict[str, Any] = {
+        "rows": done.rows,
+        "added": added.records,
+        "replaced": added.replaced,
+        "already_there": len(done.reviews) - added.records,
+        "not_reviewed": done.not_reviewed,
+        "at_fault": done.at_fault,
+        "missing": done.missing,
+    }
+    records = folder.review_file(form.file)
+    if json_out:
+        said = {"kind": form.name, "records": str(records) if records.exists() else None}
+        faults = {"faults": [vars(fault) for fault in done.faults], "reviewers_alike": doubtful}
+        print(json.dumps(said | counts | faults, indent=1))
+    else:
+        output().print(", ".join(f"{name.replace('_', ' ')}: {found}" for name, found in counts.items()))
+        stand = f"verdicts stand in {records}" if records.exists() else "no verdict was taken over"
+        output().print(safe(f"{stand}; no label was changed"))
+    if done.faults:
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+class AuditKind(StrEnum):
+    """What was reviewed."""
+
+    EVENTS = "events"
+    CALIBRATION = "calibration"
+
+
+Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without it every one that has a review.")]
+
+
+@app.command("report")
+def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
+    folder = DataFolder(data)
+    asked = [kind] if kind else list(AuditKind)
+    found = {one: made for one in asked if (made := audits(folder)[one]())}
+    if not found:
+        raise NotFound(
+            f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
+            "`sample-calibration`, fill in its sheet, and take it over with `openclawbench audit import`."
+        )
+    if json_out and len(found) > 1:
+        raise UsageError(
+            "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
+        )
+    for one, made in found.items():
+        publish_report(folder, made, json_out, print_events if one is AuditKind.EVENTS else print_calibration)
+
+
+def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
+    """What makes each audit's report; it gives null where nothing was reviewed."""
+    from openclawbench.audit.calibration.form import CALIBRATION
+    from openclawbench.audit.calibration.report import calibration_audit
+    from openclawbench.audit.events.form import EVENTS
+    from openclawbench.audit.events.report import event_audit
+    from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
+    from openclawbench.records.calibration import CalibrationSample
+
+    def events() -> Report | None:
+        found = reviews(folder, EVENTS)
+        return event_audit(found, drawn_samples(folder, EVENTS, EventSample)) if found else None
+
+    def calibration() -> Report | None:
+        found = reviews(folder, CALIBRATION)
+        samples = drawn_samples(folder, CALIBRATION, CalibrationSample)
+        return calibration_audit(found, samples, drawn_rows(folder, CALIBRATION)) if found else None
+
+    return {AuditKind.EVENTS: events, AuditKind.CALIBRATION: calibration}
+
+
+def print_events(found: Report, console: Console) -> None:
+    """The T34 tables, and agreement between reviewers."""
+    for section in found.sections:
+        if section.name.startswith("people") and section.rows:
+            names = ["first", "second", "verdict", "both", "agree", "kappa"]
+            console.print(table(section.title, names, ([row[name] for name in names] for row in section.rows)))
+            console.print()
+        if not section.name.startswith("reviewed"):
+            continue
+        columns = ["event_type", "sampled", "reviewed", "supported", "ambiguous", "incorrect"]
+        title = f"{section.title} by {safe(section.facts['reviewer'])}"
+        console.print(table(title, columns, ([row[name] for name in columns] for row in section.rows)))
+        console.print(f"supported: {percent(section.facts['supported_share'])} of the reviewed steps\n")

@@ -1,0 +1,159 @@
+"""`openclawbench report`: reports over the work tables, as files in work/reports/ and a headline on stdout."""
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from openclawbench.base.terminal import output, pluralize, safe, table
+from openclawbench.cli.commands.report.statistics import statistics
+from openclawbench.cli.options import DATA, Data, Debug
+from openclawbench.errors import NotFound
+from openclawbench.inspect.find import rows_of
+from openclawbench.reports.counting import percent
+from openclawbench.reports.section import Report, Section, Tables
+from openclawbench.runtime.run import Run, digest
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import Record
+from openclawbench.workspace.second_pass import is_same_judge
+from openclawbench.workspace.settings import settings
+from openclawbench.workspace.update import open_run
+
+app = typer.Typer(
+    help="Reports over the work tables, written to work/reports/; `statistics` over a release.", no_args_is_help=True
+)
+Json = Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")]
+app.command("statistics")(statistics)
+
+
+@app.callback()
+def report() -> None:
+    """Reports over the work tables, written to work/reports/; `statistics` over a release."""
+
+
+@app.command()
+def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
+    from openclawbench.reports.evidence.report import READS, evidence_report
+
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    report = evidence_report(lambda record: rows_of(run, record))
+    report.inputs.update(input_digests(run, READS))
+    publish_report(folder, report, json_out, print_evidence)
+
+
+@app.command()
+def coverage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """How sessions and outcomes met (C.1): matched, unmatched, ambiguous, in conflict, unscorable, at 0 % or 100 %."""
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    publish_report(folder, coverage_of(run, lambda record: rows_of(run, record)), json_out, print_coverage_counts)
+
+
+def coverage_of(run: Run, tables: Tables) -> Report:
+    """The coverage report of a data folder."""
+    from openclawbench.reports.coverage import READS, coverage_report
+
+    report = coverage_report(tables, run.intake)
+    report.inputs.update(input_digests(run, READS))
+    return report
+
+
+def print_coverage_counts(report: Report, console: Console) -> None:
+    """Every count of the whole corpus."""
+    section = next(section for section in report.sections if section.name == "coverage")
+    console.print(table(section.title, ["what", "count"], facts(section)))
+
+
+@app.command()
+def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
+    from openclawbench.reports.agreement.report import READS, agreement_report
+
+    folder = DataFolder(data)
+    chosen = settings(folder)
+    run = open_run(folder, chosen)
+    if run.judges[2] is None:
+        raise NotFound(f"{data}: has no second pass. Make one: openclawbench annotate --pass 2 --model OTHER.")
+    report = agreement_report(lambda record: rows_of(run, record), is_same_judge(chosen))
+    report.inputs.update(input_digests(run, READS))
+    publish_report(folder, report, json_out, headline_of("both_passes", "binary", "subtype", "onset", "disagreements"))
+
+
+@app.command()
+def triage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+    """What Stage A lets escape: the audit of its negatives, with intervals, an estimate for the corpus, and ids."""
+    from openclawbench.reports.triage import READS, READS_PASS2, triage_report
+
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    second = run.judges[2] is not None
+    report = triage_report(lambda record: rows_of(run, record), second)
+    report.inputs.update(input_digests(run, READS + (READS_PASS2 if second else [])))
+    publish_report(folder, report, json_out, headline_of("escape_rate"))
+
+
+def headline_of(*names: str) -> Callable[[Report, Console], None]:
+    """A printer of the headline numbers of these sections."""
+
+    def show(report: Report, console: Console) -> None:
+        sections = {section.name: section for section in report.sections}
+        rows = [row for name in names for row in facts(sections[name])]
+        console.print(table(report.title, ["what", "value"], rows))
+
+    return show
+
+
+def input_digests(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
+    """Digest of the parts of each table that a report stands on."""
+    return {record.__name__: digest(*map(str, sorted(run.keys[record].items(), key=str))) for record in records}
+
+
+def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
+    """Write a report's files; print the report as JSON, or its headline. Raises DataFolderLocked during a run."""
+    from openclawbench.reports.files import as_json
+
+    written = write_report(folder, report)
+    if json_out:
+        print(as_json(report.data()), end="")
+        return
+    console = output()
+    show(report, console)
+    console.print(f"\n{written}")
+
+
+def write_report(folder: DataFolder, report: Report) -> str:
+    """Write a report's files; returns a line that says where. Raises DataFolderLocked while a run is writing."""
+    from openclawbench.reports.files import PICTURES, as_files
+
+    files = as_files(report)
+    with folder.locked():
+        where = folder.write_report(report.name, files)
+    drawn = (len(files) - 2) // len(PICTURES)  # each as a file of every kind
+    kinds = " and ".join(kind.upper() for kind in PICTURES)
+    pictures = f", and {pluralize(drawn, 'picture')} ({kinds})" if drawn else ""
+    return f"{report.name} report: {safe(str(where))}/{report.name}.md, .json{pictures}"
+
+
+def print_evidence(report: Report, console: Console) -> None:
+    """Categories, slices and the headline numbers."""
+    sections = {section.name: section for section in report.sections}
+    for name, title, of, counted in (
+        ("inventory", "category", "event_type", "steps"),
+        ("slices", "slice", "slice_label", "trajectories"),
+    ):
+        rows = ([row[of], row[counted], percent(row["share"])] for row in sections[name].rows)
+        console.print(table(sections[name].title, [title, counted, "share"], rows))
+        console.print()
+    named = ("slices", "alignment", "flags", "statuses", "rules", "unknown_tools", "unknown_commands")
+    console.print(table("In numbers", ["what", "value"], [row for name in named for row in facts(sections[name])]))
+
+
+def facts(section: Section) -> list[list[object]]:
+    """The headline numbers of a section."""
+    return [
+        [f"{section.name}: {name.replace('_', ' ')}", percent(value) if name.endswith("share") else value]
+        for name, value in section.facts.items()
+    ]

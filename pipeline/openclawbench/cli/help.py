@@ -1,0 +1,31 @@
+"""Commands in `--help`, in panels by what they are for."""
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+LONGEST_HELP = 1000  # characters of a command's first sentence: all of it
+
+
+class PanelGroup(TyperGroup):
+    """A group whose help lists its commands in the panels that they were registered with, in order of registration."""
+
+    order: tuple[str, ...] = ()
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands, in the order of the panels."""
+        named = [name for name in self.order if name in self.commands]
+        return [*named, *(name for name in self.commands if name not in named)]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write a section a panel."""
+        width = max(map(len, self.commands), default=0)
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.commands[name]
+            if not command.hidden:
+                row = (f"{name:<{width}}", command.get_short_help_str(LONGEST_HELP))
+                panels.setdefault(command.rich_help_panel, []).append(row)
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)

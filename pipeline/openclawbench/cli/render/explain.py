@@ -1,0 +1,236 @@
+"""Explain, for people: sections of a trajectory, a line a step, or all of one step. Every text is made safe."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from openclawbench.base.terminal import flat, one_line, table
+from openclawbench.cli.render.explain_decision import print_decisions, print_label
+from openclawbench.cli.render.lines import heading, line, listed, marked_text, said
+from openclawbench.inspect.explain.rules import settings
+
+Row = dict[str, Any]
+
+
+def print_explanation(found: Row, console: Console, one_step: bool) -> None:
+    """The trajectory with a line a step; or one step with every rule and marked text."""
+    console.print(Text(one_line(f"{found['source_model']}/{found['trajectory_id']}"), style="bold"))
+    if one_step:
+        for step in found["steps"]:
+            print_step(step, console)
+        return
+    for name, printer in TRAJECTORY.items():
+        heading(console, name)
+        printer(found[name], console)
+    heading(console, "steps")
+    for step in found["steps"]:
+        line(console, in_short(step))
+    line(console, "explain ID STEP prints every rule of a step, and the text that made it hold")
+
+
+def in_words(rule: Row | None) -> str:
+    """A rule: id, place, what it says; of long words the beginning, as the whole stands at its place."""
+    if rule is None:
+        return "no rule"
+    place = f" ({rule['place']})" if rule["place"] else ""
+    words, limit = rule["says"] or "", settings().words_length
+    if len(words) > limit:
+        words = f"{words[: limit - 1]}… ({len(words) - limit + 1} more characters)"
+    return f"{rule['rule_id']}{place}" + (f": {words}" if words else "")
+
+
+# ---- sections of a trajectory
+
+
+def print_outcome(found: Row, console: Console) -> None:
+    outcome = found["oracle_outcome"] or "no outcome"
+    line(console, f"oracle: {outcome} (context, never evidence); task {found['task_id']}, subset {found['subset']}")
+    if found["why_none"]:
+        line(console, f"{found['oracle_match']}: {found['why_none']}", 4)
+    for one in found["rows"]:
+        aside = "; says nothing of the run and is set aside" if one["set_aside"] else ""
+        line(console, f"{one['row_id']}: {row_in_words(one)}, joined {one['joined']}{aside}", 4)
+    for one in found["not_joined"]:
+        line(console, f"not joined: {one['row_id']}: {row_in_words(one)}: {one['reason']}", 4)
+
+
+def row_in_words(row: Row) -> str:
+    """What an oracle row says."""
+    verdict = {True: "success", False: "failure"}.get(row["success"], row["status"])
+    task = f", task {row['task_id']}" if row["task_id"] else ""
+    attempt = f", attempt {row['attempt']}" if row["attempt"] is not None else ""
+    error = ": ".join(filter(None, (row["error_type"], row["error_message"])))
+    return f"{verdict}{task}{attempt}" + (f" ({error})" if error else "")
+
+
+def print_risk(found: Row, console: Console) -> None:
+    columns = ["signal", "count", "weight", "adds", "steps"]
+    rows = [
+        [one["signal"], one["count"], one["weight"], one["contribution"], listed(one["steps"])]
+        for one in found["signals"]
+        if one["count"]
+    ]
+    console.print(table(None, columns, rows), soft_wrap=False)
+    zero = [one["signal"] for one in found["signals"] if not one["count"]]
+    line(console, f"nothing of: {listed(zero)}")
+    line(console, f"raw {found['risk_score_raw']:g}; {found['map']}; {found['cuts']}: {found['risk_bucket']}")
+    line(console, f"slice: {found['slice_label'] or 'none, because there is no outcome'} (a prior, never a label)")
+    for one in found["signals"]:
+        if one["count"]:
+            line(console, in_words(one["rule"]), 4)
+    if any(one["signal"].startswith("early") and one["count"] for one in found["signals"]):
+        first = found["first_steps"]
+        line(
+            console,
+            f"first side effect: step {first['side_effect']}; first evidence: step {first['evidence'] or '-'}",
+            4,
+        )
+
+
+def print_onset(found: list[Row], console: Console) -> None:
+    made = [one for one in found if one["step_id"] is not None]
+    for one in made:
+        line(console, f"step {one['step_id']}: {one['candidate']}, by {in_words(one['rule'])}")
+    none = [one["candidate"] for one in found if one["step_id"] is None]
+    if none:
+        line(console, f"none: {listed(none)}")
+
+
+def print_compaction(found: Row, console: Console) -> None:
+    size = f"about {found['estimated_tokens']} tokens of steps and user turns, budget {found['budget_tokens']}"
+    shown = "shortened" if found["compacted"] else "whole"
+    too_long = ", too long even so" if found["compacted"] else ", too long, and nothing in it gets shorter"
+    line(console, f"{size}; {shown}{'' if found['fits'] else too_long}")
+    for one in found["cuts"]:
+        print_cut(one, console)
+
+
+def print_cut(one: Row, console: Console) -> None:
+    """A text that the packet shows in part."""
+    where = f"{one['place'].replace('_', ' ')} {one['number']} {one['field']}"
+    line(
+        console,
+        f"{where}: {one['left_out']} of {one['characters']} characters left out, by {one['rule']['rule_id']}",
+        4,
+    )
+
+
+TRAJECTORY: dict[str, Callable[[Any, Console], None]] = {
+    "outcome": print_outcome,
+    "risk": print_risk,
+    "onset": print_onset,
+    "compaction": print_compaction,
+    "label": print_label,
+    "decisions": print_decisions,
+}
+
+
+# ---- steps
+
+
+def in_short(step: Row) -> str:
+    """A step in one line: values and their rules."""
+    parts = [f"{step['event_type']['value']} ({step['event_type']['rule']['rule_id']})"]
+    if step["tool_status"]["value"]:
+        parts.append(f"{step['tool_status']['value']} ({step['tool_status']['rule']['rule_id']})")
+    if step["side_effect"]["value"]:
+        parts.append(f"side effect ({step['side_effect']['rule']['rule_id']})")
+    parts += list(dict.fromkeys(f"{one['value']} ({one['rule']['rule_id']})" for one in step["flags"]))
+    if step["risk"]["step_risk"]:
+        parts.append(f"risk {step['risk']['step_risk']:g}")
+    return f"step {step['step_id']}: " + " · ".join(parts)
+
+
+def print_step(step: Row, console: Console) -> None:
+    """Every section of one step."""
+    heading(console, f"step {step['step_id']}")
+    event = step["event_type"]
+    valued(console, "event_type", event)
+    if "alignment" in event:
+        line(
+            console,
+            f"before alignment {event['before_alignment']}; aligned by {in_words(event['alignment']['rule'])}",
+            6,
+        )
+    print_parts(step["command_parts"], console)
+    print_alignment(step["alignment"], console)
+    if step["tool_status"]["value"]:
+        valued(console, "tool_status", step["tool_status"])
+        for name, value in step["tool_status"].get("read_from", {}).items():
+            if value is not None:
+                line(console, f"{name.replace('_', ' ')}: {said(value)}", 6)
+        if step["tool_status"]["resolved_by_step"]:
+            line(console, f"how it ended stands in step {step['tool_status']['resolved_by_step']}", 6)
+    valued(console, "side_effect", step["side_effect"])
+    for one in step["targets"]:
+        valued(console, one["field"], one)
+    for one in step["flags"]:
+        print_flag(one, console)
+    print_step_risk(step["risk"], console)
+    for one in step["onset"]:
+        line(console, f"onset candidate {one['candidate']}, by {in_words(one['rule'])}")
+    for one in step["compaction"]:
+        print_cut(one, console)
+
+
+def valued(console: Console, name: str, found: Row) -> None:
+    """A value, its rule, and the marked texts."""
+    shown = {True: "yes", False: "no"}.get(found["value"], found["value"]) if found["value"] is not None else "-"
+    line(console, Text(flat(f"{name} "), style="dim") + Text(flat(str(shown)), style="bold"))
+    line(console, f"by {in_words(found['rule'])}", 6)
+    for mark in found["marked"]:
+        line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
+
+
+def print_parts(parts: list[Row], console: Console) -> None:
+    """The parts of a command line in its order."""
+    for one in parts:
+        effect = ", side effect" if one["side_effect"] else ""
+        target = f" on {one['target']}" if one["target"] else ""
+        line(console, f"part {one['command'] or '(how the text was read)'}", 6)
+        line(console, f"{one['event_type'] or 'no event by itself'}{effect}{target}, by {in_words(one['rule'])}", 8)
+
+
+def print_alignment(found: Row, console: Console) -> None:
+    """The tool's name across source models."""
+    if found["tool_name_raw"] is None and found["tool_name"] is None:
+        return
+    rules = " and ".join(map(in_words, found["rules"])) or "no rule"
+    line(console, Text("tool_name ", style="dim") + Text(flat(str(found["tool_name"])), style="bold"))
+    behind = found["previous_tool_name"] if found["previous_tool_name"] != found["tool_name_raw"] else None
+    server = f" of the server {found['tool_server']}" if found["tool_server"] else ""
+    written = f"written {found['tool_name_raw']}{f', meant {behind}{server}' if behind else ''}"
+    line(console, f"{written}; {found['alignment_case']}, by {rules}", 6)
+
+
+def print_flag(found: Row, console: Console) -> None:
+    """One firing of a flag."""
+    valued(console, "flag", found)
+    if "cause" in found:
+        line(console, f"because of {in_words(found['cause']['rule'])}", 6)
+        for mark in found["cause"]["marked"]:
+            line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
+    elif "read_from" in found:
+        line(console, f"read from {found['read_from']['field']}: {found['read_from']['value']}", 6)
+    for one in found.get("because_of", []):
+        if "tool_status" in one:
+            line(console, f"step {one['step_id']} ended in {one['tool_status']}", 6)
+        for mark in one.get("marked", []):
+            line(
+                console, marked_text(f"step {one['step_id']} {mark['field']} {mark['start']}–{mark['end']}: ", mark), 6
+            )
+
+
+def print_step_risk(found: Row, console: Console) -> None:
+    """Where a step's risk comes from."""
+    sum_ = " + ".join(f"{one['weight']:g} {one['signal']}" for one in found["signals"])
+    line(
+        console,
+        Text("step_risk ", style="dim")
+        + Text(f"{found['step_risk']:g}", style="bold")
+        + Text(flat(f" = {sum_}") if sum_ else ""),
+    )
+    for one in found["signals"]:
+        line(console, f"by {in_words(one['rule'])}", 6)

@@ -1,0 +1,92 @@
+"""Explain, for people: the label, and how each pass came to it."""
+
+from typing import Any
+
+from rich.console import Console
+
+from openclawbench.cli.render.lines import line, listed, marked_text, said
+
+Row = dict[str, Any]
+
+
+def print_label(found: Row | None, console: Console, command: str = "annotate") -> None:
+    if found is None:
+        line(console, f"not annotated, or not up to date: run `openclawbench {command}`")
+        return
+    decided = {True: "anomalous", False: "normal", None: "undecided"}[found["is_anomalous"]]
+    subtype, cause = found["anomaly_type_l2"], found["review_cause"]
+    line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {found['judge'] or 'not asked'}")
+    line(console, f"tier {found['quality_tier']}{f', because of {cause}' if cause else ''}")
+    for stage, answer in found["stages"].items():
+        told = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
+        line(console, f"{stage.replace('_', ' ')}: {told}", 4)
+    for one in found["evidence_steps"]:
+        line(console, marked_text(f"cited: step {one['step_id']} {one['field']} ", {"text": one["quote"]}), 4)
+    for one in found["issues"]:
+        line(console, f"check {one['check']}: {one['message']}", 4)
+    for one in found["repairs"]:
+        line(console, f"repair {one['rule_id']}: {one['field']} {said(one['before'])} → {said(one['after'])}", 4)
+
+
+def print_decisions(found: list[Row], console: Console) -> None:
+    """Each pass: what was asked, answered and read, stage by stage; the second pass with its label."""
+    for one in found:
+        line(console, f"pass {one['annotation_pass']}: {one['judge']} ({one['judge_model']}){cost(one)}")
+        if one["annotation_pass"] > 1:
+            print_label(one["label"], console, "annotate --pass 2")
+        for stage, asked in one["stages"].items():
+            if asked is not None:
+                print_stage(stage.replace("_", " "), asked, console)
+
+
+def print_stage(name: str, found: Row, console: Console) -> None:
+    """One stage: the question, the calls, the reading. What it says stands with the label, but for an audit's."""
+    asked = found["asked"]
+    saw = asked["saw"]
+    what = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]
+    size = "whole" if saw["estimated_tokens"] is None else f"about {saw['estimated_tokens']} tokens"
+    more = "; shortened, see compaction" if saw["compacted"] else ""
+    line(
+        console,
+        f"{name}: saw {what} ({saw['steps']} steps, {size}{more}), prompt "
+        f"{asked['prompt_version']}, packet {asked['packet_sha256'][:12]}…",
+        4,
+    )
+    if asked["purpose"] != "label":
+        line(console, f"asked for the {asked['purpose'].replace('_', ' ')} only: this answer touches no label", 6)
+    for one in found.get("calls", []):
+        print_call(one, console)
+    if former := (found.get("answered") or {}).get("former"):
+        line(console, f"the first answer could not be used: {former['outcome']}", 6)
+    read = found.get("read")
+    if read is None:
+        line(console, "the answer is not there yet, or not up to date", 6)
+        return
+    failure = f": {read['failure']}" if read["failure"] else ""
+    line(console, f"read: {read['outcome'].replace('_', ' ')}{failure}", 6)
+    for one in read["repairs"]:
+        line(console, f"repair {one['rule_id']}: {one['field']} {said(one['before'])} → {said(one['after'])}", 6)
+    if asked["purpose"] != "label" and read["answer"]:
+        told = (f"{name} {said(value)}" for name, value in read["answer"].items() if name != "evidence_steps")
+        line(console, "; ".join(told), 6)
+
+
+def print_call(found: Row, console: Console) -> None:
+    """One call of the ledger."""
+    tokens = f"{found['prompt_tokens']} tokens in ({found['cached_tokens']} cached), {found['completion_tokens']} out"
+    line(
+        console,
+        f"answered {found['answered_at']} in {found['latency_s']:.2f} s, attempt {found['attempts']}, "
+        f"{found['finish']}; {tokens}, {found['cost_usd']:.6f} USD; request {found['request_id'] or 'without an id'}",
+        6,
+    )
+    if found["lost"]:
+        lost = listed(f"{one['reason']} at {one['sent_at']}" for one in found["lost"])
+        line(console, f"lost on the way, and perhaps paid for: {lost}", 8)
+
+
+def cost(found: Row) -> str:
+    """What the answers of a pass that decide the label cost."""
+    if not found["cost_usd"]:
+        return ""
+    return f", {found['cost_usd']:.6f} USD, requests {listed(found['request_ids'])}"

@@ -1,0 +1,75 @@
+"""What other rules would change, for people."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from openclawbench.base.terminal import flat, one_line, safe, table
+from openclawbench.cli.render.run import print_splits
+
+KINDS_SHOWN = 8  # of one value, on a terminal; --json has all
+
+
+def print_what_if(found: dict[str, Any], console: Console) -> None:
+    """Tables and examples."""
+    for one in found["rules"]:
+        console.print(
+            f"{safe(one['path'])} in the place of {one['file']}{'' if one['differs'] else ': the same rules'}"
+        )
+    if others := ", ".join(one_line(one) for one in found["passed_over"]):
+        console.print(f"passed over, rules of other stages as they are in force: {others}")
+    stages = ", ".join(found["stages"]) or "nothing"
+    console.print(f"made again in memory: {stages}; the work tables are as they were")
+    if set(found["stages"]) - {"split"} and "packet" not in found["stages"]:
+        console.print("packets are not compared; --packets does")
+    if found["sides"] is not None:
+        print_splits(found["sides"]["after"], console)
+        console.print()
+    console.print(f"{found['moved']} of {found['trajectories']} trajectories change\n")
+    if not found["changes"]:
+        return
+    rows = [[one["what"], one["steps"] or None, one["trajectories"]] for one in found["changes"]]
+    console.print(table("What changes", ["value", "steps", "trajectories"], rows))
+    for one in found["changes"]:
+        console.print()
+        print_value(one, console)
+
+
+def print_value(one: dict[str, Any], console: Console) -> None:
+    """The kinds of change of one value, and examples."""
+    console.print(Text(one["what"], style="bold"))
+    for kind in one["kinds"][:KINDS_SHOWN]:
+        steps = f"{number(kind['steps'], 'step')} in " if kind["steps"] else ""
+        console.print(f"  {flat(kind['kind'])}: {steps}{number(kind['trajectories'], 'trajectory')}")
+    if len(one["kinds"]) > KINDS_SHOWN:
+        console.print(f"  … and {len(one['kinds']) - KINDS_SHOWN} more kinds; --json lists them all")
+    for example in one["examples"]:
+        print_example(example, console)
+
+
+def print_example(row: dict[str, Any], console: Console) -> None:
+    """Where, from what to what, under which rules."""
+    step = "" if row["step_id"] is None else f" step {row['step_id']}"
+    console.print(Text(f"    {one_line(row['source_model'])}/{one_line(row['trajectory_id'])}{step}", style="cyan"))
+    console.print(f"      {shown(row['before'])} → {shown(row['after'])}")
+    before, after = listed(row["rules_before"]), listed(row["rules_after"])
+    if before or after:
+        console.print(f"      {before or 'no rule'} → {after or 'no rule'}" if before != after else f"      {before}")
+
+
+def shown(value: str | None) -> str:
+    """A value in one short line."""
+    text = " ".join(safe(value or "-").split())
+    return text if len(text) <= 100 else f"{text[:99]}…"
+
+
+def number(count: int, thing: str) -> str:
+    """How many of a thing, in words."""
+    return f"{count} {thing if count == 1 else thing.removesuffix('y') + 'ies' if thing.endswith('y') else thing + 's'}"
+
+
+def listed(rules: Iterable[str]) -> str:
+    """Rule ids."""
+    return ", ".join(safe(rule) for rule in rules)

@@ -1,0 +1,60 @@
+"""The settings in force, and what a run would do with each file of a folder. Writes nothing."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from openclawbench.construct.normalize.normalize import normalize
+from openclawbench.errors import UnreadableInput
+from openclawbench.inspect.whatif.rules import read_toml
+from openclawbench.intake.intake import take_in
+from openclawbench.judge import prompts
+from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
+from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.schema import empty
+from openclawbench.workspace.settings import Settings
+
+FROM_ENVIRONMENT = {  # settings that only the environment can give
+    "rules": OVERRIDE,
+    "prompts": prompts.OVERRIDE,
+    "prompt_versions": prompts.PINS,
+}
+
+
+def settings_in_force(settings: Settings) -> dict[str, list[dict[str, Any]]]:
+    """Every setting with its value and origin, and the user's own rule files with the keys that differ from the
+    built-in ones. InvalidRules if the folder of rules is not one."""
+    values = settings.asking.model_dump() | vars(settings)
+    rows = [{"setting": name, "value": values[name], "from": origin} for name, origin in settings.origin.items()]
+    for name, variable in FROM_ENVIRONMENT.items():
+        value = os.environ.get(variable) or None
+        rows.append({"setting": name, "value": value, "from": "environment" if value else "default"})
+    files = [{"file": str(path), "in_place_of": path.name, "other_keys": other_keys(path)} for path in own_files()]
+    return {"settings": rows, "own_rule_files": files}
+
+
+def other_keys(path: Path) -> list[str]:
+    """Top-level keys in which an own rule file differs from the built-in one: changed, added or missing."""
+    mine, theirs = read_toml(path), read_toml(shipped_path(path.name))
+    return sorted(key for key in mine.keys() | theirs.keys() if key not in mine or mine[key] != theirs.get(key))
+
+
+def examine(raw: Path) -> list[dict[str, Any]]:
+    """What a run would do with each file of a folder: rows of FileOutcome, sorted by path.
+
+    The folder may be a raw folder (`<source_model>/…`) or the folder of one source model. Nothing is written in it.
+    """
+    if not raw.is_dir():
+        raise UnreadableInput(f"{raw}: is not a folder. Name a folder of session files.")
+    rules = NormalizeRules.load()
+    rows: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(prefix="openclawbench-") as scratch:
+        intake = take_in(DataFolder(Path(scratch)), raw, None, save=False)
+        for shard in sorted(intake.entries):
+            files = intake.read(SourceFile, shard)
+            outcomes = normalize(files, empty(RunManifestRow).lazy(), rules)[-1]
+            rows += outcomes.collect().select(list(FileOutcome.model_fields)).to_dicts()
+    return sorted(rows, key=lambda row: (row["path"], row["member"] or ""))

@@ -1,0 +1,1 @@
+"""Tables and labelled trajectories in forms that other tools open."""

@@ -1,0 +1,124 @@
+"""`openclawbench export --to atif|scout|pi -o DIR`: labelled trajectories in the forms that other tools open."""
+
+import hashlib
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from openclawbench.base.terminal import UNSAFE
+from openclawbench.errors import NotFound, StageFailed, UsageError
+from openclawbench.inspect.find import Parts, advice, fresh
+from openclawbench.records.release import Master
+from openclawbench.records.session import Step, Trajectory, UserTurn
+from openclawbench.release.interchange.atif import as_atif
+from openclawbench.release.interchange.atif_check import fault
+from openclawbench.release.interchange.pi import as_pi
+from openclawbench.release.interchange.scout import SCHEMA, as_scout
+from openclawbench.release.interchange.session import Labelled
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import write_atomic
+from openclawbench.tables.record import TRAJECTORY_KEY, Record
+
+FORMS = ("atif", "scout", "pi")
+LONGEST_NAME = 180  # characters of a file name, before its ending
+TABLES: tuple[type[Record], ...] = (Trajectory, Step, UserTurn, Master)
+ROW_GROUP = 50  # transcripts
+
+
+def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
+    """Write every trajectory that is up to date; (written, left out because there is nothing in it).
+
+    atif, pi: DIR/<source_model>/<trajectory_id>.json or .jsonl. scout: DIR/transcripts-<shard>.parquet. Raises
+    UsageError if the form is unknown or the folder is not empty: files of an earlier export would look like part of it.
+    """
+    if form not in FORMS:
+        raise UsageError(f"export --to {form}: there is no such form. Use one of: {', '.join(FORMS)}.")
+    if to is None:
+        raise UsageError(f"export --to {form}: name a folder with -o.")
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise UsageError(f"{to}: is no empty folder. Name a new one.")
+    synthetic = NormalizeRules.load().synthetic_prefixes[0]
+    write = {"atif": write_atif, "scout": write_scout, "pi": write_pi}[form]
+    written = skipped = 0
+    for shard, rows in shards(run):
+        done = write(to, shard, rows, synthetic)
+        written, skipped = written + done, skipped + len(rows) - done
+    return written, skipped
+
+
+def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
+    """(shard, its trajectories by key), one shard in memory at a time. NotFound where none is up to date."""
+    parts = {record: fresh(run, record) for record in TABLES}
+    whole = set.intersection(*(set(one) for one in parts.values()))
+    if not whole:
+        raise NotFound(f"{run.data.root}: Master {advice(run)}")
+    for shard in sorted(whole, key=lambda one: f"{one:>9}"):
+        trajectories, steps, turns, masters = (rows(run, record, parts[record], shard) for record in TABLES)
+        found = []
+        for key in sorted(trajectories):
+            mine = sorted(steps.get(key, []), key=lambda step: step["step_id"])
+            said = sorted(turns.get(key, []), key=lambda turn: turn["user_turn"])
+            found.append(Labelled(trajectories[key][0], mine, said, masters[key][0]))
+        yield str(shard), found
+
+
+def rows(run: Run, record: type[Record], parts: Parts, shard: int | str) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Rows of one part, by key."""
+    frame = run.data.scan(record, {shard: parts[shard]}).collect()
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in frame.iter_rows(named=True):
+        found.setdefault((row[TRAJECTORY_KEY[0]], row[TRAJECTORY_KEY[1]]), []).append(row)
+    return found
+
+
+def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
+    """A document a trajectory. StageFailed where one is not what the format says."""
+    written = 0
+    for session in sessions:
+        document = as_atif(session, synthetic)
+        if document is None:
+            continue
+        data = msgspec.json.encode(document)
+        if wrong := fault(data):
+            raise StageFailed(f"{session.trajectory['trajectory_id']}: made no ATIF document: {wrong}")
+        write_atomic(path_of(to, session, ".json"), [data, b"\n"])
+        written += 1
+    return written
+
+
+def write_pi(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
+    """A session file a trajectory."""
+    for session in sessions:
+        write_atomic(path_of(to, session, ".jsonl"), as_pi(session, synthetic))
+    return len(sessions)
+
+
+def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) -> int:
+    """A Parquet file a shard, in small row groups."""
+    if sessions:
+        buffer = io.BytesIO()
+        frame = pl.DataFrame([as_scout(one, synthetic) for one in sessions], schema=SCHEMA, orient="row")
+        frame.write_parquet(buffer, compression="zstd", row_group_size=ROW_GROUP)
+        write_atomic(to / f"transcripts-{shard:0>5}.parquet", [buffer.getvalue()])
+    return len(sessions)
+
+
+def path_of(to: Path, session: Labelled, ending: str) -> Path:
+    """Where a trajectory's file is: never outside the folder, whatever its id says."""
+    one = session.trajectory
+    return to / file_name(one["source_model"]) / f"{file_name(one['trajectory_id'])}{ending}"
+
+
+def file_name(text: str) -> str:
+    """An id as a file name: separators and control characters as `_`, no leading dot; where that changed or cut it, the
+    beginning of its digest makes it unique again."""
+    named = UNSAFE.sub("_", text).translate(str.maketrans("/\\\n\t:", "_____"))
+    named = f"_{named[1:]}" if named.startswith(".") else named
+    while len(named.encode()) > LONGEST_NAME:
+        named = named[:-1]
+    return named if named == text else f"{named}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

@@ -1,0 +1,55 @@
+"""From a step back to its raw records, byte for byte."""
+
+from typing import Any
+
+from openclawbench.errors import NotFound, UnreadableInput
+from openclawbench.inspect.find import Key, rows_for
+from openclawbench.intake.scan import entry_content
+from openclawbench.records.session import Step, Trajectory
+from openclawbench.runtime.run import Run
+from openclawbench.sources.openclaw.sqlite_store import BrokenStore
+
+
+def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str, Any], bytes]]:
+    """(pointer, bytes) of each raw record of a step, or of all steps if `step_id` is null.
+
+    A pointer has step_id, part, source_file, sha256, line, offset, length. Raises NotFound for a step that does not
+    exist, and UnreadableInput if the file has changed since it was read.
+    """
+    trajectory = rows_for(run, Trajectory, key)[0]
+    steps = sorted(rows_for(run, Step, key), key=lambda step: int(step["step_id"]))
+    if step_id is not None:
+        steps = [step for step in steps if step["step_id"] == step_id]
+        if not steps:
+            raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {trajectory['num_steps']}.")
+    content = source_bytes(run, trajectory)
+    file = trajectory["source_file"]
+    if trajectory["source_format"] == "openclaw_sqlite":
+        file = f"{file}#{trajectory['source_member']}"
+    records = []
+    for step in steps:
+        for raw in step["raw"]:
+            place = {
+                "line": raw["line"] + trajectory["source_base_line"] - 1,
+                "offset": raw["offset"] + trajectory["source_base_offset"],
+            }
+            pointer = {"step_id": step["step_id"], "source_file": file, **raw, **place}
+            records.append((pointer, content[raw["offset"] : raw["offset"] + raw["length"]]))
+    return records
+
+
+def source_bytes(run: Run, trajectory: dict[str, Any]) -> bytes:
+    """The session's bytes, decompressed or from its database. UnreadableInput if they have changed."""
+    path = trajectory["source_file"]
+    member, offset = trajectory["source_member"], trajectory["source_base_offset"]
+    known = [
+        entry
+        for entry in run.intake.entries_at(path)
+        if entry.member == member and entry.sha256 == trajectory["source_sha256"]
+    ]
+    if not known:
+        raise UnreadableInput(f"{path}: has changed since it was read. Run `openclawbench run` again.")
+    try:
+        return entry_content(run.intake.raw, path, member, offset, known[0].length)
+    except (OSError, ValueError, BrokenStore) as error:
+        raise UnreadableInput(f"{path}: {error}. Name the raw folder with --raw.") from error

@@ -1,0 +1,133 @@
+"""Which judge a name means."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from openclawbench.errors import UsageError
+from openclawbench.fulltax.answers.reader import AnswerReader
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.judge.client.progress import JudgeProgress
+from openclawbench.judge.protocol import Judge
+from openclawbench.judge.settings import AskingSettings
+from openclawbench.judge.transport.endpoint import Endpoint
+from openclawbench.judge.transport.protocol import Transport
+from openclawbench.records.json_schema import STAGE_RECORDS, json_schema
+from openclawbench.rules.asking import AskingRules
+from openclawbench.rules.prices import Price, PriceRules
+from openclawbench.rules.request import RequestRules
+
+if TYPE_CHECKING:
+    from openclawbench.judge.language_model import ClientOptions
+
+JUDGES = ("rules", "openai")
+FREE = Price(0.0, 0.0, 0.0, "an endpoint on this machine: nothing is paid")
+STATED = "as stated with --price-in and --price-out"
+
+
+def make_judge(
+    name: str,
+    model: str | None = None,
+    ledger: Path | None = None,
+    settings: AskingSettings | None = None,
+    report: Callable[[JudgeProgress], None] | None = None,
+    batch: bool = False,
+    former: Path | None = None,
+    runs: int = 1,
+) -> Judge:
+    """The judge of this name. UsageError for an unknown one, or a language model without its name.
+
+    `ledger` is the folder in which its answers are. With `report` it may be asked, and is told of it; without, it only
+    looks up. `former`: folder of the ledger of everything, where `ledger` is a share's; `runs` share the endpoint's
+    limits.
+    """
+    if name == "rules":
+        return RulesJudge()
+    if name not in JUDGES:
+        raise UsageError(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
+    if not model or ledger is None:
+        raise UsageError(f"judge {name}: which model? Name it with --model.")
+    from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
+
+    rules = AskingRules.load()
+    asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, batch, runs)
+    schemas = {f"stage_{stage}": schema_text(stage) for stage in STAGE_RECORDS}
+    return LanguageModelJudge(model, ledger, schemas, AnswerReader(), RequestRules.load(), rules, asking, former)
+
+
+def schema_text(stage: str) -> str:
+    """JSON Schema of a stage's answer, as it is sent."""
+    return json.dumps(json_schema(STAGE_RECORDS[stage]), separators=(",", ":"))
+
+
+def make_asking(
+    model: str,
+    settings: AskingSettings,
+    rules: AskingRules,
+    report: Callable[[JudgeProgress], None],
+    batch: bool = False,
+    runs: int = 1,
+) -> "ClientOptions":
+    """How to ask, from the settings. Address, key and price are only looked up when something has to be asked."""
+    from openclawbench.judge.language_model import ClientOptions
+
+    def endpoint() -> Endpoint:
+        return Endpoint.from_environment(settings.base_url, rules, os.environ)
+
+    def price() -> Price:
+        online = price_of(model, settings, endpoint())
+        return online.times(PriceRules.load().batch_share) if batch else online
+
+    return ClientOptions(
+        endpoint=endpoint,
+        transport=openai_transport if settings.transport == "openai" else aiohttp_transport,
+        price=price,
+        concurrency=settings.concurrency or rules.connection.concurrency,
+        rpm=settings.rpm,
+        tpm=settings.tpm,
+        budget_usd=settings.budget_usd,
+        budget_tokens=settings.budget_tokens,
+        report=report,
+        batch=batch,
+        runs=runs,
+    )
+
+
+def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
+    """What tokens cost: as stated, as listed, nothing on this machine. UsageError where nobody says."""
+    listed = PriceRules.load().of(model) or (FREE if endpoint.is_local else None)
+    stated = (settings.price_in, settings.price_out)
+    if None in stated and listed is None:
+        raise UsageError(
+            f"model {model}: nobody says what it costs, and without a price no budget holds. Give --price-in and "
+            "--price-out, USD for a million tokens."
+        )
+    price = listed or FREE
+    fresh = price.input if settings.price_in is None else settings.price_in
+    cached = fresh if settings.price_in is not None else price.cached
+    return Price(
+        input=fresh,
+        cached=cached if settings.price_cached is None else settings.price_cached,
+        output=price.output if settings.price_out is None else settings.price_out,
+        source=price.source if stated == (None, None) else STATED,
+    )
+
+
+def aiohttp_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
+    """The transport over aiohttp alone."""
+    from openclawbench.judge.transport.aiohttp_transport import (
+        AiohttpTransport,  # a network library: not before it is needed
+    )
+
+    return AiohttpTransport(endpoint, concurrency, rules)
+
+
+def openai_transport(endpoint: Endpoint, concurrency: int, rules: AskingRules) -> Transport:
+    """The transport over the `openai` client."""
+    from openclawbench.judge.transport.openai_transport import (
+        OpenaiTransport,  # a network library: not before it is needed
+    )
+
+    return OpenaiTransport(endpoint, concurrency, rules)

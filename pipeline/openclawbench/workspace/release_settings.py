@@ -1,0 +1,59 @@
+"""The settings of a release: which rules they override, and the commands that make the release again."""
+
+import shlex
+from typing import Any
+
+from openclawbench.release.privacy.policy import REPORT
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.settings import PublishRules
+from openclawbench.storage.data_folder import DataFolder, read_json
+from openclawbench.workspace.settings import Settings
+
+PLACES = {"text": "released text", "paths": "paths of inputs (datapackage.json)"}
+RELEASE_SETTINGS = ("on_keys", "on_personal", "jsonl")
+
+
+def describe_finds(data: DataFolder) -> list[str]:
+    """What the current release holds of keys, addresses and numbers, a sentence a place; a warning if it is a key."""
+    rows = (read_json(data.manifest_file("publish")) or {}).get("left_in", [])
+    folder = data.report_folder(REPORT)
+    sentences = []
+    for place, place_name in PLACES.items():
+        for is_key in (True, False):
+            finds = [row for row in rows if row["where"] == place and (row["group"] == "key") == is_key]
+            if finds:
+                counts = ", ".join(f"{row['kind']} {row['finds']}" for row in finds)
+                warning = "warning: keys are left in by --on-keys report: " if is_key else ""
+                sentences.append(f"{warning}in {place_name}: {counts} (finds in {folder})")
+    return sentences
+
+
+def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Rule file -> keys that these settings override."""
+    personal = dict.fromkeys(("on_account", "on_email", "on_phone", "on_user_name"), settings.on_personal)
+    suspected = "redact" if settings.on_keys == "redact" else None  # whoever redacts keys also wants suspected ones out
+    privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, **personal}
+    by_file = {PrivacyRules.FILE: privacy, PublishRules.FILE: {"jsonl": settings.jsonl}}
+    overrides = {
+        file: {key: value for key, value in keys.items() if value is not None} for file, keys in by_file.items()
+    }
+    return {file: keys for file, keys in overrides.items() if keys}
+
+
+def release_commands(settings: Settings) -> list[str]:
+    """The commands that make the release again from its inputs, with every setting that decides bytes, however it was
+    given. Folders, engines, limits, addresses and keys are left out."""
+    names = ("judge", "model", "unmatched", *RELEASE_SETTINGS)
+    commands = [write_command("release", {name: getattr(settings, name) for name in names})]
+    if settings.second_judge is not None:
+        second = {"pass": "2", "judge": settings.second_judge, "model": settings.second_model}
+        commands.insert(0, write_command("annotate", second))
+    return commands
+
+
+def write_command(verb: str, flags: dict[str, str | None]) -> str:
+    """A call as it is typed. Flags without a value are left out."""
+    words = [
+        word for name, value in flags.items() if value is not None for word in (f"--{name.replace('_', '-')}", value)
+    ]
+    return shlex.join(["openclawbench", verb, *words])

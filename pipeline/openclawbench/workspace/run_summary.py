@@ -1,0 +1,147 @@
+"""What a run came to, as plain data and sentences: accounting, warnings, and why a person is needed."""
+
+from typing import Any
+
+import polars as pl
+
+from openclawbench.base.terminal import pluralize
+from openclawbench.flow import all_stages
+from openclawbench.records.release import LabelAssignment, LabelBasis, SummaryCount
+from openclawbench.release.writer.summarize import summary
+from openclawbench.rules.release import ReleaseRules
+from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.release_settings import describe_finds
+from openclawbench.workspace.settings import Settings
+from openclawbench.workspace.split_counts import count_splits, split_cautions, split_columns
+from openclawbench.workspace.update import RunReport
+
+NEEDS_A_PERSON = 1
+CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.scope == "corpus"}
+
+
+def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) -> dict[str, Any]:
+    """Everything about a run, for --json. `reasons`: reasons_for_a_person()."""
+    found: dict[str, Any] = {
+        "verb": verb,
+        "redone": report.redone,
+        "stages": [vars(stage) for stage in report.reports],
+        "sources": count_inputs(report.files),
+        "needs_a_person": complaints(report),
+        "warnings": warnings(report),
+    }
+    if report.share is not None:
+        share = {"share": str(report.share), "shards": shards_of_share(report), "waiting": waiting_stages(report)}
+        found |= share
+    elif verb == "release" and report.tables is not None:
+        found["release"] = str(data.release)
+        found["left_in"] = describe_finds(data)
+        found["summary"] = summarize(report.tables[SummaryCount].collect())
+        found["splits"] = splits(report)
+        found["cautions"] = cautions(report)
+    return found | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
+
+
+def count_inputs(files: pl.DataFrame) -> list[dict[str, Any]]:
+    """Per source model: sessions_in = trajectories + copies + quarantined; other files are counted beside them.
+    `files`: FileOutcome."""
+    kind = pl.col("disposition")
+    counted = files.group_by("source_model").agg(
+        sessions_in=(kind != "sidecar").sum(),
+        trajectories=(kind == "trajectory").sum(),
+        copies=(kind == "copy").sum(),
+        quarantined=(kind == "quarantined").sum(),
+        no_sessions=(kind == "sidecar").sum(),
+        records_in=pl.col("records_in").sum(),
+    )
+    return counted.sort("source_model").to_dicts()
+
+
+def complaints(report: RunReport) -> list[str]:
+    """A sentence for each input that a person must look at."""
+    quarantined = report.files.filter(pl.col("disposition") == "quarantined").sort("path")
+    sentences = [f"{row['reason']}: {row['message']}" for row in quarantined.iter_rows(named=True)]
+    if not report.sessions:
+        sentences.append("no_sessions: no file here is a session. Put *.jsonl files under RAW/<source_model>/.")
+    return sentences + [f"{fault['reason']}: {fault['message']}" for fault in report.faults]
+
+
+def warnings(report: RunReport) -> list[str]:
+    """A sentence for each remark on the outcomes, and for each fault of a file that stopped nothing."""
+    notes = [f"{note['reason']}: {note['message']}" for note in report.notes]
+    return notes + file_warnings(report.files)
+
+
+def file_warnings(files: pl.DataFrame) -> list[str]:
+    """A sentence for each unusable file beside the sessions, and for each fault that did not stop a session."""
+    unusable = [f"{row['reason']}: {row['message']}" for row in unusable_context(files)]
+    return unusable + [f"{row['reason']}: {row['message']}; the session is kept" for row in warning_rows(files)]
+
+
+def warning_rows(files: pl.DataFrame) -> list[dict[str, Any]]:
+    """Faults that did not stop a file, by file and reason: file, member, reason, line of the first, count, message."""
+    rows = []
+    for row in files.explode("warnings").drop_nulls("warnings").sort("path").iter_rows(named=True):
+        warning = row["warnings"]
+        place = f"{row['path']}#{row['member']}" if row["member"] else row["path"]
+        times = f"{warning['count']} times, first in" if warning["count"] > 1 else "in"
+        rows.append(
+            {
+                "file": row["path"],
+                "member": row["member"],
+                "reason": warning["name"],
+                "line": warning["line"],
+                "count": warning["count"],
+                "message": f"{place}: {times} line {warning['line']}",
+            }
+        )
+    return rows
+
+
+def unusable_context(files: pl.DataFrame) -> list[dict[str, Any]]:
+    """Broken files beside sessions, or broken parts of a session store: path, member, reason, line, message."""
+    columns = ["path", "member", "reason", "line", "message"]
+    return files.filter(pl.col("reason") == BROKEN_CONTEXT).sort("path").select(columns).to_dicts()
+
+
+def summarize(counts: pl.DataFrame) -> dict[str, Any]:
+    """Tiers, slices and the outcome-process gap of the whole corpus. `counts`: SummaryCount."""
+    return summary(counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name"))
+
+
+def splits(report: RunReport) -> list[dict[str, Any]]:
+    """Records and anomalies on each side of each cut (split_counts.count_splits)."""
+    return count_splits(split_columns(report.tables[LabelAssignment])) if report.tables is not None else []
+
+
+def cautions(report: RunReport) -> list[str]:
+    """A sentence for each side of a cut that has too few records or anomalies."""
+    if report.tables is None:
+        return []
+    assigned = split_columns(report.tables[LabelAssignment])
+    basis = report.tables[LabelBasis].select("source_model", "trajectory_id", "task_digest").collect()
+    return split_cautions(assigned, basis, ReleaseRules.load()) if assigned.height else []
+
+
+def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
+    """Why a person is needed: exit status 1 on the command line. Empty where everything is done."""
+    reasons = []
+    if report.quarantined > settings.quarantine_limit:
+        limit = f" ({settings.quarantine_limit} are allowed: quarantine_limit)" if settings.quarantine_limit else ""
+        reasons.append(f"{pluralize(report.quarantined, 'file')} quarantined{limit}")
+    if report.faults:
+        reasons.append(f"{pluralize(len(report.faults), 'fault')} in outcomes or the run manifest")
+    if not report.sessions and settings.shard is None:
+        reasons.append("no session came in")
+    return reasons
+
+
+def waiting_stages(report: RunReport) -> dict[str, int]:
+    """Stage over the whole corpus that waits -> shards that it still needs."""
+    stages = [stage for stage in report.reports if stage.stage in CORPUS_STAGES]
+    return {stage.stage: stage.waits_for for stage in stages if stage.waits_for is not None}
+
+
+def shards_of_share(report: RunReport) -> int:
+    """Shards of the share that the run was over."""
+    return max((stage.shards for stage in report.reports if stage.stage not in CORPUS_STAGES), default=0)

@@ -1,0 +1,64 @@
+"""Asking over shares: whose ledger, how much of the limits and the budget, and that one run at a time asks for a share.
+
+Limits and budget are cut evenly, by arithmetic alone: what all shares may do together is what one run might have done,
+without a service that all of them must reach, and whichever of them dies. What one share leaves, another does not get.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from openclawbench.base.shard_selection import ShardSelection
+from openclawbench.judge.ledger.merge_shards import merge, refuse_other_shares, share_ledger, spent_in
+from openclawbench.judge.settings import AskingSettings
+from openclawbench.rules.asking import AskingRules
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.storage.lease import Lease, LeaseFolder
+from openclawbench.workspace.judges import JUDGES
+from openclawbench.workspace.settings import Settings
+
+
+@dataclass(frozen=True)
+class JudgeBudget:
+    """With what a run asks: its ledger, the ledger of everything where that is another one, settings, and how many runs
+    share an endpoint's limits."""
+
+    ledger: Path
+    former: Path | None
+    settings: AskingSettings
+    runs: int = 1
+
+
+@contextlib.contextmanager
+def share_budget(data: DataFolder, settings: Settings, asked: str | None) -> Iterator[JudgeBudget]:
+    """The purse of a run, within the data folder's lock. `asked`: the judge that the run may ask; null: none. A run
+    over everything first merges what shares have asked. LeaseHeld where another run asks for the same share."""
+    if settings.shard is None:
+        merge(data.ledger)
+        yield JudgeBudget(data.ledger, None, settings.asking)
+        return
+    share, own = settings.shard, share_ledger(data.ledger, settings.shard)
+    if asked in (None, JUDGES[0]):
+        yield JudgeBudget(data.ledger, None, settings.asking)
+        return
+    refuse_other_shares(data.ledger, share)
+    rules = AskingRules.load().lease
+    with Lease(
+        data.remote or LeaseFolder(data.work), f"share-{share.index}-of-{share.of}", rules.beat_s, rules.stale_s
+    ):
+        yield JudgeBudget(own, data.ledger, cut(settings.asking, share, spent_in(data.ledger)), share.of)
+
+
+def cut(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:
+    """A share's part of limits and budget; `spent`: USD and tokens that count against the budget already."""
+    usd, tokens = spent
+    whole = AskingRules.load().connection.concurrency if asking.concurrency is None else asking.concurrency
+    parts = {
+        "concurrency": max(1, whole // share.of),
+        "rpm": None if asking.rpm is None else asking.rpm / share.of,
+        "tpm": None if asking.tpm is None else asking.tpm / share.of,
+        "budget_usd": None if asking.budget_usd is None else max(0.0, asking.budget_usd - usd) / share.of,
+        "budget_tokens": None if asking.budget_tokens is None else max(0, asking.budget_tokens - tokens) // share.of,
+    }
+    return asking.model_copy(update=parts)

@@ -1,0 +1,252 @@
+"""Bring a data folder up to date as far as a verb needs, and report what happened."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.audit.calibration.released_verdicts import human_verdicts
+from openclawbench.base.code_digest import PARSED, Parsed
+from openclawbench.base.shard_selection import ShardSelection
+from openclawbench.errors import UsageError
+from openclawbench.flow import all_stages, second_pass_up_to, stages_up_to
+from openclawbench.intake.intake import Intake, take_in
+from openclawbench.intake.raw_object_store import Raw
+from openclawbench.judge.client.progress import JudgeProgress
+from openclawbench.judge.protocol import Judge
+from openclawbench.records.fulltax import Annotation
+from openclawbench.records.session import FileOutcome
+from openclawbench.release.writer.publish import publish
+from openclawbench.rules.loading.rule_file import CHOSEN
+from openclawbench.rules.packet import PacketRules
+from openclawbench.runtime.engines.choice import engine_for
+from openclawbench.runtime.engines.protocol import Engine
+from openclawbench.runtime.run import Run, StageReport
+from openclawbench.runtime.shard_task import ShardTask
+from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
+from openclawbench.storage.object_store import ObjectStore
+from openclawbench.tables.record import Record
+from openclawbench.workspace.judges import make_judge
+from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.release_settings import release_commands, rule_overrides
+from openclawbench.workspace.second_pass import refuse_stale_second_pass
+from openclawbench.workspace.settings import Settings
+from openclawbench.workspace.shares import JudgeBudget, share_budget
+
+STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge", "release")
+
+
+@dataclass
+class RunReport:
+    """What a run did."""
+
+    reports: list[StageReport]
+    files: pl.DataFrame  # FileOutcome
+    faults: list[dict[str, Any]]
+    released: bool | None = None  # null: not asked for; false: it stood already
+    tables: "Tables | None" = None
+    share: ShardSelection | None = None
+    notes: list[dict[str, Any]] = field(default_factory=list)  # remarks on the oracle that are not faults
+    sessions: int = field(init=False, default=0)
+    quarantined: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.sessions = self.files.filter(pl.col("disposition") != "sidecar").height
+        self.quarantined = self.files.filter(pl.col("disposition") == "quarantined").height
+
+    @property
+    def redone(self) -> int:
+        """Parts that were computed."""
+        return sum(report.redone for report in self.reports)
+
+
+class Tables:
+    """The up-to-date tables of a data folder, whole, or of the share that was brought up to date."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __getitem__(self, record: type[Record]) -> pl.LazyFrame:
+        share = self.run.share
+        keys = self.run.keys[record]
+        names = self.run.present(record)
+        mine = {
+            shard: key
+            for shard, key in keys.items()
+            if (share is None or share.has(shard)) and part_name(shard, key) in names
+        }
+        return self.run.data.scan(record, mine)
+
+
+def update(
+    data: DataFolder,
+    settings: Settings,
+    verb: str,
+    progress: Progress,
+    annotation_pass: int = 1,
+    replace_judge: Callable[[Judge | None], Judge | None] = lambda judge: judge,
+    debug: bool = False,
+) -> RunReport:
+    """Run every stale stage up to the verb's, of the first or the second pass, and publish for `release`.
+
+    A run sends questions to the judge of its own pass only. `replace_judge` may put another judge in its place. With
+    `debug` the exception of a stage is raised as it is.
+    """
+    data.remote = settings.parts
+    asked = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
+    with (
+        data.locked(settings.shard is not None),
+        cached_code_digests(data),
+        share_budget(data, settings, asked) as own,
+    ):
+        report_to = {annotation_pass: progress.asking}
+        judge = first_judge(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None
+        second = second_judge(own, settings, report_to.get(2))
+        if annotation_pass == 1:
+            judge = replace_judge(judge)
+        else:
+            second = replace_judge(second)
+        intake = take_in_inputs(data, settings, save=True)
+        remember(data, intake, settings, annotation_pass)
+        run = Run(data, intake, judge, partial(make_engine, settings), second, settings.shard, debug)
+        stages = stages_up_to(verb, second is not None) if annotation_pass == 1 else second_pass_up_to(verb)
+        if annotation_pass == 1:
+            refuse_stale_second_pass(run, stages)
+        write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
+        decided = {one.name: one.writes[0] for one in stages if issubclass(one.writes[0], Annotation)}
+        reports = []
+        for report in run.update(stages, progress.shard):
+            progress.stage(report)
+            if report.redone and (table := decided.get(report.stage)):
+                progress.tiers(count_tiers(Tables(run)[table]))
+            reports.append(report)
+        released = (
+            publish(run, release_commands(settings), check_release, human_verdicts(data))
+            if verb == "release" and settings.shard is None
+            else None
+        )
+        tables = Tables(run)
+        files = tables[FileOutcome].collect()
+        return RunReport(reports, files, intake.faults, released, tables, settings.shard, intake.warnings)
+
+
+def check_release(root: Path) -> None:
+    """Raise InvalidRelease. The import waits until a release is made, so that other commands start in less time."""
+    from openclawbench.release.validate.before_publishing import refuse_invalid
+
+    refuse_invalid(root)
+
+
+def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
+    """Quality tier -> trajectories, in the order of names. `annotations`: Annotation, of either pass."""
+    return dict(annotations.group_by("quality_tier").len().sort("quality_tier").collect().iter_rows())
+
+
+def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
+    """Scan the inputs. Settings that override keys of rule files come into force here."""
+    CHOSEN.clear()
+    CHOSEN.update(rule_overrides(settings))
+    if settings.unmatched is not None:
+        CHOSEN[PacketRules.FILE] = {"unmatched": settings.unmatched}
+    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
+
+
+@contextlib.contextmanager
+def cached_code_digests(data: DataFolder) -> Iterator[None]:
+    """Parse a module of the program for its digest only if it has changed since the last run in this folder."""
+    known = load_code_digests(data)
+    yield
+    if known != PARSED:
+        write_json(data.code_file, PARSED)
+
+
+def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
+    """Load what the last run in this folder kept of the program's modules."""
+    found = read_json(data.code_file)
+    known = {
+        key: (tree, [(module, name) for module, name in imports]) for key, (tree, imports) in (found or {}).items()
+    }
+    PARSED.update(known)
+    return known
+
+
+def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:
+    """The engine that computes the stale shards."""
+    raw_bytes = sum(chain.intake.size() for chain in chains)
+    return engine_for(settings.engine, settings.workers, len(chains), raw_bytes, settings.ray_address)
+
+
+def first_judge(own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None) -> Judge:
+    """The judge of the first pass. Without `report` it only looks answers up."""
+    batch = bool(settings.asking.batch)
+    return make_judge(settings.judge, settings.model, own.ledger, own.settings, report, batch, own.former, own.runs)
+
+
+def second_judge(
+    own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
+) -> Judge | None:
+    """The judge of the second pass; null where there is none. UsageError if one is to be asked and none is named."""
+    if settings.second_judge is None:
+        if report is not None:
+            raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
+        return None
+    name, model = settings.second_judge, settings.second_model
+    return make_judge(name, model, own.ledger, own.settings, report, former=own.former, runs=own.runs)
+
+
+def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pass: int) -> None:
+    """Save the number of shards and the settings that the user named, for later calls.
+
+    Defaults are not saved, so that a data folder that was moved or copied reads its own inputs. The endpoint of the
+    first pass is saved, so that no later call sends sessions elsewhere; that of a second pass is named at each call."""
+    values = {
+        "raw": absolute_location(settings.raw),
+        "oracle": None if settings.oracle is None else absolute_location(settings.oracle),
+        "parts": None if settings.parts is None else settings.parts.url,
+        "endpoint_url": settings.endpoint_url,
+        "judge": settings.judge,
+        "model": settings.model,
+        "second_judge": settings.second_judge,
+        "second_model": settings.second_model,
+        "unmatched": settings.unmatched,
+    }
+    named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
+    asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")
+    if asked_at is not None and "@" not in asked_at:  # one with a password is refused where it is used
+        named["base_url"] = asked_at
+    data.save_layout({"shards": intake.shards, **named})
+
+
+def absolute_location(location: Raw) -> str:
+    """An absolute path, which is found from any working folder; a URL as it is."""
+    return str(location if isinstance(location, ObjectStore) else location.resolve())
+
+
+def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
+    """The manifest of what came in."""
+    return {
+        "stage": "intake",
+        "raw": absolute_location(settings.raw),
+        "oracle": None if settings.oracle is None else absolute_location(settings.oracle),
+        "shards": intake.shards,
+        "files": intake.entries.rows(),
+        "oracle_files": intake.counts,
+        "bfcl_categories": intake.categories,
+        "faults": intake.faults,
+        "warnings": intake.warnings,
+    }
+
+
+def open_run(data: DataFolder, settings: Settings) -> Run:
+    """A run with the keys of every stage as they would be now. Nothing is computed or written."""
+    load_code_digests(data)
+    data.remote = settings.parts
+    own = JudgeBudget(data.ledger, None, settings.asking)
+    second = second_judge(own, settings)
+    run = Run(data, take_in_inputs(data, settings, save=False), first_judge(own, settings), second=second)
+    run.plan(all_stages(second is not None))
+    return run
