@@ -6,7 +6,7 @@ from openclawbench.base.terminal import pluralize
 from openclawbench.inspect.trace_totals import DIGITS
 
 ERROR_CHARACTERS = 300
-UNKNOWN = "unknown"
+UNKNOWN = "not said"
 
 
 def format_total(row: dict[str, Any]) -> dict[str, Any]:
