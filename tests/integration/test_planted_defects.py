@@ -346,7 +346,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
     "in review without a cause in the answers": (record(anomalous, in_review), "derived", "review_cause is 'verifier_"),
     "a verifier's review that stays accepted": (reviewed, "derived", "quality_tier is 'baseline_accepted'"),
     "an anomalous record made normal": (record(long_one, made_normal), "derived", "is_anomalous is False"),
-    "an anomalous record made normal, its answers gone": (unasked, "derived", "asks about it, and no answer"),
+    "an anomalous record made normal, its answers gone": (unasked, "derived", "asks about it, but the answer"),
     "an answer to a question that is not asked": (asked_without_need, "derived", "stage ask_b1 does not ask"),
     "a stage's issues": (
         both(anomalous, "c", lambda c: c.update(issues=[{"check": "span_consistency", "message": "no"}])),
@@ -567,7 +567,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     "a line of the index less": (lambda opened: opened.rows(INDEX_FILE).pop(), "record_index", "is not in the index"),
     "the digest of a rule file zeroed": (rule_file(sha256=ZEROS), "rules", "align.toml has the digest"),
     "another version of a rule file": (rule_file(version="9"), "rules", "align.toml is of version 1"),
-    "a rule file that is said to be one's own": (rule_file(as_shipped=False), "rules", "as_shipped false"),
+    "a rule file that is said to be one's own": (rule_file(as_shipped=False), "rules", "as_shipped is false"),
     "a rule file that is not named": (
         package(lambda made: made["rules"].pop(0)),
         "rules",
@@ -575,11 +575,11 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     ),
     "another threshold": (rules("risk.toml", high_from=20.0), "rules", "risk.toml has the digest"),
     "another share of the test side": (rules("release.toml", test_share=0.5), "rules", "release.toml has the digest"),
-    "rules that are no rules": (rules("onset.toml", top_k="three"), "derived", "cannot be made again: .*top_k"),
+    "rules that are no rules": (rules("onset.toml", top_k="three"), "derived", "cannot be recomputed: .*top_k"),
     "another version of all rules": (
         package(lambda made: made.update(rules_version="0" * 12)),
         "rules",
-        "all rules together are of version",
+        "rules_version is",
     ),
     "a family of the taxonomy renamed": (renamed_family, "rules", "state_integrity_failures"),
     "a subtype of the taxonomy renamed": (
@@ -641,7 +641,11 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "prompts/c/.* in force",
     ),
     "no rules": (lambda opened: (opened.root / RULES).unlink(), "rules", "cannot be read"),
-    "a dangling link": (lambda o: (o.root / "NOTES").symlink_to("gone.txt"), "links", "NOTES.* gone.txt, which is not"),
+    "a dangling link": (
+        lambda o: (o.root / "NOTES").symlink_to("gone.txt"),
+        "links",
+        "NOTES.* gone.txt, which does not exist",
+    ),
     "a linked folder": (linked_folder, "links", "paper_cut.* link to a folder"),
     "a pipe": (pipe, "links", "queue.* neither a file nor a folder"),
     "a second form of a file with other rows": (second_form, "file_twice", "silver_train_labels.jsonl.gz"),
@@ -654,7 +658,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     "a huge number in a record": (
         record(normal, lambda r: r["risk_signals"].update(num_other_steps=HUGE)),
         "schema",
-        "num_other_steps is a number that no column holds",
+        "num_other_steps is a number that does not fit in 64 bits",
     ),
     "a huge number in a score": (record(normal, lambda r: r.update(num_steps=HUGE)), "schema", "num_steps is a number"),
     "a huge number in the index": (
@@ -667,33 +671,45 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
         "derived|raw_answers|schema",
         "answer|parsed|number",
     ),
-    "a huge number in the statistics": (huge_statistics, "statistics", "accepted is a number that no column holds"),
+    "a huge number in the statistics": (
+        huge_statistics,
+        "statistics",
+        "accepted is a number that does not fit in 64 bits",
+    ),
     "a huge number in splits.json": (
         lambda opened: opened.json(SPLITS_FILE, lambda said: said["calibration_pool"].update(size=HUGE)),
         "splits",
-        "size is a number that no column holds",
+        "size is a number that does not fit in 64 bits",
     ),
     "a huge number in the settings": (
         lambda opened: opened.text("publish.toml", "onset_parts = 4", f"onset_parts = {HUGE}"),
         "rules",
         "onset_parts is",
     ),
-    "a huge number in the rules": (rules("onset.toml", top_k=HUGE), "rules", "top_k is a number that no column holds"),
+    "a huge number in the rules": (
+        rules("onset.toml", top_k=HUGE),
+        "rules",
+        "top_k is a number that does not fit in 64 bits",
+    ),
     "a huge size of a file": (
         package(lambda made: made["input_tables"][0].update(rows=HUGE)),
         "datapackage",
-        "rows is a number that no column holds",
+        "rows is a number that does not fit in 64 bits",
     ),
 }
 OF_CUTS: dict[str, tuple[Plant, str, str]] = {
-    "a task moved from test to train": (moved, "splits", "stands here; stage split has it on side test"),
+    "a task moved from test to train": (moved, "splits", "is here; by stage split it is on side test"),
     "a near duplicate put back": (put_back("near_duplicate_of_test"), "splits", "reason near_duplicate_of_test"),
     "a record of the calibration pool put back": (put_back("calibration_pool"), "splits", "reason calibration_pool"),
     "another reason": (other_reason, "splits", "label_exclusions.jsonl: .*reason is 'banana'"),
     "another reason where a model is held out": (held_out_reason, "splits", "hold_out/.*reason is 'banana'"),
     "the calibration pool emptied": (pool_emptied, "splits", "calibration_pool.jsonl: .*is missing here"),
-    "a record of the pool exchanged": (pool_exchanged, "splits", "calibration_pool.jsonl: .*stands here"),
-    "two records of the paper's cut exchanged": (sides_exchanged, "splits", "paper_cut/.*has it on side test"),
+    "a record of the pool exchanged": (pool_exchanged, "splits", "calibration_pool.jsonl: .*is here"),
+    "two records of the paper's cut exchanged": (
+        sides_exchanged,
+        "splits",
+        "paper_cut/.*by stage split it is on side test",
+    ),
     "no near duplicates": (certificate("hold_out/scripted-a", near_duplicates=0), "splits", "near_duplicates is 0"),
     "no shared tasks": (certificate("hold_out/scripted-a", shared_tasks=0), "splits", "shared_tasks is 0"),
     "no memoriser": (certificate("paper_cut", memoriser={"f1": 0.0, "share_known": 0.0}), "splits", "memoriser"),

@@ -209,7 +209,7 @@ def test_a_broken_sheet_is_refused_with_its_line(tmp_path: Path) -> None:
         b"sample,other\n1,2\n": ":1: no column row",
         content.replace(b"seen", b"\xff"): "is not UTF-8. Save the sheet as CSV in UTF-8",
         content.split(b"\r\n", 1)[0] + b'\r\n"open': r":2: the quote that opens the cell is_supported \(column 1\)",
-        b'"open,row\n1,2\n': r":1: a quote opens the cell column 1 and is not closed; lines 1 to 2 are not read",
+        b'"open,row\n1,2\n': r":1: the quote that opens the cell column 1 is not closed; lines 1 to 2 are not read",
     }
     for broken, said in cases.items():
         with pytest.raises(UnreadableInput, match=said):

@@ -1,23 +1,36 @@
-"""What is wrong with a release: collected with its place, reported together (own choice)."""
+"""Findings: what is wrong with a release, collected with file and line and reported together (own choice)."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-KEPT = 20  # findings of one check that are kept whole; the others are counted
-WHAT_TO_DO = {  # of checks whose finding names two values: which of them to believe
-    "derived": "The stages, over the released texts and answers, give another value. Release again.",
-    "splits": "The stage split, over the released records, cuts otherwise. Release again; edit no label file by hand.",
-    "record_index": "A record's line is not the one that was released. Fetch the file again, or release again.",
-    "rules": "Rules, digests and copies of them must be those in force. Release again; edit none of them in a release.",
-    "inputs": "Records and inputs must be each other's. Release again from the whole raw folder.",
-    "text_key": "A key is in the open: revoke it, take it out of the source, and release again.",
+KEPT = 20  # findings of a check that are kept; the others are only counted
+WHAT_TO_DO = {  # check -> what its findings mean and what to do
+    "derived": "The stages give another value for the released texts and answers. Release again.",
+    "splits": "The stage split divides the released records differently. Release again; never edit label files.",
+    "record_index": "A record's line is not the one that was released. Download the file again, or release again.",
+    "rules": "Rules, their digests and their copies must agree. Release again; never edit rules in a release.",
+    "inputs": "Each record has one input; each input has a record or a reason. Release again from all raw files.",
+    "checksum": "The file differs from the one that was published. Download it again.",
+    "file_missing": "The copy is incomplete. Download the file again, or release again.",
+    "file_not_listed": "The file does not come from this release. Remove it, or release again.",
+    "json": "The file is damaged or was edited. Download it again.",
+    "schema": "The line does not have the published format. Download the file again, or release again.",
+    "labels": "A label row must repeat its record. Release again; never edit label files.",
+    "leak": "A record or task is on a side where it must not be: results on this split are invalid. Release again.",
+    "tiers": "Each record must be in the file of its tier, unchanged. Download the file again, or release again.",
+    "positives": "The file must repeat the anomalous records of the master table. Release again.",
+    "parquet": "Parquet and JSONL must hold the same rows. Download both again, or release again.",
+    "statistics": "A published number does not follow from the released records. Release again.",
+    "numbers": "A published number does not follow from the released records. Release again.",
+    "card": "The card must describe this release. Release again; never edit the card by hand.",
+    "text_key": "A key is published: revoke it, remove it from the source, and release again.",
 }
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. `line` counts from 1; null where the file as a whole is meant."""
+    """One thing that is wrong. `line` counts from 1; None if the finding is about the whole file."""
 
     check: str
     file: str
@@ -27,22 +40,22 @@ class Finding:
 
 @dataclass
 class Findings:
-    """All of them: counts are exact, the texts of each check are kept up to a limit, so that memory is bounded."""
+    """All findings. Counts are exact; of each check only KEPT findings are kept, so that memory is bounded."""
 
     kept: list[Finding] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
-    checked: Counter[str] = field(default_factory=Counter)  # what was looked at: files, lines, quotes …
-    reported: list[dict[str, Any]] = field(default_factory=list)  # to know of, and no fault: finds in text, by kind
+    checked: Counter[str] = field(default_factory=Counter)  # what was checked: files, lines, quotes …
+    reported: list[dict[str, Any]] = field(default_factory=list)  # no faults: finds in text, by kind
 
     def add(self, check: str, file: str, message: str, line: int | None = None) -> None:
-        """Count a finding; keep it where the check has few."""
+        """Count a finding, and keep it while the check has fewer than KEPT."""
         self.counts[check] += 1
         if self.counts[check] <= KEPT:
             self.kept.append(Finding(check, file, line, message))
 
     @property
     def ok(self) -> bool:
-        """True where nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.counts
 
     def as_data(self) -> dict[str, Any]:
@@ -52,10 +65,10 @@ class Findings:
             "checked": dict(self.checked),
             "counts": dict(self.counts),
             "reported": self.reported,
-            "findings": [vars(one) for one in self.kept],
+            "findings": [vars(finding) for finding in self.kept],
             "what_to_do": self.what_to_do(),
         }
 
     def what_to_do(self) -> dict[str, str]:
-        """What to do about the checks that found something, where it is not plain from the finding."""
-        return {check: said for check, said in WHAT_TO_DO.items() if self.counts[check]}
+        """WHAT_TO_DO of the checks that have findings."""
+        return {check: advice for check, advice in WHAT_TO_DO.items() if self.counts[check]}

@@ -1,4 +1,4 @@
-"""datapackage.json: of its schema, it lists the files that are there, and what it was made from is what records say."""
+"""datapackage.json: it fits its schema, lists the files of the folder, and its provenance agrees with the records."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ from openclawbench.release.keys import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.recompute.rules_in_force import InForce
-from openclawbench.release.validate.records.record_digest import Slim
+from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
+from openclawbench.release.validate.records.record_digest import RecordDigest
 from openclawbench.release.writer.provenance import NAME, data_package, resources
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
@@ -28,16 +28,16 @@ TRAJECTORY = "trajectory"
 
 
 def read_package(root: Path, findings: Findings) -> DataPackage | None:
-    """The package; null with a finding where it is none."""
-    said = read_json(root, NAME, "datapackage", findings)
-    if said is None:
+    """The package; None with a finding if it is not valid."""
+    content = read_json(root, NAME, "datapackage", findings)
+    if content is None:
         return None
     try:
         package = DataPackage.model_validate_json((root / NAME).read_bytes(), strict=True)
     except (OSError, ValidationError) as error:
         findings.add("datapackage", NAME, f"cannot be read: {str(error).splitlines()[0]}")
         return None
-    refused = next(Draft202012Validator(json_schema(DataPackage)).iter_errors(said), None)
+    refused = next(Draft202012Validator(json_schema(DataPackage)).iter_errors(content), None)
     if refused is not None:
         findings.add("schemas_disagree", NAME, f"only the JSON Schema refuses it: {refused.message}")
     return package
@@ -47,18 +47,24 @@ def check_data_package(
     root: Path,
     package: DataPackage,
     digests: Mapping[str, str],
-    records: Mapping[Key, Slim],
-    in_force: InForce | None,
+    records: Mapping[Key, RecordDigest],
+    in_force: RulesInForce | None,
     passes: list[int],
     findings: Findings,
 ) -> None:
     """Findings of the package as a whole. `passes`: the annotation passes of which the release holds answers."""
-    said = {one.path: one for one in package.resources}
-    want = {one.path: one for one in resources(root, {p: d for p, d in digests.items() if p not in AFTER})}
-    for path in sorted(said.keys() | want.keys()):
+    listed = {resource.path: resource for resource in package.resources}
+    expected = {
+        resource.path: resource for resource in resources(root, {p: d for p, d in digests.items() if p not in AFTER})
+    }
+    for path in sorted(listed.keys() | expected.keys()):
         findings.checked["resources"] += 1
-        if said.get(path) != want.get(path):
-            findings.add("datapackage", NAME, f"{path} is not listed as it is in this folder")
+        if listed.get(path) != expected.get(path):
+            findings.add(
+                "datapackage",
+                NAME,
+                f"{path} is listed with a size or digest that the file in this folder does not have",
+            )
     check_made_from(package.provenance, digests, records, findings)
     check_inputs(package.provenance, records, findings)
     if in_force is not None:
@@ -67,69 +73,75 @@ def check_data_package(
 
 
 def check_made_from(
-    made: MadeFrom, digests: Mapping[str, str], records: Mapping[Key, Slim], findings: Findings
+    provenance: MadeFrom, digests: Mapping[str, str], records: Mapping[Key, RecordDigest], findings: Findings
 ) -> None:
-    """Judges and models of the records are among those named; every released prompt is the one that was in force."""
-    known = {(one.judge, one.judge_model) for one in made.judges}
-    asked = {(one.basis["judge"], one.basis["judge_model"]) for one in records.values()} - {(None, None)}
-    for judge in sorted(asked - known, key=str):
-        findings.add("datapackage", NAME, f"records name a judge that it does not: {canonical_json(list(judge))}")
-    prompts = {f"prompts/{one.stage}/{one.version}.md": one.sha256 for one in made.prompts}
+    """The package names the judges of the records and the released prompts."""
+    named_judges = {(one.judge, one.judge_model) for one in provenance.judges}
+    judges_of_records = {(one.basis["judge"], one.basis["judge_model"]) for one in records.values()} - {(None, None)}
+    for judge in sorted(judges_of_records - named_judges, key=str):
+        findings.add(
+            "datapackage", NAME, f"records have a judge that the package does not name: {canonical_json(list(judge))}"
+        )
+    prompts = {f"prompts/{one.stage}/{one.version}.md": one.sha256 for one in provenance.prompts}
     for path, sha256 in digests.items():
         if path.startswith("prompts/") and prompts.get(path) != sha256:
-            findings.add("datapackage", NAME, f"{path} is not the prompt that it says was in force")
-    if made.schema_version != SCHEMA_VERSION:
-        message = f"schema_version is {made.schema_version}, the records are of schema {SCHEMA_VERSION}"
+            findings.add("datapackage", NAME, f"{path} is not the prompt that the package names as in force")
+    if provenance.schema_version != SCHEMA_VERSION:
+        message = f"schema_version is {provenance.schema_version}, the records are of schema {SCHEMA_VERSION}"
         findings.add("datapackage", NAME, message)
 
 
-def check_inputs(made: MadeFrom, records: Mapping[Key, Slim], findings: Findings) -> None:
-    """Every record has its input, every input that became a record has it here, and each other one has a reason."""
-    became: Counter[Key] = Counter()
-    for one in made.inputs:
+def check_inputs(provenance: MadeFrom, records: Mapping[Key, RecordDigest], findings: Findings) -> None:
+    """Every record has one input; every input has its record, or a reason why it has none."""
+    inputs_of: Counter[Key] = Counter()
+    for input_file in provenance.inputs:
         findings.checked["inputs"] += 1
-        who = f"input {one.path}" + (f" ({one.member})" if one.member else "")
-        if one.disposition not in get_args(Disposition):
-            findings.add("inputs", NAME, f"{who}: disposition is {one.disposition!r}, none of its closed vocabulary")
-        elif one.disposition == TRAJECTORY and one.trajectory_id is not None:
-            became[one.source_model, one.trajectory_id] += 1
-        elif one.disposition == TRAJECTORY or one.reason is None:
-            lacking = "trajectory_id" if one.disposition == TRAJECTORY else "reason"
-            findings.add("inputs", NAME, f"{who}: disposition is {one.disposition}, and it has no {lacking}")
-    for key in sorted(became.keys() | records.keys()):
+        label = f"input {input_file.path}" + (f" ({input_file.member})" if input_file.member else "")
+        if input_file.disposition not in get_args(Disposition):
+            findings.add(
+                "inputs",
+                NAME,
+                f"{label}: disposition is {input_file.disposition!r}, which is not in the closed vocabulary",
+            )
+        elif input_file.disposition == TRAJECTORY and input_file.trajectory_id is not None:
+            inputs_of[input_file.source_model, input_file.trajectory_id] += 1
+        elif input_file.disposition == TRAJECTORY or input_file.reason is None:
+            lacking = "trajectory_id" if input_file.disposition == TRAJECTORY else "reason"
+            findings.add("inputs", NAME, f"{label}: disposition is {input_file.disposition}, and it has no {lacking}")
+    for key in sorted(inputs_of.keys() | records.keys()):
         if key not in records:
-            findings.add("inputs", NAME, f"an input became {'/'.join(key)}, and no such record is released")
-        elif became[key] != 1:
-            message = f"{'/'.join(key)} is released, and {became[key]} inputs became it: each record has one"
+            findings.add("inputs", NAME, f"an input became {'/'.join(key)}, but that record is not released")
+        elif inputs_of[key] != 1:
+            message = f"{'/'.join(key)} is released, and {inputs_of[key]} inputs became it: each record has one"
             findings.add("inputs", NAME, message)
 
 
-def check_dataset(root: Path, package: DataPackage, in_force: InForce, findings: Findings) -> None:
-    """Name, version, description and licences are those of the settings."""
+def check_dataset(root: Path, package: DataPackage, in_force: RulesInForce, findings: Findings) -> None:
+    """Name, version, description and licences agree with the settings."""
     try:
-        want = data_package(root, {}, package.provenance, in_force.rules(PublishRules))
+        expected = data_package(root, {}, package.provenance, in_force.rules(PublishRules))
     except InvalidRules as error:
         findings.add("rules", PublishRules.FILE, f"cannot be used: {error}")
         return
-    apart = {"resources", "provenance"}
-    compare(package.model_dump(exclude=apart), want.model_dump(exclude=apart), NAME, "datapackage", findings)
+    left_out = {"resources", "provenance"}
+    compare(package.model_dump(exclude=left_out), expected.model_dump(exclude=left_out), NAME, "datapackage", findings)
 
 
-def check_judges(in_force: InForce, passes: list[int], findings: Findings) -> None:
-    """A judge is named for each pass that has answers; the embedded one is this program's, where this program made the
-    release."""
-    named = sorted(one.annotation_pass for one in in_force.made.judges)
-    if named != passes:
+def check_judges(in_force: RulesInForce, passes: list[int], findings: Findings) -> None:
+    """A judge is named for each pass that has answers. If this program made the release, the embedded judge is its
+    own."""
+    named_passes = sorted(named_judge.annotation_pass for named_judge in in_force.provenance.judges)
+    if named_passes != passes:
         findings.add(
-            "datapackage", NAME, f"judges are named of the passes {named}, the release holds those of {passes}"
+            "datapackage", NAME, f"judges are named of the passes {named_passes}, the release holds those of {passes}"
         )
-    for one in in_force.made.judges:
-        if one.judge in BASELINE_JUDGES and in_force.same_program:
+    for named_judge in in_force.provenance.judges:
+        if named_judge.judge in BASELINE_JUDGES and in_force.same_program:
             try:
                 judge = in_force.judge()
             except (InvalidRules, TypeError) as error:
                 findings.add("rules", NAME, f"the embedded judge's rules cannot be used: {error}")
                 continue
-            if (judge.digest, judge.model) != (one.digest, one.judge_model):
-                message = f"the embedded judge has the digest {judge.digest[:12]}…, it says {one.digest[:12]}…"
+            if (judge.digest, judge.model) != (named_judge.digest, named_judge.judge_model):
+                message = f"the embedded judge has the digest {judge.digest[:12]}…, it says {named_judge.digest[:12]}…"
                 findings.add("datapackage", NAME, message)

@@ -1,4 +1,4 @@
-"""The folder as it lies there: plain files that belong to a release, each JSONL file in one form, nothing linked in."""
+"""The files in the folder: all belong to a release, each JSONL file is there in one form, and no folder is a link."""
 
 import os
 import re
@@ -43,7 +43,7 @@ from openclawbench.rules.taxonomy import Taxonomy
 
 ENDING = re.compile(rf"(.+\.jsonl)({'|'.join(map(re.escape, CODECS))})?")
 SHARD = re.compile(r"-[0-9]{5}-of-[0-9]{5}\.parquet")
-MOST_READ = 16_000_000  # bytes of a file that belongs to no release, which are searched for keys
+MOST_READ = 16_000_000  # bytes of an unknown file that are searched for keys
 PLAIN_NAMES = (
     *(README, CROISSANT, PACKAGE, RULES, INDEX_FILE, PRIVACY, SUMMARY, SPLITS_FILE, DATA, TEXT, CHECKSUMS),
     *(
@@ -62,8 +62,7 @@ PLAIN_NAMES = (
 
 
 def check_links(root: Path, findings: Findings) -> None:
-    """Nothing that leads nowhere or to another folder, nothing that is neither file nor folder. A link to a file is as
-    good as the file: caches of the Hub lay copies out like that."""
+    """No dangling link, no link to a folder, no special file. Links to files are fine: caches of the Hub use them."""
     for folder, names, files in os.walk(root):
         for name in sorted((*names, *files)):
             path = Path(folder) / name
@@ -74,43 +73,49 @@ def check_links(root: Path, findings: Findings) -> None:
                 )
             elif path.is_symlink() and not path.exists():
                 findings.add(
-                    "links", where, f"is a link to {path.readlink()}, which is not there. Copy the file itself"
+                    "links", where, f"is a link to {path.readlink()}, which does not exist. Copy the file itself"
                 )
             elif not path.is_dir() and not path.is_file():
-                findings.add("links", where, "is neither a file nor a folder. Take it out")
+                findings.add("links", where, "is neither a file nor a folder. Remove it")
 
 
 def check_forms(root: Path, form: Any, findings: Findings) -> None:
-    """Each JSONL file is there once, in the form that the settings name; null where they are not known."""
+    """Each JSONL file is there once, in the form that the settings name (None: not known)."""
     forms: dict[str, list[str]] = defaultdict(list)
     for name in names_in(root):
         if match := ENDING.fullmatch(name):
             forms[match[1]].append(match[2] or "")
     ending = "" if form == PLAIN else f".{form}"
-    for name, found in sorted(forms.items()):
-        if len(found) > 1:
-            said = ", ".join(f"{name}{one}" for one in sorted(found))
-            findings.add("file_twice", name, f"stands here in several forms, of which one is read: {said}. Keep one")
-        elif isinstance(form, str) and found != [ending]:
-            findings.add("file_form", name, f"is there as {name}{found[0]}, publish.toml says jsonl = {form!r}")
+    for name, endings in sorted(forms.items()):
+        if len(endings) > 1:
+            names = ", ".join(f"{name}{ending}" for ending in sorted(endings))
+            findings.add("file_twice", name, f"is here in several forms, of which only one is read: {names}. Keep one")
+        elif isinstance(form, str) and endings != [ending]:
+            findings.add("file_form", name, f"is there as {name}{endings[0]}, but publish.toml has jsonl = {form!r}")
 
 
-def check_known(root: Path, models: list[str], made: MadeFrom | None, rules: PrivacyRules, findings: Findings) -> None:
-    """Every file belongs to a release; one that does not is named, and what of keys is in it. Prompts are all there."""
-    prompts = {f"prompts/{one.stage}/{one.version}.md": one.stage for one in made.prompts} if made else {}
+def check_known(
+    root: Path, models: list[str], provenance: MadeFrom | None, rules: PrivacyRules, findings: Findings
+) -> None:
+    """Every file belongs to a release, and every prompt in force is there. An unknown file is searched for keys."""
+    prompts = (
+        {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.stage for prompt in provenance.prompts}
+        if provenance
+        else {}
+    )
     known = {*PLAIN_NAMES, *prompts, *names_of(models)}
     detector = Detector(rules)
-    here = set(names_in(root))
-    for name in sorted(here):
-        if is_known(name, known) or (made is None and name.startswith("prompts/")):
+    present = set(names_in(root))
+    for name in sorted(present):
+        if is_known(name, known) or (provenance is None and name.startswith("prompts/")):
             continue
-        findings.add("file_unknown", name, "belongs to no part of a release, and no other check reads it. Take it out")
+        findings.add("file_unknown", name, "does not belong to a release, and no other check reads it. Remove it")
         for kind, line in keys_in(root / name, detector):
             findings.add("text_key", name, f"holds a find of kind {kind}", line)
-    asked = {one.judge for one in made.judges} - BASELINE_JUDGES if made else set()
+    asked_judges = {prompt.judge for prompt in provenance.judges} - BASELINE_JUDGES if provenance else set()
     for name, stage in prompts.items():
-        if name not in here and (stage in PROMPTED or asked):
-            findings.add("file_missing", name, "datapackage.json names this prompt as in force: a release owes it")
+        if name not in present and (stage in PROMPTED or asked_judges):
+            findings.add("file_missing", name, "is missing: datapackage.json names this prompt as in force")
 
 
 def names_in(root: Path) -> Iterator[str]:
@@ -122,7 +127,7 @@ def names_in(root: Path) -> Iterator[str]:
 
 
 def names_of(models: list[str]) -> Iterator[str]:
-    """The files of models and of cuts, JSONL files without the ending of a compression."""
+    """The files of models and of cuts; JSONL files without the ending of a compression."""
     cuts = [*CUTS.values(), *(f"{HOLD_OUT}/{model}/" for model in models)]
     for folder in cuts:
         yield f"{folder}{LEFT_OUT_FILE}"
@@ -136,7 +141,7 @@ def names_of(models: list[str]) -> Iterator[str]:
 
 
 def is_known(name: str, known: set[str]) -> bool:
-    """True for a file of a release. Which pictures belong to it, and which Parquet files, other checks say."""
+    """True for a file of a release. Other checks decide which pictures and Parquet files belong to it."""
     if name in known or name.startswith(f"{FOLDER}/"):
         return True
     if match := ENDING.fullmatch(name):

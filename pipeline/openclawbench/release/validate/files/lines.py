@@ -1,7 +1,8 @@
-"""Lines of a JSONL file: JSON, the published JSON Schema and the record agree that each is one, keys are unique."""
+"""Lines of a JSONL file: each is valid by its JSON Schema and its record, in canonical form, with a unique key."""
 
+import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,17 +19,17 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.writer.files import open_lines, released
 from openclawbench.tables.record import Keyed
 
-One = TypeVar("One", bound=Keyed)
+R = TypeVar("R", bound=Keyed)
 
 
 @dataclass(frozen=True)
-class Line(Generic[One]):
-    """A line that is what it should be."""
+class Line(Generic[R]):
+    """A valid line."""
 
     number: int  # from 1
     raw: bytes  # without the newline
     value: dict[str, Any]  # as plain data
-    record: One
+    record: R
 
     @property
     def key(self) -> Key:
@@ -42,23 +43,63 @@ def validator(record: type[Keyed]) -> Draft202012Validator:
     return Draft202012Validator(json_schema(record))
 
 
-def read_lines(root: Path, name: str, record: type[One], findings: Findings, unique: bool) -> Iterator[Line[One]]:
-    """The good lines of a file, one in memory at a time; what is wrong with the others is a finding."""
+def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
+    """The valid lines of a file, one at a time; a finding for each other line."""
     seen: set[Key] = set()
     for number, raw in raw_lines(root, name, findings):
         line = read_line(name, number, raw, record, findings)
         if line is None:
             continue
         if unique and line.key in seen:
-            findings.add("key_unique", name, f"{'/'.join(line.key)} stands here a second time", number)
+            findings.add("key_unique", name, f"{'/'.join(line.key)} is here a second time", number)
         seen.add(line.key)
         yield line
 
 
+def in_key_order(lines: Iterable[Line[R]], name: str, check: str, findings: Findings) -> Iterator[Line[R]]:
+    """The lines, with a finding named `check` for each whose key comes before the previous one."""
+    previous: Key | None = None
+    for line in lines:
+        if previous is not None and line.key < previous:
+            findings.add(check, name, f"{line.key[1]} comes after {previous[1]}: lines must be sorted", line.number)
+        previous = line.key
+        yield line
+
+
+def of_known_records(
+    lines: Iterable[Line[R]], records: Container[Key], name: str, check: str, findings: Findings
+) -> Iterator[Line[R]]:
+    """The lines of records in the master table; a finding named `check` for each other line."""
+    for line in lines:
+        if line.key in records:
+            yield line
+        else:
+            findings.add(check, name, f"{line.key[1]} is not in the master table", line.number)
+
+
+def tolerant_rows(path: Path) -> Iterator[tuple[int, Key, bytes, dict[str, Any]]]:
+    """(number, key, line, value) of each line that is an object with a key, up to where the file can be read.
+
+    For comparisons only: `read_lines` reports what is wrong with the other lines.
+    """
+    if released(path) is None:
+        return
+    with open_lines(path) as file, contextlib.suppress(OSError):
+        for number, raw in enumerate(file, start=1):
+            try:
+                row = json.loads(raw)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(row, dict) and too_large(row) is None:
+                model, trajectory_id = row.get("source_model"), row.get("trajectory_id")
+                if isinstance(model, str) and isinstance(trajectory_id, str):
+                    yield number, (model, trajectory_id), raw, row
+
+
 def raw_lines(root: Path, name: str, findings: Findings) -> Iterator[tuple[int, bytes]]:
-    """(number from 1, line without its newline) of a file; a finding where it is not there or cut."""
+    """(number from 1, line without its newline) of a file; a finding if the file is missing or cut."""
     if released(root / name) is None:
-        findings.add("file_missing", name, "a release owes this file")
+        findings.add("file_missing", name, "is missing: every release has this file")
         return
     with open_lines(root / name) as file:
         for number, raw in enumerate(whole_lines(file, name, findings), start=1):
@@ -76,33 +117,33 @@ def whole_lines(file: BinaryIO, name: str, findings: Findings) -> Iterator[bytes
         findings.add("json", name, f"cannot be read to its end: {error}")
 
 
-def read_line(name: str, number: int, raw: bytes, record: type[One], findings: Findings) -> Line[One] | None:
-    """One line, or null with a finding. The JSON Schema and the record must say the same of it."""
+def read_line(name: str, number: int, raw: bytes, record: type[R], findings: Findings) -> Line[R] | None:
+    """One line, or None with a finding. The JSON Schema and the record must agree on whether it is valid."""
     try:
         value: Any = json.loads(raw.decode("utf-8"))
     except UnicodeDecodeError as error:
         findings.add("json", name, f"is not UTF-8 (byte {error.start + 1} of the line)", number)
         return None
     except (ValueError, RecursionError) as error:
-        findings.add("json", name, f"is no JSON: {error}", number)
+        findings.add("json", name, f"is not valid JSON: {error}", number)
         return None
-    said = next(validator(record).iter_errors(value), None)
+    schema_error = next(validator(record).iter_errors(value), None)
     try:
-        found = record.model_validate_json(raw, strict=True)
+        parsed = record.model_validate_json(raw, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         findings.add("schema", name, f"{where or 'the line'}: {first['msg']}", number)
-        if said is None:
+        if schema_error is None:
             findings.add("schemas_disagree", name, f"{where}: the published JSON Schema accepts it", number)
         return None
     if (place := too_large(value)) is not None:
-        findings.add("schema", name, f"{place} is a number that no column holds", number)
+        findings.add("schema", name, f"{place} is a number that does not fit in 64 bits", number)
         return None
-    if said is not None:
-        where = ".".join(map(str, said.absolute_path))
+    if schema_error is not None:
+        where = ".".join(map(str, schema_error.absolute_path))
         findings.add("schemas_disagree", name, f"{where or 'the line'}: only the JSON Schema refuses it", number)
         return None
     if canonical_json(value).encode() != raw:
-        findings.add("canonical", name, "is not in the form in which a release writes JSON", number)
-    return Line(number, raw, value, found)
+        findings.add("canonical", name, "is not in canonical JSON form, in which a release writes every line", number)
+    return Line(number, raw, value, parsed)

@@ -1,4 +1,4 @@
-"""Parquet beside JSONL: it has the declared types, and its rows, written as JSON, are the lines letter for letter."""
+"""Parquet tables: they have the declared types, and their rows as JSON equal the lines of the JSONL file."""
 
 from collections.abc import Iterator
 from itertools import zip_longest
@@ -21,13 +21,13 @@ def check_parquet_tables(root: Path, model: str, findings: Findings) -> None:
         shards = shards_of(root, name)
         wanted = [shard_name(file, number, len(shards)) for number in range(len(shards))]
         if [path.name for path in shards] != wanted or not shards:
-            findings.add("file_missing", name, f"the Parquet files beside it are not complete: {len(shards)} are there")
+            findings.add("file_missing", name, f"its Parquet files are incomplete: {len(shards)} exist")
             continue
         try:
             check_columns(root, shards, record, findings)
             check_rows(root, name, shards, findings)
         except (pa.ArrowException, OSError) as error:
-            findings.add("parquet", name, f"the Parquet beside it cannot be read: {str(error).splitlines()[0]}")
+            findings.add("parquet", name, f"its Parquet files cannot be read: {str(error).splitlines()[0]}")
 
 
 def check_columns(root: Path, shards: list[Path], record: type[Keyed], findings: Findings) -> None:
@@ -41,18 +41,18 @@ def check_columns(root: Path, shards: list[Path], record: type[Keyed], findings:
 
 
 def check_rows(root: Path, name: str, shards: list[Path], findings: Findings) -> None:
-    """Row by row beside the lines; the first difference is a finding."""
+    """Compare row by row with the lines; the first difference is a finding."""
     for number, (line, row) in enumerate(zip_longest(lines_of(root / name), json_rows(shards)), start=1):
         findings.checked["parquet_rows"] += row is not None
         if line != row:
-            said = "has no such line" if line is None else "has no such row" if row is None else "says something else"
-            where = "the JSONL file" if line is None else "the Parquet beside it"
-            findings.add("parquet", name, f"{where} {said}", number)
+            difference = "lacks the row" if None in (line, row) else "has another row"
+            where = "the JSONL file" if line is None else "the Parquet file"
+            findings.add("parquet", name, f"{where} {difference}", number)
             return
 
 
 def lines_of(path: Path) -> Iterator[bytes]:
-    """Lines without their newline; none where there is no such file."""
+    """Lines without their newline; none if the file does not exist."""
     if released(path) is not None:
         with open_lines(path) as file:
             yield from (line.rstrip(b"\n") for line in file)

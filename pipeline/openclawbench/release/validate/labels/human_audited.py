@@ -1,4 +1,4 @@
-"""human_audited.jsonl, where a release has one: each row is of a record, repeats its label and fits itself."""
+"""human_audited.jsonl, if a release has one: each row belongs to a record, repeats its label and is consistent."""
 
 from pathlib import Path
 
@@ -11,28 +11,28 @@ from openclawbench.release.labels.labels import typed_file
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import check_parquet
-from openclawbench.release.validate.records.record_digest import Slim
+from openclawbench.release.validate.records.record_digest import RecordDigest
 from openclawbench.release.writer.files import released
 
 
-def check_human(root: Path, records: dict[Key, Slim], findings: Findings) -> None:
-    """Nothing where neither form of the file is there."""
+def check_human(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:
+    """Check the file; nothing to do if it exists neither as JSONL nor as Parquet."""
     if released(root / HUMAN_FILE) is None and not (root / typed_file(HUMAN_FILE)).is_file():
         return
     rows = []
     for line in read_lines(root, HUMAN_FILE, HumanAudited, findings, unique=True):
         findings.checked["human_verdicts"] += 1
         rows.append(line.record)
-        known, row = records.get(line.key), line.value
-        if known is None:
+        record, row = records.get(line.key), line.value
+        if record is None:
             findings.add("human", HUMAN_FILE, f"{line.key[1]} is not in the master table", line.number)
             continue
-        want = {name: known.basis[name] for name in COPIED if name in known.basis}
-        want |= {"label_status": STATUS_OF.get(known.tier), "agreement_status": agreement_status(row)}
-        want["same_label"] = same_label(row, known.basis)
-        for name, right in want.items():
-            if row[name] != right:
-                message = f"{line.key[1]}: {name} is {row[name]}, the record and the verdict give {right}"
+        expected = {name: record.basis[name] for name in COPIED if name in record.basis}
+        expected |= {"label_status": STATUS_OF.get(record.tier), "agreement_status": agreement_status(row)}
+        expected["same_label"] = same_label(row, record.basis)
+        for name, expected_value in expected.items():
+            if row[name] != expected_value:
+                message = f"{line.key[1]}: {name} is {row[name]}, record and verdict give {expected_value}"
                 findings.add("human", HUMAN_FILE, message, line.number)
         for message in contradictions(line.record):
             findings.add("human", HUMAN_FILE, f"{line.key[1]}: {message}", line.number)
@@ -40,14 +40,14 @@ def check_human(root: Path, records: dict[Key, Slim], findings: Findings) -> Non
 
 
 def contradictions(row: HumanAudited) -> list[str]:
-    """What a verdict says against itself."""
-    found = []
+    """What is contradictory in a verdict."""
+    messages = []
     if (row.human_anomaly_label is None) != (row.settled_by == "nobody") and row.settled_by != "adjudication":
-        found.append(f"human_anomaly_label is {row.human_anomaly_label}, settled by {row.settled_by}")
+        messages.append(f"human_anomaly_label is {row.human_anomaly_label}, settled by {row.settled_by}")
     if row.human_anomaly_label is not True and (row.human_subtype or row.human_onset or row.human_severity):
-        found.append("is not called anomalous and has a subtype, an onset or a severity")
+        messages.append("is not labelled anomalous but has a subtype, an onset or a severity")
     if not row.onset_reviewed and row.human_onset is not None:
-        found.append("has an onset that was not reviewed")
+        messages.append("has an onset that was not reviewed")
     if row.reviewers < 1:
-        found.append("nobody reviewed it")
-    return found
+        messages.append("has no reviewer")
+    return messages

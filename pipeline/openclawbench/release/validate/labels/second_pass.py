@@ -1,4 +1,4 @@
-"""A second pass, where a release has one: its labels are its answers' and the files repeat what the passes say."""
+"""The files of a second pass, if a release has one: labels follow from its answers, and agree with both passes."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import Exclusion, check_parquet, check_row
 from openclawbench.release.validate.records.answers import deciding_answers
-from openclawbench.release.validate.records.record_digest import Slim
+from openclawbench.release.validate.records.record_digest import RecordDigest
 from openclawbench.release.writer.files import released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 from openclawbench.release.writer.second_pass import (
@@ -27,8 +27,8 @@ from openclawbench.release.writer.second_pass import (
 Answers = dict[str, dict[Key, str | None]]  # stage -> key -> JSON text of the parsed answer that decides a label
 
 
-def check_second_pass(root: Path, models: list[str], records: dict[Key, Slim], findings: Findings) -> None:
-    """Nothing where no file of a second pass is there; where one is, all are owed."""
+def check_second_pass(root: Path, models: list[str], records: dict[Key, RecordDigest], findings: Findings) -> None:
+    """Check the files; nothing to do if none of them exists. If one does, all must."""
     raw = [f"{ROOT}/{model}/{name}" for model in models for name in RAW_FILES]
     if not any(released(root / name) for name in [REFERENCE_FILE, BOTH_FILE, *raw]):
         return
@@ -43,61 +43,65 @@ def check_second_pass(root: Path, models: list[str], records: dict[Key, Slim], f
 
 
 def check_references(
-    root: Path, records: dict[Key, Slim], answers: Answers, findings: Findings
+    root: Path, records: dict[Key, RecordDigest], answers: Answers, findings: Findings
 ) -> dict[Key, ReferenceLabel]:
-    """One row a record: the decision is stage B1's, and what both passes are sure of is computed again."""
-    found: dict[Key, ReferenceLabel] = {}
+    """One row per record: the decision is that of stage B1, and both_high_confidence follows from the passes."""
+    references: dict[Key, ReferenceLabel] = {}
     for line in read_lines(root, REFERENCE_FILE, ReferenceLabel, findings, unique=True):
-        found[line.key] = row = line.record
-        known = records.get(line.key)
-        if known is None:
+        references[line.key] = row = line.record
+        record = records.get(line.key)
+        if record is None:
             findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]} is not in the master table", line.number)
             continue
-        sure = both_high_confidence(known.basis, row.model_dump())
-        if row.both_high_confidence != sure:
-            message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}, the passes give {sure}"
+        expected = both_high_confidence(record.basis, row.model_dump())
+        if row.both_high_confidence != expected:
+            message = f"{line.key[1]}: both_high_confidence is {row.both_high_confidence}; the passes give {expected}"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if row.label_status != STATUS_OF.get(row.quality_tier):
-            message = f"{line.key[1]}: label_status {row.label_status} stands beside {row.quality_tier}"
+            message = f"{line.key[1]}: label_status is {row.label_status}, and quality_tier is {row.quality_tier}"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
-        if row.task_id != known.basis["task_id"]:
-            findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id is not the record's", line.number)
-        for name, said in decided(answers["b1"].get(line.key)).items():
-            if getattr(row, name) != said:
-                message = f"{line.key[1]}: {name} is {getattr(row, name)}, stage B1 said {said}"
+        if row.task_id != record.basis["task_id"]:
+            findings.add("second_pass", REFERENCE_FILE, f"{line.key[1]}: task_id differs from the record", line.number)
+        for name, expected_value in decided(answers["b1"].get(line.key)).items():
+            if getattr(row, name) != expected_value:
+                message = f"{line.key[1]}: {name} is {getattr(row, name)}; stage B1 gives {expected_value}"
                 findings.add("second_pass", REFERENCE_FILE, message, line.number)
         if line.key not in answers["b1"] and row.is_anomalous:
-            message = f"{line.key[1]}: is anomalous, and stage B1 was not asked"
+            message = f"{line.key[1]}: is anomalous without an answer of stage B1"
             findings.add("second_pass", REFERENCE_FILE, message, line.number)
-    for key in sorted(records.keys() - found.keys()):
+    for key in sorted(records.keys() - references.keys()):
         findings.add("second_pass", REFERENCE_FILE, f"{'/'.join(key)} is missing")
-    return found
+    return references
 
 
 def decided(parsed: str | None) -> dict[str, Any]:
-    """Fields of a reference label that a parsed B1 answer fixes; none where there is no answer."""
+    """Fields of a reference label that a parsed B1 answer decides; none without an answer."""
     if parsed is None:
         return {}
     answer = json.loads(parsed)
     return {"is_anomalous": answer["trajectory_is_anomalous"], "anomaly_type_l2": answer["anomaly_type_l2"]}
 
 
-def check_both(root: Path, records: dict[Key, Slim], references: dict[Key, ReferenceLabel], findings: Findings) -> None:
-    """Label rows of the records of which both passes are sure, but for those left out of the label files."""
-    want = {key for key, row in references.items() if row.both_high_confidence and key in records}
+def check_both(
+    root: Path, records: dict[Key, RecordDigest], references: dict[Key, ReferenceLabel], findings: Findings
+) -> None:
+    """Label rows of the records with high confidence in both passes, except those left out of the label files."""
+    expected = {key for key, row in references.items() if row.both_high_confidence and key in records}
     left_out = read_lines(root, f"{CUTS['paper_cut']}label_exclusions.jsonl", Exclusion, Findings(), unique=True)
-    want -= {line.key for line in left_out}
-    found: dict[Key, LabelRow] = {}
+    expected -= {line.key for line in left_out}
+    rows: dict[Key, LabelRow] = {}
     for line in read_lines(root, BOTH_FILE, LabelRow, findings, unique=True):
-        found[line.key] = line.record
+        rows[line.key] = line.record
         check_row(BOTH_FILE, line, records, "both", findings)
-        if line.key not in want:
-            findings.add("second_pass", BOTH_FILE, f"{line.key[1]}: the passes are not both sure of it", line.number)
-    check_parquet(root, typed_file(BOTH_FILE), LabelRow, list(found.values()), findings)
+        if line.key not in expected:
+            findings.add(
+                "second_pass", BOTH_FILE, f"{line.key[1]}: it does not have high confidence in both passes", line.number
+            )
+    check_parquet(root, typed_file(BOTH_FILE), LabelRow, list(rows.values()), findings)
     for folder in CUTS.values():
         for side in SIDES:
             lines = read_lines(root, f"{folder}silver_{side}_labels.jsonl", LabelRow, Findings(), unique=True)
-            own = [found[line.key] for line in lines if line.key in found]
-            check_parquet(root, both_side_file(folder, side), LabelRow, own, findings)
-    for key in sorted(want - found.keys()):
+            side_rows = [rows[line.key] for line in lines if line.key in rows]
+            check_parquet(root, both_side_file(folder, side), LabelRow, side_rows, findings)
+    for key in sorted(expected - rows.keys()):
         findings.add("second_pass", BOTH_FILE, f"{'/'.join(key)} is missing")

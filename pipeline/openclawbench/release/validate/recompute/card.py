@@ -1,4 +1,4 @@
-"""README.md and croissant.json: made again from the released files, they come out the same."""
+"""README.md and croissant.json: recomputed from the released files, they are the same."""
 
 import json
 import tomllib
@@ -23,31 +23,31 @@ BROKEN = (
 
 
 def check_described(root: Path, digests: Mapping[str, str], text: list[dict[str, Any]], findings: Findings) -> None:
-    """Every line of the card and every value of the Croissant description, beside what the files give. `text`: finds
-    in released text, a row a kind."""
+    """Compare every line of the card and every value of the Croissant description. `text`: finds in released text, one
+    row per kind."""
     import pyarrow as pa
 
     try:
-        want = described(root, digests, text, settings(root))
+        expected = described(root, digests, text, settings(root))
     except (*BROKEN, pa.ArrowException) as error:
         message = str(error).partition("\n")[0] or type(error).__name__
         findings.add("card", README, f"cannot be computed from the files of the release: {message}")
         return
-    check_text(root, README, "card", want[README].decode(), findings)
-    compare_file(root, NAME, "croissant", json.loads(want[NAME]), findings, unreadable="croissant")
+    check_text(root, README, "card", expected[README].decode(), findings)
+    compare_file(root, NAME, "croissant", json.loads(expected[NAME]), findings, unreadable="croissant")
 
 
 def settings(root: Path) -> PublishRules:
-    """The settings with which the release was written: it holds them."""
+    """The settings with which the release was written, from the release."""
     path = root / PublishRules.FILE
     return PublishRules.checked(tomllib.loads(path.read_text(encoding="utf-8")), path)
 
 
-def check_text(root: Path, name: str, check: str, want: str, findings: Findings) -> None:
-    """A finding for each line of a text that is not what the files give."""
+def check_text(root: Path, name: str, check: str, expected: str, findings: Findings) -> None:
+    """A finding for each line of a text file that differs from the expected text."""
     path = root / name
-    said = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    for number, (line, right) in enumerate(zip_longest(said.split("\n"), want.split("\n")), start=1):
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    for number, (line, expected_line) in enumerate(zip_longest(text.split("\n"), expected.split("\n")), start=1):
         findings.checked[f"{check}_lines"] += 1
-        if line != right:
-            findings.add(check, name, f"says {shown(line)}, the files give {shown(right)}", number)
+        if line != expected_line:
+            findings.add(check, name, f"is {shown(line)}; the files give {shown(expected_line)}", number)

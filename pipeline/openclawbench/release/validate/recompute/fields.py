@@ -1,7 +1,7 @@
-"""Every field of a record and of its raw answers that follows from others: made again by the stages, and compared."""
+"""Recompute with the stages every derived field of a record and of its raw answers, and compare."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,36 +27,36 @@ from openclawbench.release.keys import Key, key_of
 from openclawbench.release.validate.compare import leaves, shown
 from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.validate.recompute.rules_in_force import InForce
-from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, Again, made_by
+from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
+from openclawbench.release.validate.recompute.stages import FIRST_PASS, PARTIAL, StageRerun, writers
 from openclawbench.release.validate.records.answers import Answers, answers_of
 from openclawbench.release.writer.render import ROOT, STAGES, raw_lines
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.tables.schema import from_records
 
-AT_ONCE = 128  # records that are made again together: bounds the memory that this takes
-LEAVES = 3  # places in one field that are named; the others are counted
+AT_ONCE = 128  # records that are recomputed together: bounds the memory
+LEAVES = 3  # places of a field that are named; the others are only counted
 CANNOT = (OpenClawBenchError, ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
 CANNOT_POLARS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException)
-SAID_ONCE = ("usage", "cost_usd", "request_ids")  # of provenance: they follow from nothing that is released
-WHOLE_TEXT = ("packet_sha256", "request_sha256", "compacted")  # cannot be made again of texts that were redacted
-GIVER = made_by(FIRST_PASS) | {"schema_version": merge.name, "rules_version": merge.name, "stages": "decide_*"}
+NOT_DERIVED = ("usage", "cost_usd", "request_ids")  # of provenance: they do not follow from released data
+WHOLE_TEXT = ("packet_sha256", "request_sha256", "compacted")  # cannot be recomputed from redacted texts
+GIVER = writers(FIRST_PASS) | {"schema_version": merge.name, "rules_version": merge.name, "stages": "decide_*"}
 REQUESTS: dict[str, type[Record]] = {"a": RequestA, "b1": RequestB1, "b2": RequestB2, "c": RequestC}
 DECISIONS: dict[str, type[Record]] = {"a": DecisionA, "b1": DecisionB1, "b2": DecisionB2, "c": DecisionC}
 
 
 @dataclass
-class Derived:
-    """What the corpus is cut by, and the labels of the second pass, collected over all records."""
+class Recomputed:
+    """Recomputed over all records: what the split needs, and the labels of the second pass."""
 
-    marker: str  # the beginning of what stands where something was taken out
-    marked: set[Key] = field(default_factory=set)  # records of which a line or an answer has it
+    marker: str  # the beginning of every redaction marker
+    marked: set[Key] = field(default_factory=set)  # records with a marker in their line or an answer
     fingerprints: list[pl.DataFrame] = field(default_factory=list)
     second: list[pl.DataFrame] = field(default_factory=list)
 
 
-class Deriver:
-    """Makes the records of one model again, some at a time, in the order in which they stand."""
+class RecordRecomputer:
+    """Recomputes the records of one model, some at a time, in the order of the file."""
 
     def __init__(
         self,
@@ -64,161 +64,168 @@ class Deriver:
         model: str,
         name: str,
         index: Mapping[Key, RecordIndexRow],
-        in_force: InForce,
+        in_force: RulesInForce,
         passes: list[int],
-        found: Derived,
+        recomputed: Recomputed,
         findings: Findings,
     ) -> None:
         self.name, self.index, self.in_force, self.passes = name, index, in_force, passes
-        self.found, self.findings = found, findings
+        self.recomputed, self.findings = recomputed, findings
         self.folder = f"{ROOT}/{model}"
         self.answers: dict[int, dict[str, Answers]] = answers_of(root, model, passes)
 
     def check(self, lines: list[Line[Master]]) -> None:
-        """Compare some records and their answers with what the stages make of them."""
+        """Recompute some records and their answers, and compare them with the released ones."""
         unique = {line.key: line for line in lines}
         if not unique:
             return
-        given = {
-            number: {stage: some.of(unique.keys()) for stage, some in stages.items()}
+        answers = {
+            number: {stage: stage_answers.of(unique.keys()) for stage, stage_answers in stages.items()}
             for number, stages in self.answers.items()
         }
-        self.make(list(unique.values()), given)
+        self.recompute(list(unique.values()), answers)
 
-    def make(self, lines: list[Line[Master]], given: dict[int, dict[str, Any]]) -> None:
-        """The same of records whose answers are at hand; one by one where together they cannot be made again."""
+    def recompute(self, lines: list[Line[Master]], answers: dict[int, dict[str, Any]]) -> None:
+        """The same with the records' answers given. If the records fail together, each is recomputed alone."""
         rows = {
-            number: {stage: {key: row for key, (_, row) in some.items()} for stage, some in stages.items()}
-            for number, stages in given.items()
+            number: {
+                stage: {key: row for key, (_, row) in stage_answers.items()} for stage, stage_answers in stages.items()
+            }
+            for number, stages in answers.items()
         }
-        again = Again([line.value for line in lines], self.index, rows, self.in_force)
+        rerun = StageRerun([line.value for line in lines], self.index, rows, self.in_force)
         try:
-            again.make(self.passes)
+            rerun.run(self.passes)
         except (*CANNOT, *CANNOT_POLARS) as error:
             if len(lines) > 1:
                 for line in lines:
-                    self.make([line], given)
+                    self.recompute([line], answers)
                 return
-            said = str(error).partition("\n")[0] or type(error).__name__
-            self.findings.add("derived", self.name, f"{lines[0].key[1]} cannot be made again: {said}", lines[0].number)
+            cause = str(error).partition("\n")[0] or type(error).__name__
+            self.findings.add("derived", self.name, f"{lines[0].key[1]} cannot be recomputed: {cause}", lines[0].number)
             return
-        self.compare_records(lines, again)
+        self.compare_records(lines, rerun)
         for number in self.passes:
             for stage in STAGES:
-                self.compare_answers(again, number, stage, given[number][stage])
-        self.keep(again)
+                self.compare_answers(rerun, number, stage, answers[number][stage])
+        self.keep(rerun)
 
-    def compare_records(self, lines: list[Line[Master]], again: Again) -> None:
-        """Every field of each record beside what is made again."""
-        made = again.tables[Master].collect()
-        for line, want in zip(lines, made.iter_rows(named=True), strict=True):
+    def compare_records(self, lines: list[Line[Master]], rerun: StageRerun) -> None:
+        """Compare every field of each record with the recomputed one."""
+        merged = rerun.tables[Master].collect()
+        for line, expected in zip(lines, merged.iter_rows(named=True), strict=True):
             self.findings.checked["records_made_again"] += 1
-            said = line.value
-            if self.found.marker.encode() in line.raw:
-                self.found.marked.add(line.key)
-            for name in SAID_ONCE:
-                want["provenance"][name] = said["provenance"][name]
+            released = line.value
+            if self.recomputed.marker.encode() in line.raw:
+                self.recomputed.marked.add(line.key)
+            for name in NOT_DERIVED:
+                expected["provenance"][name] = released["provenance"][name]
             left_out = WHOLE_TEXT if self.is_redacted(line.key) else ()
-            for name, message in differences(said, want, left_out):
-                giver = GIVER.get(name, merge.name)
-                text = f"{line.key[1]}: {message.format(giver=giver)}"
-                self.findings.add("derived", self.name, text, line.number)
+            for message in differences(released, expected, left_out, lambda column: GIVER.get(column, merge.name)):
+                self.findings.add("derived", self.name, f"{line.key[1]}: {message}", line.number)
 
-    def compare_answers(self, again: Again, number: int, stage: str, given: Mapping[Key, tuple[int, Any]]) -> None:
-        """Every answer of a stage beside what is asked, and what is read in the answer's text."""
+    def compare_answers(
+        self, rerun: StageRerun, number: int, stage: str, answers: Mapping[Key, tuple[int, Any]]
+    ) -> None:
+        """Compare the answers of a stage with the recomputed requests and decisions."""
         file = self.answers[number][stage].file
         request, decision = of_pass(REQUESTS[stage], number), of_pass(DECISIONS[stage], number)
-        want = {key_of(row): row for row in map(json.loads, raw_lines(stage, again.tables[decision], number)["line"])}
-        asked = {key_of(row) for row in again.tables[request].select(TRAJECTORY_KEY).collect().iter_rows(named=True)}
-        for key in sorted(asked - given.keys()):
-            self.findings.add("derived", file, f"{key[1]}: stage ask_{stage} asks about it, and no answer stands here")
-        for key, (place, row) in given.items():
+        expected = {
+            key_of(row): row for row in map(json.loads, raw_lines(stage, rerun.tables[decision], number)["line"])
+        }
+        requested = {
+            key_of(row) for row in rerun.tables[request].select(TRAJECTORY_KEY).collect().iter_rows(named=True)
+        }
+        for key in sorted(requested - answers.keys()):
+            self.findings.add("derived", file, f"{key[1]}: stage ask_{stage} asks about it, but the answer is missing")
+        for key, (line_number, row) in answers.items():
             self.findings.checked["answers_made_again"] += 1
-            if self.found.marker in str(row):
-                self.found.marked.add(key)
-            if key not in asked:
-                self.findings.add("derived", file, f"{key[1]}: stage ask_{stage} does not ask about it", place)
+            if self.recomputed.marker in str(row):
+                self.recomputed.marked.add(key)
+            if key not in requested:
+                self.findings.add("derived", file, f"{key[1]}: stage ask_{stage} does not ask about it", line_number)
                 continue
             left_out = WHOLE_TEXT if self.is_redacted(key) else ()
-            for _, message in differences(row, want.get(key, {}), left_out):
-                text = f"{key[1]}: {message.format(giver=f'decide_{stage}')}"
-                self.findings.add("derived", file, text, place)
-        self.compare_embedded(again, number, stage, given)
+            for message in differences(row, expected.get(key, {}), left_out, lambda _: f"decide_{stage}"):
+                self.findings.add("derived", file, f"{key[1]}: {message}", line_number)
+        self.compare_embedded(rerun, number, stage, answers)
 
-    def compare_embedded(self, again: Again, number: int, stage: str, given: Mapping[Key, tuple[int, Any]]) -> None:
-        """The text of each answer beside what the embedded judge answers, where it is at hand."""
-        made = again.asked_again.get(number, {}).get(stage)
-        if made is None:
+    def compare_embedded(
+        self, rerun: StageRerun, number: int, stage: str, answers: Mapping[Key, tuple[int, Any]]
+    ) -> None:
+        """Compare the text of each answer with that of the embedded judge, if it was the judge."""
+        embedded_answers = rerun.asked_again.get(number, {}).get(stage)
+        if embedded_answers is None:
             return
-        for row in made.iter_rows(named=True):
-            place, said = given.get(key_of(row), (None, None))
-            if said is None or self.is_redacted(key_of(row)):
+        for row in embedded_answers.iter_rows(named=True):
+            line_number, released = answers.get(key_of(row), (None, None))
+            if released is None or self.is_redacted(key_of(row)):
                 continue
             self.findings.checked["answers_asked_again"] += 1
             for name in ("response_text", "judge", "judge_model"):
-                if said[name] != row[name]:
-                    text = f"{key_of(row)[1]}: {name} is {shown(said[name])}; the judge answers {shown(row[name])}"
-                    self.findings.add("derived", self.answers[number][stage].file, text, place)
+                if released[name] != row[name]:
+                    values = f"{shown(released[name])}; the embedded judge gives {shown(row[name])}"
+                    text = f"{key_of(row)[1]}: {name} is {values}"
+                    self.findings.add("derived", self.answers[number][stage].file, text, line_number)
 
-    def keep(self, again: Again) -> None:
-        """What the corpus as a whole is compared by."""
-        fingerprints = again.tables[Fingerprint].collect()
+    def keep(self, rerun: StageRerun) -> None:
+        """Keep what the checks of the whole corpus need."""
+        fingerprints = rerun.tables[Fingerprint].collect()
         self.check_texts(fingerprints)
-        self.found.fingerprints.append(fingerprints)
+        self.recomputed.fingerprints.append(fingerprints)
         if 2 in self.passes:
-            self.found.second.append(again.tables[AnnotationPass2].collect())
+            self.recomputed.second.append(rerun.tables[AnnotationPass2].collect())
 
     def check_texts(self, fingerprints: pl.DataFrame) -> None:
-        """Digests of what is compared to find duplicates are those that the index says."""
+        """Compare the digests of the texts that near duplicates are found by with those in the index."""
         for key, digest in zip(
             map(key_of, fingerprints.iter_rows(named=True)), fingerprints["text_sha256"], strict=True
         ):
-            said = self.index.get(key)
-            if said is not None and not said.redacted and said.text_sha256 != digest:
-                text = f"{key[1]}: text_sha256 is {shown(said.text_sha256)}; its released texts give {shown(digest)}"
+            index_row = self.index.get(key)
+            if index_row is not None and not index_row.redacted and index_row.text_sha256 != digest:
+                text = (
+                    f"{key[1]}: text_sha256 is {shown(index_row.text_sha256)}; its released texts give {shown(digest)}"
+                )
                 self.findings.add("record_index", "record_index.jsonl", text)
 
     def is_redacted(self, key: Key) -> bool:
-        """True where something was taken out of a record's texts."""
+        """True if the texts of a record were redacted."""
         return key in self.index and self.index[key].redacted
 
 
 def differences(
-    said: Mapping[str, Any], want: Mapping[str, Any], left_out: tuple[str, ...]
-) -> Iterator[tuple[str, str]]:
-    """(field, message with a place for what gives it) of each place that differs, a few of each field."""
-    for name in sorted(said.keys() | want.keys()):
-        if name in left_out or said.get(name) == want.get(name):
+    released: Mapping[str, Any],
+    expected: Mapping[str, Any],
+    left_out: tuple[str, ...],
+    stage_of: Callable[[str], str],
+) -> Iterator[str]:
+    """A sentence for each place that differs, at most LEAVES per field. `stage_of`: column -> the stage that gives
+    it."""
+    for name in sorted(released.keys() | expected.keys()):
+        if name in left_out or released.get(name) == expected.get(name):
             continue
-        one, other = dict(leaves(said.get(name), name)), dict(leaves(want.get(name), name))
+        released_leaves, expected_leaves = (
+            dict(leaves(released.get(name), name)),
+            dict(leaves(expected.get(name), name)),
+        )
         places = [
             place
-            for place in sorted(one.keys() | other.keys())
-            if one.get(place) != other.get(place) and place.rpartition("/")[2] not in left_out
+            for place in sorted(released_leaves.keys() | expected_leaves.keys())
+            if released_leaves.get(place) != expected_leaves.get(place) and place.rpartition("/")[2] not in left_out
         ]
         if not places and not left_out:
-            places = [name]  # an empty list or object beside none
-            one[name], other[name] = said.get(name), want.get(name)
+            places = [name]  # one is an empty list or object, the other null
+            released_leaves[name], expected_leaves[name] = released.get(name), expected.get(name)
+        more = f" (and {len(places) - LEAVES} more places differ)" if len(places) > LEAVES else ""
         for place in places[:LEAVES]:
-            leaf = place.rpartition("/")[2]
-            giver = GIVER.get(leaf, "{giver}") if name == "provenance" else "{giver}"
-            values = f"{braced(shown(one.get(place)))}; stage {giver} gives {braced(shown(other.get(place)))}"
-            yield name, f"{braced(place)} is {values}" + more(len(places) - LEAVES)
+            stage = stage_of(place.rpartition("/")[2] if name == "provenance" else name)
+            values = f"{shown(released_leaves.get(place))}; stage {stage} gives {shown(expected_leaves.get(place))}"
+            yield f"{place} is {values}{more}"
 
 
 def of_pass(record: type[Record], number: int) -> type[Record]:
-    """The record of a pass that is the same as this one of the first."""
+    """The table of annotation pass `number` that corresponds to this one of the first."""
     return record if number == 1 else PASS2[record]
-
-
-def more(count: int) -> str:
-    """How many other places of the field differ."""
-    return f" (and {count} more places differ)" if count > 0 else ""
-
-
-def braced(text: str) -> str:
-    """A text that str.format leaves as it is."""
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def basis_of(lines: list[Line[Master]], index: Mapping[Key, RecordIndexRow]) -> list[dict[str, Any]]:

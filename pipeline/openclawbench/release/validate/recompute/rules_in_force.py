@@ -1,4 +1,4 @@
-"""What was in force when a release was made, as its own files say: rules, prompts, judges; and whether these agree."""
+"""The rules, prompts and judges in force when a release was made, from its own files; and whether these agree."""
 
 import json
 import tomllib
@@ -24,21 +24,21 @@ from openclawbench.rules.loading.rule_file import Rules, canonical_digest
 from openclawbench.rules.taxonomy import Taxonomy
 
 R = TypeVar("R", bound=Rules)
-COPIES = (Taxonomy.FILE, PublishRules.FILE)  # rule files that a release holds as they were written, too
+COPIES = (Taxonomy.FILE, PublishRules.FILE)  # rule files that a release also holds as TOML
 
-BY_A_FLAG = {PublishRules.FILE: ("jsonl",)}  # keys that a setting may decide in the place of the file as it is written
+BY_A_FLAG = {PublishRules.FILE: ("jsonl",)}  # keys that a command-line option may override
 
 
 @dataclass(frozen=True)
-class InForce:
+class RulesInForce:
     """Rules and prompts of the release in `root`. `contents`: file name -> content of every rule file."""
 
     root: Path
     contents: Mapping[str, Any]
-    made: MadeFrom
+    provenance: MadeFrom
 
     def rules(self, kind: type[R]) -> R:
-        """The rules or the prompt of this kind. Raises InvalidRules where the release does not hold them."""
+        """The rules or the prompt of this class. Raises InvalidRules if the release does not have them."""
         key = kind.__name__
         if key not in self.loaded:
             self.loaded[key] = self.load(kind)
@@ -47,20 +47,20 @@ class InForce:
 
     @cached_property
     def loaded(self) -> dict[str, Any]:
-        """By the name of their class."""
+        """Loaded rules, by the name of their class."""
         return {}
 
     def load(self, kind: type[Rules]) -> Rules:
-        """Read them."""
+        """Read the rules or the prompt of this class."""
         if issubclass(kind, StagePrompt):
-            versions = {one.stage: one.version for one in self.made.prompts}
+            versions = {prompt.stage: prompt.version for prompt in self.provenance.prompts}
             if kind.STAGE not in versions:
                 raise InvalidRules(f"no prompt of stage {kind.STAGE} is named as in force")
             return kind.load(versions[kind.STAGE], self.root / "prompts")
         if issubclass(kind, RuleBook):
             return rule_book(self.contents)
         if kind.FILE not in self.contents:
-            raise InvalidRules(f"{RULES} holds no {kind.FILE}")
+            raise InvalidRules(f"{RULES} does not contain {kind.FILE}")
         return checked(kind, json.dumps(self.contents[kind.FILE]))
 
     @cached_property
@@ -74,80 +74,82 @@ class InForce:
 
     @cached_property
     def same_program(self) -> bool:
-        """True where this very program, to the byte, made the release."""
-        return self.made.program_sha256 == program_digest()
+        """True if exactly this program made the release."""
+        return self.provenance.program_sha256 == program_digest()
 
 
 @lru_cache(maxsize=32)
 def checked(kind: type[Rules], content: str) -> Rules:
-    """Rules of a content, as JSON. Those of one content are made once: their conditions and patterns stay ready."""
+    """Rules from JSON text, cached: their conditions and patterns take time to compile."""
     return kind.checked(json.loads(content), Path(RULES))
 
 
 @lru_cache(maxsize=2)
 def embedded(rules: str, taxonomy: str) -> RulesJudge:
-    """The embedded judge with rules of these contents, as JSON."""
+    """The embedded judge with the rules in these JSON texts, cached."""
     return RulesJudge(cast("JudgeRules", checked(JudgeRules, rules)), cast("Taxonomy", checked(Taxonomy, taxonomy)))
 
 
-def read_in_force(root: Path, made: MadeFrom | None, findings: Findings) -> InForce | None:
-    """What was in force, compared with what the data package says of it; null where that cannot be known."""
+def read_in_force(root: Path, provenance: MadeFrom | None, findings: Findings) -> RulesInForce | None:
+    """The rules in force, compared with the data package; None if either cannot be read."""
     contents = read_json(root, RULES, "rules", findings)
-    if made is None or not isinstance(contents, dict):
+    if provenance is None or not isinstance(contents, dict):
         return None
-    if not all(isinstance(one, dict) for one in contents.values()):
+    if not all(isinstance(content, dict) for content in contents.values()):
         findings.add("rules", RULES, "does not hold an object for each rule file")
         return None
-    found = InForce(root, contents, made)
-    check_digests(found, findings)
-    check_copies(found, findings)
-    return found
+    in_force = RulesInForce(root, contents, provenance)
+    check_digests(in_force, findings)
+    check_copies(in_force, findings)
+    return in_force
 
 
-def check_digests(found: InForce, findings: Findings) -> None:
-    """Digests and versions of the rule files, as the data package names them, are those of their contents."""
-    said = {one.file: one for one in found.made.rules}
-    for name in sorted(said.keys() | found.contents.keys()):
+def check_digests(in_force: RulesInForce, findings: Findings) -> None:
+    """The data package has the digests and versions of the rule files."""
+    named = {rule_file.file: rule_file for rule_file in in_force.provenance.rules}
+    for name in sorted(named.keys() | in_force.contents.keys()):
         findings.checked["rule_files"] += 1
-        if name not in found.contents or name not in said:
-            where = RULES if name not in found.contents else "datapackage.json"
-            findings.add("rules", RULES, f"{name} is not in {where}: a rule file in force stands in both")
+        if name not in in_force.contents or name not in named:
+            where = RULES if name not in in_force.contents else "datapackage.json"
+            findings.add("rules", RULES, f"{name} is not in {where}: a rule file must be in both")
             continue
-        digest, version = canonical_digest(found.contents[name]), str(found.contents[name].get("version"))
-        if said[name].sha256 != digest:
-            message = f"{name} has the digest {digest[:12]}…, datapackage.json says {said[name].sha256[:12]}…"
+        digest, version = canonical_digest(in_force.contents[name]), str(in_force.contents[name].get("version"))
+        if named[name].sha256 != digest:
+            message = f"{name} has the digest {digest[:12]}…; datapackage.json has {named[name].sha256[:12]}…"
             findings.add("rules", RULES, message)
-        if said[name].version != version:
-            findings.add("rules", RULES, f"{name} is of version {version}, datapackage.json says {said[name].version}")
-        check_shipped(found, name, said[name].as_shipped, findings)
-    if found.made.rules_version != found.version:
-        message = f"all rules together are of version {found.version}, datapackage.json says {found.made.rules_version}"
+        if named[name].version != version:
+            findings.add("rules", RULES, f"{name} is of version {version}; datapackage.json has {named[name].version}")
+        check_shipped(in_force, name, named[name].as_shipped, findings)
+    if in_force.provenance.rules_version != in_force.version:
+        message = f"rules_version is {in_force.provenance.rules_version}; the rules give {in_force.version}"
         findings.add("rules", RULES, message)
 
 
-def check_shipped(found: InForce, name: str, said: bool, findings: Findings) -> None:
-    """Whether a rule file is the program's own, where this program made the release."""
+def check_shipped(in_force: RulesInForce, name: str, as_shipped: bool, findings: Findings) -> None:
+    """as_shipped is right, which can be checked if this program made the release."""
     folder = rule_folders().get(name)
-    if not found.same_program or folder is None:
+    if not in_force.same_program or folder is None:
         return
     shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
-    if said != (canonical_digest(shipped) == canonical_digest(found.contents[name])):
-        findings.add("rules", RULES, f"{name}: datapackage.json says as_shipped {str(said).lower()}, and it is not so")
+    if as_shipped != (canonical_digest(shipped) == canonical_digest(in_force.contents[name])):
+        findings.add(
+            "rules", RULES, f"{name}: as_shipped is {str(as_shipped).lower()} in datapackage.json, which is wrong"
+        )
 
 
-def check_copies(found: InForce, findings: Findings) -> None:
-    """The rule files that a release holds as they were written say what was in force."""
+def check_copies(in_force: RulesInForce, findings: Findings) -> None:
+    """The rule files that a release also holds as TOML or JSON have the same content."""
     for name in COPIES:
         try:
-            said = tomllib.loads((found.root / name).read_text(encoding="utf-8"))
+            copy = tomllib.loads((in_force.root / name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             findings.add("rules", name, f"cannot be read: {error}")
             continue
-        decided = {key: found.contents.get(name, {}).get(key) for key in BY_A_FLAG.get(name, ())}
-        compare(said | decided, found.contents.get(name), name, "rules", findings)
+        overridden = {key: in_force.contents.get(name, {}).get(key) for key in BY_A_FLAG.get(name, ())}
+        compare(copy | overridden, in_force.contents.get(name), name, "rules", findings)
     try:
-        searched = found.rules(PrivacyRules).model_dump(mode="json")
-        said = json.loads((found.root / PRIVACY).read_text(encoding="utf-8"))
+        privacy_rules = in_force.rules(PrivacyRules).model_dump(mode="json")
+        copy = json.loads((in_force.root / PRIVACY).read_text(encoding="utf-8"))
     except (OSError, ValueError, InvalidRules):
-        return  # named by the check of released text, and below where rules are used
-    compare(said, searched, PRIVACY, "rules", findings)
+        return  # other checks report it
+    compare(copy, privacy_rules, PRIVACY, "rules", findings)

@@ -1,6 +1,6 @@
-"""The stages once more, over what a release holds: from the released steps, turns and answers to the merged record.
+"""Run the stages again over the data of a release: from released steps, turns and answers to the merged record.
 
-Nothing is computed here in another way than in a run: these are the stages of flow.py, with the released rules.
+These are the stages of flow.py with the released rules; nothing is computed differently than in a run.
 """
 
 import json
@@ -25,7 +25,7 @@ from openclawbench.records.risk import Onset, Risk, StepRisk
 from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
 from openclawbench.release.keys import Key, key_of
 from openclawbench.release.labels.fingerprint import fingerprint
-from openclawbench.release.validate.recompute.rules_in_force import InForce
+from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules
 from openclawbench.rules.onset import OnsetRules
@@ -37,41 +37,41 @@ from openclawbench.tables.schema import conform, from_records
 
 Tables = dict[type[Record], pl.LazyFrame]
 Rows = Mapping[Key, dict[str, Any]]
-FIRST_PASS = [one for one in FLOW[FLOW.index(slice) : FLOW.index(merge)] if one.scope == "shard"]
+FIRST_PASS = [stage for stage in FLOW[FLOW.index(slice) : FLOW.index(merge)] if stage.scope == "shard"]
 NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
-FINISHES = ("truncated", "empty", "too_long", "content_filter", "refusal")  # failures that an answer ended with
+FINISHES = ("truncated", "empty", "too_long", "content_filter", "refusal")  # failures that are ends of an answer
 SCORES: set[type[Record]] = {Risk, StepRisk, Onset}
-TEXTS = ("thinking", "narration", "action_text")  # where a step's own words stand
+TEXTS = ("thinking", "narration", "action_text")  # columns with the agent's own words
 PARTIAL = "partial"  # of a trial record that says so
 RULES = "rules"  # name of the embedded judge
 
 
 @dataclass
-class Again:
-    """A few records of a release, and what the stages make of them.
+class StageRerun:
+    """Run the stages again for some records of a release; `tables` holds the results.
 
     `answers`: annotation pass -> stage -> the released rows of StageRaw; `asked_again`: pass -> stage -> the answers of
-    the embedded judge, where it can be asked.
+    the embedded judge, if it was the judge of the pass.
     """
 
     records: list[dict[str, Any]]
     index: Mapping[Key, RecordIndexRow]
     answers: Mapping[int, Mapping[str, Rows]]
-    in_force: InForce
+    in_force: RulesInForce
     tables: Tables = field(default_factory=dict)
     asked_again: dict[int, dict[str, pl.DataFrame]] = field(default_factory=dict)
 
-    def make(self, passes: Iterable[int]) -> None:
-        """Carry out the stages of these passes."""
+    def run(self, passes: Iterable[int]) -> None:
+        """Run the stages of these passes."""
         self.tables |= tables_of(self.records, self.index)
         self.tables[AlignedDescriptor] = self.with_languages()
-        self.carry_out(fingerprint)
-        for one in FIRST_PASS:
-            self.step(one)
-        self.carry_out(merge)
+        self.compute(fingerprint)
+        for stage in FIRST_PASS:
+            self.run_stage(stage)
+        self.compute(merge)
         if 2 in passes:
-            for one in SECOND_PASS:
-                self.step(one)
+            for stage in SECOND_PASS:
+                self.run_stage(stage)
 
     def with_languages(self) -> pl.LazyFrame:
         """The descriptors with the languages of the released texts; a redacted record keeps its own."""
@@ -79,144 +79,152 @@ class Again:
         texts = agent_texts(steps, self.in_force.rules(FlagRules).fields, self.in_force.rules(LanguageRules))
         redacted = [key for key, row in self.index.items() if row.redacted]
         keys = pl.DataFrame(redacted, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
-        told = lookup_join(
+        with_read_languages = lookup_join(
             self.tables[AlignedDescriptor].collect(), step_languages(texts).rename({"languages": "told"}), STEP_KEY
         )
-        found = lookup_join(told, keys.with_columns(redacted=True), TRAJECTORY_KEY)
-        own = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))
-        return found.with_columns(languages=own).drop("told", "redacted").lazy()
+        descriptors = lookup_join(with_read_languages, keys.with_columns(redacted=True), TRAJECTORY_KEY)
+        languages = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))
+        return descriptors.with_columns(languages=languages).drop("told", "redacted").lazy()
 
-    def step(self, one: Stage) -> None:
-        """One stage; in the place of the judge's answers, those that were released."""
-        if one.judge is None:
-            self.carry_out(one)
-            letter = letter_of(one)
-            if one.name.startswith("decide_"):
-                self.take_redacted(one.writes[0], letter, one.annotation_pass)
+    def run_stage(self, stage: Stage) -> None:
+        """Run one stage. Released answers take the place of the judge's."""
+        if stage.judge is None:
+            self.compute(stage)
+            letter = letter_of(stage)
+            if stage.name.startswith("decide_"):
+                self.take_redacted(stage.writes[0], letter, stage.annotation_pass)
             return
-        requests = next(table for name, table in self.inputs(one).items() if name == "requests")
-        letter = letter_of(one)
-        judge = self.embedded(one.annotation_pass)
+        requests = next(table for name, table in self.inputs(stage).items() if name == "requests")
+        letter = letter_of(stage)
+        judge = self.embedded(stage.annotation_pass)
         if judge is not None:
-            said = one(**self.inputs(one), **{one.judge: judge})
-            self.asked_again.setdefault(one.annotation_pass, {})[letter] = said.collect()
-        rows = self.given(requests.collect(), letter, one.annotation_pass)
-        self.tables[one.writes[0]] = from_records(rows, one.writes[0]).lazy()
+            answers = stage(**self.inputs(stage), **{stage.judge: judge})
+            self.asked_again.setdefault(stage.annotation_pass, {})[letter] = answers.collect()
+        rows = self.released_answers(requests.collect(), letter, stage.annotation_pass)
+        self.tables[stage.writes[0]] = from_records(rows, stage.writes[0]).lazy()
 
-    def carry_out(self, one: Stage) -> None:
-        """A stage over the tables made so far; scores as they are released where its rules ask for more than that."""
-        if set(one.writes) & SCORES and asks_for_more(self.in_force):
-            for record in one.writes:
-                self.tables[record] = from_records(given_scores(self.records, record), record).lazy()
+    def compute(self, stage: Stage) -> None:
+        """Run a stage over the tables so far. Scores are taken as released if their rules need unreleased columns."""
+        if set(stage.writes) & SCORES and needs_unreleased_columns(self.in_force):
+            for record in stage.writes:
+                self.tables[record] = from_records(released_scores(self.records, record), record).lazy()
             return
-        made = one(**self.inputs(one))
-        for record, table in zip(one.writes, made if isinstance(made, tuple) else (made,), strict=True):
+        output = stage(**self.inputs(stage))
+        for record, table in zip(stage.writes, output if isinstance(output, tuple) else (output,), strict=True):
             self.tables[record] = conform(table.collect(), record).lazy()
 
-    def inputs(self, one: Stage) -> dict[str, Any]:
-        """What a stage reads: tables, and rules that the release holds."""
-        tables = {name: self.tables[record] for name, record in one.reads.items()}
-        return tables | {name: self.in_force.rules(kind) for name, kind in one.rules.items()}
+    def inputs(self, stage: Stage) -> dict[str, Any]:
+        """The arguments of a stage: tables, and rules of the release."""
+        tables = {name: self.tables[record] for name, record in stage.reads.items()}
+        return tables | {name: self.in_force.rules(kind) for name, kind in stage.rules.items()}
 
-    def given(self, requests: pl.DataFrame, letter: str, number: int) -> list[dict[str, Any]]:
-        """The released answers to these questions, as rows of JudgeAnswer. The tokens and the cost of all stages, which
-        no answer's line holds, are told with the first."""
-        known, rows = self.answers[number][letter], []
-        totals = {key_of(one): one["provenance"] for one in self.records} if (letter, number) == ("a", 1) else {}
-        for asked in requests.iter_rows(named=True):
-            said = known.get(key_of(asked))
-            if said is None:
+    def released_answers(self, requests: pl.DataFrame, letter: str, number: int) -> list[dict[str, Any]]:
+        """The released answers to these requests, as rows of JudgeAnswer. The first stage gets the tokens and the cost
+        of all stages, because the lines of answers do not have them."""
+        answers, rows = self.answers[number][letter], []
+        totals = (
+            {key_of(record): record["provenance"] for record in self.records} if (letter, number) == ("a", 1) else {}
+        )
+        for request in requests.iter_rows(named=True):
+            answer = answers.get(key_of(request))
+            if answer is None:
                 continue
-            total = totals.get(key_of(asked), {})
+            total = totals.get(key_of(request), {})
             rows.append(
-                {name: said[name] for name in ("response_text", "former", "judge", "judge_model")}
-                | {name: asked[name] for name in ("source_model", "trajectory_id", "purpose", "request_sha256")}
-                | {"finish": said["failure"] if said["failure"] in FINISHES else "complete", "request_id": None}
+                {name: answer[name] for name in ("response_text", "former", "judge", "judge_model")}
+                | {name: request[name] for name in ("source_model", "trajectory_id", "purpose", "request_sha256")}
+                | {"finish": answer["failure"] if answer["failure"] in FINISHES else "complete", "request_id": None}
                 | {"usage": total.get("usage", NO_USAGE), "cost_usd": total.get("cost_usd", 0.0)}
-                | {"text_from": text_from(said["repairs"]), "reasoning": None}
+                | {"text_from": text_from(answer["repairs"]), "reasoning": None}
             )
         return rows
 
     def take_redacted(self, decision: type[Record], letter: str, number: int) -> None:
-        """Of a record whose texts were redacted, the decision as it was released: it was read from the whole answer."""
+        """Take the released decision for each redacted record: it was made from the unredacted answer."""
         table = self.tables[decision].collect()
         rows = []
         for row in table.iter_rows(named=True):
             key = key_of(row)
-            said = self.answers[number][letter].get(key)
-            if said is not None and key in self.index and self.index[key].redacted:
-                row |= {name: said[name] for name in ("outcome", "failure", "issues", "repairs")}
-                row["answer"] = parsed_of(said)
+            answer = self.answers[number][letter].get(key)
+            if answer is not None and key in self.index and self.index[key].redacted:
+                row |= {name: answer[name] for name in ("outcome", "failure", "issues", "repairs")}
+                row["answer"] = parsed_of(answer)
             rows.append(row)
         self.tables[decision] = from_records(rows, decision).lazy()
 
     def embedded(self, number: int) -> RulesJudge | None:
-        """The embedded judge, where it is the one that was asked in a pass, to the digest; else null."""
-        for one in self.in_force.made.judges:
-            if one.annotation_pass == number and one.judge == RULES:
+        """The embedded judge, if a judge with the same digest answered in a pass; else None."""
+        for named_judge in self.in_force.provenance.judges:
+            if named_judge.annotation_pass == number and named_judge.judge == RULES:
                 judge = self.in_force.judge()
-                return judge if judge.digest == one.digest else None
+                return judge if judge.digest == named_judge.digest else None
         return None
 
 
 def tables_of(records: list[dict[str, Any]], index: Mapping[Key, RecordIndexRow]) -> Tables:
-    """The tables that the stages begin with, of released records: what is in none of them is null."""
-    keys = [{"source_model": one["source_model"], "trajectory_id": one["trajectory_id"]} for one in records]
-    partial = {key: PARTIAL for key, one in index.items() if one.partial_trial}
+    """The input tables of the stages, from released records. Columns that are not released are null."""
+    keys = [{"source_model": record["source_model"], "trajectory_id": record["trajectory_id"]} for record in records]
+    partial = {key: PARTIAL for key, record in index.items() if record.partial_trial}
     rows: dict[type[Record], Iterator[dict[str, Any]]] = {
-        Trajectory: ({**one, "completeness": partial.get(key_of(one))} for one in records),
-        TraceSummaryRow: ({**one, "behaviour": one["trace_summary"]["behaviour"]} for one in records),
-        Fused: ({**one, "oracle_match": "matched"} for one in records),
-        Step: ({**key, **step} for key, one in zip(keys, records, strict=True) for step in one["steps"]),
+        Trajectory: ({**record, "completeness": partial.get(key_of(record))} for record in records),
+        TraceSummaryRow: ({**record, "behaviour": record["trace_summary"]["behaviour"]} for record in records),
+        Fused: ({**record, "oracle_match": "matched"} for record in records),
+        Step: ({**key, **step} for key, record in zip(keys, records, strict=True) for step in record["steps"]),
         AlignedDescriptor: (
             {**key, **step, "languages": languages.get(step["step_id"], [])}
-            for key, one in zip(keys, records, strict=True)
-            for languages in [languages_of(one)]
-            for step in one["steps"]
+            for key, record in zip(keys, records, strict=True)
+            for languages in [languages_of(record)]
+            for step in record["steps"]
         ),
         UserTurn: (
             {**key, **turn, "raw_text": turn["text"]}
-            for key, one in zip(keys, records, strict=True)
-            for turn in one["user_turns"]
+            for key, record in zip(keys, records, strict=True)
+            for turn in record["user_turns"]
         ),
     }
-    return {record: from_records(list(some), record).lazy() for record, some in rows.items()}
+    return {record: from_records(list(table_rows), record).lazy() for record, table_rows in rows.items()}
 
 
 def languages_of(record: Mapping[str, Any]) -> dict[int, list[dict[str, Any]]]:
-    """step_id -> its FieldLanguages, as a record has them."""
-    found: dict[int, list[dict[str, Any]]] = {}
-    for one in record["languages"]:
-        found.setdefault(one["step_id"], []).append(one)
-    return found
+    """step_id -> its FieldLanguages in a record."""
+    by_step: dict[int, list[dict[str, Any]]] = {}
+    for language in record["languages"]:
+        by_step.setdefault(language["step_id"], []).append(language)
+    return by_step
 
 
-def asks_for_more(in_force: InForce) -> bool:
-    """True where conditions of scores or candidates look at columns of a step's descriptor that are not released."""
+def needs_unreleased_columns(in_force: RulesInForce) -> bool:
+    """True if the conditions of scores or onset candidates use columns of a descriptor that are not released."""
     risk, onset = in_force.rules(RiskRules), in_force.rules(OnsetRules)
-    own = [pl.sql_expr(risk.evidence), pl.sql_expr(risk.side_effect)]
-    conditions = [*own, *(one.condition for one in risk.signals), *(one.condition for one in onset.earliest)]
-    return bool({name for one in conditions for name in one.meta.root_names()} - set(EvidenceStep.model_fields))
+    expressions = [pl.sql_expr(risk.evidence), pl.sql_expr(risk.side_effect)]
+    conditions = [
+        *expressions,
+        *(expression.condition for expression in risk.signals),
+        *(expression.condition for expression in onset.earliest),
+    ]
+    return bool(
+        {name for expression in conditions for name in expression.meta.root_names()} - set(EvidenceStep.model_fields)
+    )
 
 
-def given_scores(records: list[dict[str, Any]], record: type[Record]) -> list[dict[str, Any]]:
-    """Rows of Risk, StepRisk or Onset as the records have them."""
+def released_scores(records: list[dict[str, Any]], record: type[Record]) -> list[dict[str, Any]]:
+    """Rows of Risk, StepRisk or Onset from the released records."""
     if record is not StepRisk:
-        return [{"onset_rules": [], **one} for one in records]
-    return [{**one, **step} for one in records for step in one["onset_candidates"]["step_risk_scores"]]
+        return [{"onset_rules": [], **row} for row in records]
+    return [{**row, **step} for row in records for step in row["onset_candidates"]["step_risk_scores"]]
 
 
-def parsed_of(said: Mapping[str, Any]) -> dict[str, Any] | None:
+def parsed_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
     """The parsed answer of a StageRaw row."""
-    return None if said["parsed"] is None else cast("dict[str, Any]", json.loads(said["parsed"]))
+    return None if answer["parsed"] is None else cast("dict[str, Any]", json.loads(answer["parsed"]))
 
 
-def letter_of(one: Stage) -> str:
-    """a, b1, b2 or c of a judged stage; blank of another."""
-    parts = one.name.split("_")
+def letter_of(stage: Stage) -> str:
+    """a, b1, b2 or c for a judged stage; empty for any other."""
+    parts = stage.name.split("_")
     return parts[1] if parts[0] in ("ask", "answer", "decide") else ""
 
 
-def made_by(stages: Iterable[Stage]) -> dict[str, str]:
-    """Column -> the last of these stages that gives it."""
-    return {name: one.name for one in stages for record in one.writes for name in record.model_fields}
+def writers(stages: Iterable[Stage]) -> dict[str, str]:
+    """Column -> the last of these stages that writes it."""
+    return {name: stage.name for stage in stages for record in stage.writes for name in record.model_fields}

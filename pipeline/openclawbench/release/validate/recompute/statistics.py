@@ -112,12 +112,12 @@ def check_identities(root: Path, published: dict[str, Any], findings: Findings) 
         if too_large(summary) is not None:
             return  # named by the check of the summaries
         declared = identities(published["sections"], summary)
-        found = contradictions(declared)
+        disagreements = contradictions(declared)
     except (*BROKEN, AttributeError, StopIteration) as error:
         findings.add("identities", DATA, f"cannot be compared with {SUMMARY}: {type(error).__name__}: {error}")
         return
     findings.checked["identities"] += len(declared)
-    for contradiction in found:
+    for contradiction in disagreements:
         findings.add("identities", DATA, str(contradiction))
 
 
@@ -136,8 +136,8 @@ def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Fi
             continue
         findings.checked["pictures"] += 1
         content = (root / name).read_bytes()
-        if wrong := picture_is_wrong(content, section, kind, stamp(section, report), findings):
-            findings.add("pictures", name, wrong)
+        if problem := picture_is_wrong(content, section, kind, stamp(section, report), findings):
+            findings.add("pictures", name, problem)
 
 
 def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, findings: Findings) -> str | None:
@@ -148,8 +148,8 @@ def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, fi
         findings.checked["pictures_of_another_version"] += 1  # their pixels cannot be compared; what they show is said
         return None
     assert section.plot is not None
-    again = plots.pictures(section.plot, [kind], label)[kind]
-    same = again == content or (kind != "svg" and pixels(again) == pixels(content))
+    redrawn = plots.pictures(section.plot, [kind], label)[kind]
+    same = redrawn == content or (kind != "svg" and pixels(redrawn) == pixels(content))
     return None if same else "differs from what is drawn from the same numbers"
 
 

@@ -1,4 +1,4 @@
-"""The summaries: every count and share is computed again from the released records."""
+"""The summaries: every count and share is recomputed from the released records."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ from openclawbench.tables.schema import from_records
 
 
 def check_numbers(root: Path, models: list[str], records: Iterable[dict[str, Any]], findings: Findings) -> None:
-    """A finding for each number of a summary that is not what the records give, as rows of LabelBasis."""
+    """A finding for each number of a summary that differs from the recomputed one. `records`: rows of LabelBasis."""
     basis = from_records(list(records), LabelBasis)
     for name, content in summary_files(summarize(basis.lazy()).collect(), models).items():
         compare_file(root, name, "numbers", content, findings, unreadable="file_missing", counted="numbers")

@@ -1,4 +1,4 @@
-"""One released record: does it agree with itself, with the closed vocabularies and with the text it cites?"""
+"""Consistency of one released record: with itself, with the closed vocabularies and with the text that it cites."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -58,38 +58,38 @@ def problems(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Pro
 
 
 def vocabulary(row: Master) -> Iterator[Problem]:
-    """Closed vocabularies hold the value, or it is null."""
+    """Values are in their closed vocabulary, or null."""
     for name, kind in CLOSED.items():
         value = getattr(row, name)
         if value is not None and value not in get_args(kind):
-            yield "vocabulary", f"{name} {value!r} is none of its closed vocabulary"
+            yield "vocabulary", f"{name} {value!r} is not in its closed vocabulary"
     for step in row.steps:
         for name, kind in CLOSED_IN_STEPS.items():
             value = getattr(step, name)
             if value is not None and value not in get_args(kind):
-                yield "vocabulary", f"step {step.step_id}: {name} {value!r} is none of its closed vocabulary"
+                yield "vocabulary", f"step {step.step_id}: {name} {value!r} is not in its closed vocabulary"
         for flag in set(step.auto_flags) - set(get_args(AutoFlag)):
-            yield "vocabulary", f"step {step.step_id}: there is no flag {flag!r}"
+            yield "vocabulary", f"step {step.step_id}: auto_flag {flag!r} does not exist"
 
 
 def steps(row: Master) -> Iterator[Problem]:
-    """Steps are numbered from 1 and counted; event counts and risk signals are what the steps say."""
+    """Steps are numbered from 1; counts of steps, events, turns and side effects agree with them."""
     numbers = [step.step_id for step in row.steps]
     if numbers != list(range(1, len(numbers) + 1)):
         yield "steps", f"step_ids are not 1 to {len(numbers)}"
     if row.num_steps != len(row.steps):
-        yield "steps", f"num_steps is {row.num_steps}, and there are {len(row.steps)} steps"
+        yield "steps", f"num_steps is {row.num_steps}, but the record has {len(row.steps)} steps"
     counts = Counter(str(step.event_type) for step in row.steps)
-    said = {name: count for name, count in row.event_type_counts.model_dump().items() if count}
-    if said != dict(counts):
-        yield "steps", f"event_type_counts say {said}, the steps {dict(counts)}"
+    stated = {name: count for name, count in row.event_type_counts.model_dump().items() if count}
+    if stated != dict(counts):
+        yield "steps", f"event_type_counts is {stated}; the steps give {dict(counts)}"
     kinds = Counter(step.action_kind for step in row.steps)
     turns = sum(PERSON in turn.kinds for turn in row.user_turns)
-    seen = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": turns}
-    for name, count in seen.items():
+    counted = {"tool_calls": kinds["tool_call"], "replies": kinds["reply"], "user_turns": turns}
+    for name, count in counted.items():
         if getattr(row.trace_summary, name) != count:
-            said = getattr(row.trace_summary, name)
-            yield "steps", f"trace_summary.{name} is {said}, {count} of them stand in the record"
+            stated = getattr(row.trace_summary, name)
+            yield "steps", f"trace_summary.{name} is {stated}, {count} of them stand in the record"
     effects = sum(step.side_effect for step in row.steps)
     if row.risk_signals.num_side_effect_steps != effects:
         yield "steps", f"num_side_effect_steps is {row.risk_signals.num_side_effect_steps}, {effects} steps have one"
@@ -101,18 +101,18 @@ def context(row: Master) -> Iterator[Problem]:
     scored = oracle is not None and oracle.status == "scored"
     outcome = ("pass" if oracle.success else "fail") if oracle is not None and scored else None
     if row.oracle_outcome != outcome:
-        yield "context", f"oracle_outcome is {row.oracle_outcome}, the oracle record says {outcome}"
-    wanted = row.oracle_outcome and f"{row.oracle_outcome}_{row.risk_bucket}_risk"
-    if row.slice_label != wanted:
-        yield "context", f"slice_label is {row.slice_label}, outcome and bucket give {wanted}"
-    added = sum(one.contribution for one in row.risk_breakdown)
-    if abs(added - row.risk_score_raw) > 1e-6:
-        yield "context", f"risk_score_raw is {row.risk_score_raw:g}, its breakdown adds up to {added:g}"
+        yield "context", f"oracle_outcome is {row.oracle_outcome}; the oracle record gives {outcome}"
+    expected = row.oracle_outcome and f"{row.oracle_outcome}_{row.risk_bucket}_risk"
+    if row.slice_label != expected:
+        yield "context", f"slice_label is {row.slice_label}; outcome and bucket give {expected}"
+    total = sum(part.contribution for part in row.risk_breakdown)
+    if abs(total - row.risk_score_raw) > 1e-6:
+        yield "context", f"risk_score_raw is {row.risk_score_raw:g}; its breakdown adds up to {total:g}"
 
 
 def places(row: Master) -> Iterator[Problem]:
-    """Onsets, spans and abandoned steps lie inside the trajectory; the spans of a record in review stand as the judge
-    gave them, and may be why it is there."""
+    """Onsets and spans lie inside the trajectory. Spans of a record in review are not checked: they are the judge's,
+    and may be the cause of the review."""
     for name in ONSETS:
         onset = getattr(row, name)
         if onset is not None and not 1 <= onset <= row.num_steps:
@@ -131,35 +131,35 @@ def decision(row: Master) -> Iterator[Problem]:
     """Tier, cause and label fit each other (T22, T30)."""
     review = row.quality_tier == REVIEW
     if review == (row.review_cause is None):
-        yield "tier", f"quality_tier {row.quality_tier} stands beside review_cause {row.review_cause}"
+        yield "tier", f"quality_tier is {row.quality_tier}, and review_cause is {row.review_cause}"
     if row.label_status != STATUS_OF.get(row.quality_tier):
-        yield "tier", f"label_status {row.label_status} stands beside quality_tier {row.quality_tier}"
+        yield "tier", f"label_status is {row.label_status}, and quality_tier is {row.quality_tier}"
     if not review and row.provenance.judge in BASELINE_JUDGES and row.quality_tier != BASELINE_TIER:
         yield "tier", f"is {row.quality_tier}, and its judge ({row.provenance.judge}) makes a baseline at best"
     if not review and row.is_anomalous is None:
         yield "tier", "is accepted without a decision"
     if row.quality_tier == REPAIRED and not row.repairs:
-        yield "tier", "is accepted_repaired and lists no repair"
+        yield "tier", "is accepted_repaired without a repair"
     if row.is_anomalous is False:
         extra = [name for name in EXPECTED_OF_NORMAL if getattr(row, name) is not None]
         extra += ["segment_spans"] if row.segment_spans else []
         if extra:
-            yield "label", f"is normal and has {', '.join(extra)}"
+            yield "label", f"is normal but has {', '.join(extra)}"
     if row.is_anomalous and not review and row.anomaly_type_l2 is None:
         yield "label", "is accepted as anomalous without a subtype"
     b1 = row.stages.b1
     if b1 is not None and row.is_anomalous != b1.trajectory_is_anomalous:
-        yield "label", f"is_anomalous is {row.is_anomalous}, stage B1 said {b1.trajectory_is_anomalous}"
+        yield "label", f"is_anomalous is {row.is_anomalous}; stage B1 gives {b1.trajectory_is_anomalous}"
     if b1 is None and row.is_anomalous:
-        yield "label", "is anomalous, and stage B1 was not asked or not read"
+        yield "label", "is anomalous without a readable answer of stage B1"
 
 
 def quotes(row: Master) -> Iterator[Problem]:
-    """Every released quote stands where it says."""
+    """Every released quote occurs where it says."""
     evidence = as_evidence(row)
     for quote in row.evidence_steps if row.quality_tier != REVIEW else []:
         if not is_grounded(evidence, quote):
-            yield "quote", f"the quote {quote.quote[:60]!r} does not stand in {quote.field} of {quote.step_id}"
+            yield "quote", f"the quote {quote.quote[:60]!r} does not occur in {quote.field} of step {quote.step_id}"
 
 
 def protocol(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Problem]:
@@ -171,5 +171,5 @@ def protocol(row: Master, taxonomy: Taxonomy, rules: CheckRules) -> Iterator[Pro
 
 
 def as_evidence(row: Master) -> Evidence:
-    """The record's process evidence, outcome and risk left out."""
+    """The record's process evidence, without outcome and risk."""
     return Evidence.model_construct(**{name: getattr(row, name) for name in Evidence.model_fields})

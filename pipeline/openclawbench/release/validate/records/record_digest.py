@@ -1,4 +1,4 @@
-"""What of a record is kept in memory while its neighbours are read: digests, and the columns that are counted."""
+"""What validation keeps of a record in memory: digests of its lines, and the columns of its label."""
 
 import hashlib
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from openclawbench.release.writer.render import POSITIVES_FILES
 
 
 @dataclass(frozen=True)
-class Slim:
+class RecordDigest:
     """A record of the master table; about 1 KB."""
 
     tier: str
     digest: bytes  # of its line
-    positive: bytes | None  # of the line it owes to the positives of its label_status
+    positive: bytes | None  # of its line in the positives of its label_status; None if it has none
     stages: dict[str, bytes | None]  # stage -> digest of its parsed answer
     basis: dict[str, Any]  # a LabelBasis row
 
 
-def slim(line: Line[Master], basis: dict[str, Any]) -> Slim:
-    """The slim form of a record and its line. `basis`: its LabelBasis row."""
+def digest_record(line: Line[Master], basis: dict[str, Any]) -> RecordDigest:
+    """The digest of a record's line. `basis`: its LabelBasis row."""
     row, value = line.record, line.value
-    owes = bool(row.is_anomalous) and STATUS_OF.get(row.quality_tier) in POSITIVES_FILES
-    return Slim(
+    is_positive = bool(row.is_anomalous) and STATUS_OF.get(row.quality_tier) in POSITIVES_FILES
+    return RecordDigest(
         tier=row.quality_tier,
         digest=hashlib.sha256(line.raw).digest(),
-        positive=digest({name: value[name] for name in PositiveStructured.model_fields}) if owes else None,
+        positive=digest({name: value[name] for name in PositiveStructured.model_fields}) if is_positive else None,
         stages={name: None if answer is None else digest(answer) for name, answer in value["stages"].items()},
         basis=basis,
     )
 
 
 def digest(value: Any) -> bytes:
-    """sha256 of plain data in the form in which a release writes it."""
+    """sha256 of plain data as canonical JSON."""
     return hashlib.sha256(canonical_json(value).encode()).digest()
