@@ -366,7 +366,7 @@ OF_RECORDS: dict[str, tuple[Plant, str, str]] = {
     "another confidence of the triage, in the judge's own words": (
         both(anomalous, "a", lambda a: a.update(routing_confidence="medium"), told=True),
         "derived",
-        "response_text is .* the judge answers",
+        "response_text is .* the embedded judge gives",
     ),
     "another text of an answer": (
         answer(anomalous, "b2", lambda r: r.update(response_text=r["response_text"].replace('"medium"', '"low"'))),
