@@ -10,7 +10,7 @@ from child import call, files, lines
 from conftest import Ran
 
 from openclawbench.release.validate.validate import validate
-from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.jsonl_files import open_lines
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from benchmarks.rules_judge import measure, plan_of, put_into
 from openclawbench.records.release import LabelRow, Master, PositiveStructured, StageRaw
-from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.rules.taxonomy import Taxonomy
 
 pytestmark = pytest.mark.slow

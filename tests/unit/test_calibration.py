@@ -31,7 +31,7 @@ from openclawbench.records.calibration import (
     CalibrationSheetRow,
 )
 from openclawbench.records.vocabulary import Subtype
-from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.reports.markdown import render
 from openclawbench.reports.section import Section
 from openclawbench.storage.data_folder import DataFolder

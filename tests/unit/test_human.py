@@ -9,7 +9,7 @@ import pytest
 from openclawbench.audit.calibration.form import status
 from openclawbench.records.calibration import CalibrationSampleRow, agreement_status
 from openclawbench.records.human import HumanAudited, HumanVerdict
-from openclawbench.release.human import beside, human_counts, write_human
+from openclawbench.release.human_audited import beside, human_counts, write_human
 from openclawbench.tables.schema import from_records
 
 SUBTYPES = ("weak_evidence_commitment", "error_ignored_escalation")

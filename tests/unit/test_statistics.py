@@ -12,7 +12,7 @@ from paper_tables import T14, T31
 
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile, StatisticsSections
-from openclawbench.release.notice import RULES_NOTICE, RULES_STAMP
+from openclawbench.release.baseline_notice import RULES_NOTICE, RULES_STAMP
 from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import Corpus, corpus_records

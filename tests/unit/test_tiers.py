@@ -8,7 +8,7 @@ from openclawbench.fulltax.rules_judge import RulesJudge
 from openclawbench.records.second_pass import both_high_confidence
 from openclawbench.records.tiers import BASELINE_JUDGES, STATUS_OF, TIERS, main_status, tier_of
 from openclawbench.records.vocabulary import LabelStatus, QualityTier
-from openclawbench.release.notice import RULES_NOTICE, notice_of
+from openclawbench.release.baseline_notice import RULES_NOTICE, notice_of
 from openclawbench.release.writer.render import TIER_FILES
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Set
 import polars as pl
 
 from openclawbench.base.canonical_json import canonical_bytes
-from openclawbench.release.keys import Key, key_of
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import TRAJECTORY_KEY
 

@@ -10,7 +10,7 @@ from openclawbench.audit.calibration.tables import by_scope, confusions
 from openclawbench.audit.calibration.verdicts import latest_reviews, verdict
 from openclawbench.audit.settings import AuditRules
 from openclawbench.records.calibration import CalibrationReview, CalibrationSample, CalibrationSampleRow
-from openclawbench.release.notice import RULES_STAMP, notice_of
+from openclawbench.release.baseline_notice import RULES_STAMP, notice_of
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
 from openclawbench.reports.settings import AgreementRules

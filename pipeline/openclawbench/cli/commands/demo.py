@@ -15,7 +15,7 @@ from openclawbench.inspect.raw_records import raw_records
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import Trajectory
 from openclawbench.records.tiers import REVIEW
-from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY

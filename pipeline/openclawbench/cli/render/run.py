@@ -11,7 +11,7 @@ from openclawbench.records.oracle import Coverage
 from openclawbench.records.packet import PacketCut, PacketIndex
 from openclawbench.records.release import SummaryCount
 from openclawbench.records.tiers import TIERS
-from openclawbench.release.notice import notice_of
+from openclawbench.release.baseline_notice import notice_of
 from openclawbench.reports.counting import percent
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY

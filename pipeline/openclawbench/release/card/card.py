@@ -11,10 +11,10 @@ from openclawbench.release.card.configs import DEFAULT, Config, rows
 from openclawbench.release.card.example import example_record, loading
 from openclawbench.release.card.facts import Facts
 from openclawbench.release.card.features import feature_lines
-from openclawbench.release.human import HUMAN_ROWS
+from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.labels.leakage import NORMAL
 from openclawbench.release.settings import Dataset, PublishRules
-from openclawbench.release.writer.files import CODECS, form
+from openclawbench.release.writer.jsonl_files import CODECS, form
 from openclawbench.release.writer.provenance import CODE_LICENSE
 from openclawbench.release.writer.second_pass import guide
 from openclawbench.rules.taxonomy import Taxonomy

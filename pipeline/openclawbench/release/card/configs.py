@@ -9,7 +9,7 @@ from typing import NamedTuple
 from openclawbench.records.human import HumanAudited
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
-from openclawbench.release.human import HUMAN_FILE
+from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, HOLD_OUT, POOL_FILE, SIDES, part_file, typed_file
 from openclawbench.release.writer.parquet import shard_pattern
 from openclawbench.release.writer.render import MASTER_FILE, POSITIVES_FILES, ROOT, TIER_FILES

@@ -8,9 +8,9 @@ import polars as pl
 
 from openclawbench.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.human import human_counts
+from openclawbench.release.human_audited import human_counts
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
-from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY

@@ -11,9 +11,9 @@ import msgspec
 
 from openclawbench.errors import UnreadableInput
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.common import refuse_other_folder
-from openclawbench.release.keys import Key
-from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.record_key import Key
+from openclawbench.release.release_folder import refuse_other_folder
+from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 

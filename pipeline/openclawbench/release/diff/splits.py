@@ -7,8 +7,8 @@ from pathlib import Path
 
 from openclawbench.release.diff.read import joined, lines
 from openclawbench.release.diff.tally import Tally
-from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
+from openclawbench.release.record_key import Key
 
 POOL = "calibration_pool"
 COLUMNS = ("from", "to")

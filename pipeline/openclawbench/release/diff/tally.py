@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from openclawbench.release.keys import Key
+from openclawbench.release.record_key import Key
 
 Row = tuple[str | None, ...]
 

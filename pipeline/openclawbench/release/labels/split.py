@@ -17,9 +17,9 @@ from openclawbench.records.release import (
     SplitCertificates,
 )
 from openclawbench.records.tiers import NEEDS_REVIEW, STATUSES, main_status, status_of
-from openclawbench.release.keys import Key, key_of
 from openclawbench.release.labels.duplicates import Sides, Texts, near_in_each, texts_of
 from openclawbench.release.labels.leakage import LabelledSides, certificate
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.stage import stage
 from openclawbench.tables.schema import from_records

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from openclawbench.records.datapackage import InputFile
-from openclawbench.release.keys import Key, key_of
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
-from openclawbench.release.writer.files import open_lines
+from openclawbench.release.record_key import Key, key_of
+from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.provenance import NAME as PACKAGE  # of its texts, the paths of inputs are searched
 from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
 

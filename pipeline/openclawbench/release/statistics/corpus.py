@@ -10,10 +10,10 @@ from openclawbench.errors import UnreadableInput, UsageError
 from openclawbench.records.oracle import failures_only
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
+from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, typed_file
-from openclawbench.release.notice import notice_of
-from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from openclawbench.release.notice import RULES_STAMP
+from openclawbench.release.baseline_notice import RULES_STAMP
 from openclawbench.release.settings import StatisticsSettings
 from openclawbench.release.statistics.composition import calibration_pool, partitions, quality_tiers, source_models
 from openclawbench.release.statistics.consistency import Identity

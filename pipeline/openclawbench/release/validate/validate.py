@@ -5,8 +5,8 @@ from pathlib import Path
 import polars as pl
 
 from openclawbench.release.card.configs import models_of
-from openclawbench.release.common import refuse_other_folder
-from openclawbench.release.keys import Key
+from openclawbench.release.record_key import Key
+from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.files.checksums import check_checksums
 from openclawbench.release.validate.files.data_package import check_data_package, read_package
@@ -26,7 +26,7 @@ from openclawbench.release.validate.recompute.summaries import check_numbers
 from openclawbench.release.validate.records.model_files import check_model
 from openclawbench.release.validate.records.record_digest import RecordDigest
 from openclawbench.release.validate.records.record_index import check_index, read_index
-from openclawbench.release.writer.files import released
+from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE
 

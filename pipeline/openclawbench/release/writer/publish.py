@@ -20,9 +20,9 @@ from openclawbench.records.release import (
 )
 from openclawbench.records.second_pass import ReferenceLabel, ReleaseLinePass2
 from openclawbench.records.session import FileOutcome
+from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.release.card.described import TEXTS
-from openclawbench.release.human import HUMAN_ROWS
-from openclawbench.release.notice import RULES_NOTICE
+from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.privacy.policy import REPORT, left_in, refuse_blocked, report
 from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules

@@ -20,7 +20,7 @@ from openclawbench.records.second_pass import (
 )
 from openclawbench.records.tiers import BASELINE_JUDGES, status_of
 from openclawbench.release.labels.labels import CUTS, SIDES, as_lines, labels, typed_file
-from openclawbench.release.writer.files import open_lines, released
+from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.render import STAGES, in_order, raw_lines, stage_raw_file
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.runtime.stage import stage

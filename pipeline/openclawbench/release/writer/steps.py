@@ -19,16 +19,16 @@ from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README, described
-from openclawbench.release.human import HUMAN_FILE, write_human
-from openclawbench.release.keys import Key
+from openclawbench.release.human_audited import HUMAN_FILE, write_human
 from openclawbench.release.labels.labels import POOL_FILE, SPLITS_FILE, as_json, typed_file, write_labels
 from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.publishing import Row, Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.record_index import INDEX_FILE, write_index
+from openclawbench.release.record_key import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT, statistics_files, statistics_of
-from openclawbench.release.writer.files import compress_all
+from openclawbench.release.writer.jsonl_files import compress_all
 from openclawbench.release.writer.parquet import ParquetTables
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES, data_package, rule_contents

@@ -6,7 +6,7 @@ import polars as pl
 
 from openclawbench.records.release import LabelBases, SummaryCounts
 from openclawbench.records.tiers import BY_BASELINE_JUDGE, IS_ACCEPTED, IS_BASELINE, status
-from openclawbench.release.notice import notice_of
+from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.writer.render import ROOT
 from openclawbench.reports.counting import share
 from openclawbench.runtime.stage import stage

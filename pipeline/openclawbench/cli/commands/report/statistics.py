@@ -8,7 +8,7 @@ import typer
 
 from openclawbench.base.terminal import output, safe, table
 from openclawbench.errors import UnreadableInput, UsageError
-from openclawbench.release.common import refuse_other_folder
+from openclawbench.release.release_folder import refuse_other_folder
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.writer.render import ROOT
 

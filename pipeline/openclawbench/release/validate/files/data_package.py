@@ -15,7 +15,7 @@ from openclawbench.records.json_schema import SCHEMA_VERSION, json_schema
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.keys import Key
+from openclawbench.release.record_key import Key
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.validate.compare import compare, read_json
 from openclawbench.release.validate.findings import Findings

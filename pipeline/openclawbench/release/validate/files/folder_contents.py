@@ -12,7 +12,7 @@ from openclawbench.records.datapackage import MadeFrom
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
 from openclawbench.release.card.described import README
-from openclawbench.release.human import HUMAN_FILE
+from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -32,7 +32,7 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.files import DATA, FOLDER, TEXT
 from openclawbench.release.validate.files.checksums import NAME as CHECKSUMS
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.files import CODECS, PLAIN
+from openclawbench.release.writer.jsonl_files import CODECS, PLAIN
 from openclawbench.release.writer.parquet import TABLES
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.provenance import RULES

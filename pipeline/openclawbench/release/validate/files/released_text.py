@@ -12,7 +12,7 @@ from openclawbench.release.privacy.policy import RULES_FILE
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import SCANNED, TextFind, TextScan, rows_of, scan_file, scan_inputs
 from openclawbench.release.validate.findings import Findings
-from openclawbench.release.writer.files import released
+from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.render import ROOT
 

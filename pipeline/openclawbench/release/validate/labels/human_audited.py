@@ -5,14 +5,14 @@ from pathlib import Path
 from openclawbench.records.calibration import agreement_status
 from openclawbench.records.human import HumanAudited
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.human import COPIED, HUMAN_FILE, same_label
-from openclawbench.release.keys import Key
+from openclawbench.release.human_audited import COPIED, HUMAN_FILE, same_label
 from openclawbench.release.labels.labels import typed_file
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import check_parquet
 from openclawbench.release.validate.records.record_digest import RecordDigest
-from openclawbench.release.writer.files import released
+from openclawbench.release.writer.jsonl_files import released
 
 
 def check_human(root: Path, records: dict[Key, RecordDigest], findings: Findings) -> None:

@@ -9,7 +9,6 @@ import polars as pl
 
 from openclawbench.records.release import LabelRow, PoolRow
 from openclawbench.records.tiers import REVIEW
-from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -21,6 +20,7 @@ from openclawbench.release.labels.labels import (
     typed_file,
 )
 from openclawbench.release.labels.split import decided_status
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.records.record_digest import RecordDigest

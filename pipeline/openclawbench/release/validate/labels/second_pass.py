@@ -7,14 +7,14 @@ from typing import Any
 from openclawbench.records.release import LabelRow
 from openclawbench.records.second_pass import ReferenceLabel, both_high_confidence
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.keys import Key
 from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.labels.label_files import Exclusion, check_parquet, check_row
 from openclawbench.release.validate.records.answers import deciding_answers
 from openclawbench.release.validate.records.record_digest import RecordDigest
-from openclawbench.release.writer.files import released
+from openclawbench.release.writer.jsonl_files import released
 from openclawbench.release.writer.render import ROOT, STAGES, stage_raw_file
 from openclawbench.release.writer.second_pass import (
     BOTH_FILE,

@@ -23,7 +23,7 @@ from openclawbench.records.fulltax import (
 )
 from openclawbench.records.release import Fingerprint, LabelBasis, Master, RecordIndexRow
 from openclawbench.records.second_pass import PASS2, AnnotationPass2
-from openclawbench.release.keys import Key, key_of
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import leaves, shown
 from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings

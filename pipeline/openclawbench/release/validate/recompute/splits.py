@@ -8,7 +8,6 @@ import polars as pl
 
 from openclawbench.records.release import Fingerprint, LabelBasis, RecordIndexRow
 from openclawbench.records.second_pass import AnnotationPass2, ReferenceLabel
-from openclawbench.release.keys import Key, key_of
 from openclawbench.release.labels.labels import (
     CUTS,
     HOLD_OUT,
@@ -23,6 +22,7 @@ from openclawbench.release.labels.labels import (
     splits,
 )
 from openclawbench.release.labels.split import hold_out, split
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.compare import compare_file, shown
 from openclawbench.release.validate.files.lines import tolerant_rows
 from openclawbench.release.validate.findings import Findings

@@ -23,8 +23,8 @@ from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.release import RecordIndexRow
 from openclawbench.records.risk import Onset, Risk, StepRisk
 from openclawbench.records.session import Step, TraceSummaryRow, Trajectory, UserTurn
-from openclawbench.release.keys import Key, key_of
 from openclawbench.release.labels.fingerprint import fingerprint
+from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules

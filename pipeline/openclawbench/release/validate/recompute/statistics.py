@@ -33,7 +33,7 @@ from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
-from openclawbench.release.writer.files import open_lines
+from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from openclawbench.records.release import StageRaw
-from openclawbench.release.keys import Key
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.compare import too_large
 from openclawbench.release.validate.files.lines import Line, in_key_order, of_known_records, read_lines, tolerant_rows
 from openclawbench.release.validate.findings import Findings

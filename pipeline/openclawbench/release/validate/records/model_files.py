@@ -9,7 +9,7 @@ import polars as pl
 
 from openclawbench.records.release import Master, PositiveStructured, RecordIndexRow
 from openclawbench.records.tiers import STATUS_OF
-from openclawbench.release.keys import Key
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import Line, in_key_order, raw_lines, read_line, read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import AT_ONCE, RecordRecomputer, basis_of

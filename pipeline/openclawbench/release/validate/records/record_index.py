@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from openclawbench.records.release import RecordIndexRow
-from openclawbench.release.keys import Key
 from openclawbench.release.record_index import INDEX_FILE
+from openclawbench.release.record_key import Key
 from openclawbench.release.validate.files.lines import read_lines
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.fields import Recomputed

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 
 from openclawbench.records.human import HumanAudited, HumanVerdict
-from openclawbench.release.keys import key_of
 from openclawbench.release.labels.labels import as_lines, typed_file
+from openclawbench.release.record_key import key_of
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.storage.parquet_io import write_parquet
 from openclawbench.tables.record import TRAJECTORY_KEY
