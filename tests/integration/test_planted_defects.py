@@ -606,7 +606,7 @@ OF_FILES: dict[str, tuple[Plant, str, str]] = {
     "an input that became another record": (
         first_input(lambda one: one.update(trajectory_id="another.00000000")),
         "inputs",
-        "an input became .*another.00000000, and no such record",
+        "an input became .*another.00000000, but that record",
     ),
     "an input without a word on what became of it": (
         first_input(lambda one: one.update(disposition="lost")),
