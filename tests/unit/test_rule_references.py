@@ -94,7 +94,7 @@ def test_a_report_that_counts_rules_where_there_are_none_is_refused(monkeypatch:
     content["rule_file"][5]["names"] = ["signal.nam"]
     path = EvidenceReportRules.FOLDER / "evidence.toml"
     rules = EvidenceReportRules.checked(content, path)
-    with pytest.raises(InvalidRules, match=r"evidence\.toml: risk\.toml: it has no signal\.nam"):
+    with pytest.raises(InvalidRules, match=r"evidence\.toml: risk\.toml: has no signal\.nam"):
         rules.must_fit(content, path, read_rules)
     content["rule_file"][5]["stage"] = "slize"
     with pytest.raises(InvalidRules, match='did you mean "slice"'):
