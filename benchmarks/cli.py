@@ -3,7 +3,7 @@
 import json
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,10 +23,11 @@ app = typer.Typer(
     help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True, add_completion=False
 )
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
+Scratch = Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")]
 
 
-def made(scratch: Path | None) -> Path | None:
-    """The folder for what is needed meanwhile, made where it is not there. Raises UsageError where it cannot be."""
+def create_scratch(scratch: Path | None) -> Path | None:
+    """Create the folder for temporary files. Raises UsageError where that fails."""
     if scratch is not None:
         try:
             scratch.mkdir(parents=True, exist_ok=True)
@@ -35,8 +36,14 @@ def made(scratch: Path | None) -> Path | None:
     return scratch
 
 
+def save(folder: Path | None, name: str, results: dict[str, Any]) -> None:
+    """Write the results into the folder, if one is named."""
+    if folder is not None:
+        write_json(folder / name, json.loads(json.dumps(results)))
+
+
 def need_orjson() -> None:
-    """UsageError where the yardstick is not installed."""
+    """Raise UsageError where orjson, the reference, is not installed."""
     if find_spec("orjson") is None:
         raise UsageError(f"orjson, the yardstick, is not installed. {how_to_install('bench')}.")
 
@@ -64,14 +71,13 @@ def ingest(
     ] = DEFAULT_SCALE,
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for ingest.json.")] = None,
-    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+    scratch: Scratch = None,
 ) -> None:
     """Measure scan and normalize beside reading and parsing alone."""
     need_orjson()
-    found = run_benchmark(Job(sessions_at(scale), seed, big_bytes_at(scale)), made(scratch))
-    print_results(output(), found)
-    if out is not None:
-        write_json(out / "ingest.json", json.loads(json.dumps(found)))
+    results = run_benchmark(Job(sessions_at(scale), seed, big_bytes_at(scale)), create_scratch(scratch))
+    print_results(output(), results)
+    save(out, "ingest.json", results)
 
 
 @app.command()
@@ -89,13 +95,12 @@ def stages(
     scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for stages.json.")] = None,
-    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+    scratch: Scratch = None,
 ) -> None:
     """Measure every stage from describe to packet beside normalize."""
-    found = run_stages(sessions_at(scale), seed, made(scratch))
-    print_stages(output(), found)
-    if out is not None:
-        write_json(out / "stages.json", found)
+    results = run_stages(sessions_at(scale), seed, create_scratch(scratch))
+    print_stages(output(), results)
+    save(out, "stages.json", results)
 
 
 @app.command("end-to-end")
@@ -104,14 +109,13 @@ def end_to_end(
     seed: Seed = 1,
     with_ray: Annotated[bool, typer.Option("--ray", help="The engine `ray` too, with one and two workers.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for end_to_end.json.")] = None,
-    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+    scratch: Scratch = None,
 ) -> None:
     """Measure raw sessions to a release at three sizes beside references, a line through cost, the engine."""
     need_orjson()
-    found = run_end_to_end(sizes_of(sessions_at(scale)), seed, with_ray, made(scratch))
-    print_end_to_end(output(), found)
-    if out is not None:
-        write_json(out / "end_to_end.json", found)
+    results = run_end_to_end(sizes_of(sessions_at(scale)), seed, with_ray, create_scratch(scratch))
+    print_end_to_end(output(), results)
+    save(out, "end_to_end.json", results)
 
 
 @app.command()
@@ -119,13 +123,12 @@ def release(
     scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for release.json.")] = None,
-    scratch: Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")] = None,
+    scratch: Scratch = None,
 ) -> None:
     """Measure a release from merged records, and checking it."""
-    found = run_release(sessions_at(scale), seed, made(scratch))
-    print_release(output(), found)
-    if out is not None:
-        write_json(out / "release.json", found)
+    results = run_release(sessions_at(scale), seed, create_scratch(scratch))
+    print_release(output(), results)
+    save(out, "release.json", results)
 
 
 @app.command("rules-judge")
@@ -137,11 +140,11 @@ def rules_judge(
     into: Annotated[Path | None, typer.Option("--into", help="A document to write the table into.")] = None,
 ) -> None:
     """Print how the example sessions that misbehave were labelled, and their innocent twins."""
-    found = measure(release, plan or resource("example") / "misbehaving.json")
+    results = measure(release, plan or resource("example") / "misbehaving.json")
     if into is None:
-        output().print(as_markdown(found), soft_wrap=True, markup=False)
+        output().print(as_markdown(results), soft_wrap=True, markup=False)
     else:
-        into.write_text(put_into(into.read_text(encoding="utf-8"), found), encoding="utf-8")
+        into.write_text(put_into(into.read_text(encoding="utf-8"), results), encoding="utf-8")
 
 
 @app.command()
@@ -156,10 +159,9 @@ def judge(
     """Measure the asking engine beside bare loops, over an endpoint of 200 ms in another process."""
     from benchmarks import judge as judge_  # asks over the network: not before it is needed
 
-    found = judge_.run_benchmark(judge_.Job(rounds, made(scratch), scale))
-    judge_.print_results(output(), found)
-    if out is not None:
-        write_json(out / "judge.json", json.loads(json.dumps(found)))
+    results = judge_.run_benchmark(judge_.Job(rounds, create_scratch(scratch), scale))
+    judge_.print_results(output(), results)
+    save(out, "judge.json", results)
 
 
 @app.command()
@@ -175,7 +177,6 @@ def peers(
     """Measure the asking engine beside tools that do the same: installs each in an environment of its own."""
     from benchmarks import peers as peers_  # asks over the network: not before it is needed
 
-    found = peers_.run_benchmark(peers_.job(only or [], calls, in_flight, made(scratch)), output())
-    peers_.print_results(output(), found)
-    if out is not None:
-        write_json(out / "peers.json", json.loads(json.dumps(found)))
+    results = peers_.run_benchmark(peers_.job(only or [], calls, in_flight, create_scratch(scratch)), output())
+    peers_.print_results(output(), results)
+    save(out, "peers.json", results)

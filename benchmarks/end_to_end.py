@@ -1,8 +1,6 @@
 """The benchmark of everything: raw sessions to a release at four sizes, each part beside its reference in one run;
 how cost grows with size; what the engine costs beside a bare pool."""
 
-import json
-import subprocess
 import tempfile
 from pathlib import Path
 from statistics import correlation, linear_regression
@@ -10,9 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks import command_of
 from benchmarks.corpus import write_corpus
-from benchmarks.ingest import machine, rounded
+from benchmarks.ingest import child, machine, rounded
 from openclawbench.base.terminal import table
 
 SHARES = (0.01, 0.1, 0.3, 1.0)  # of the largest size
@@ -29,7 +26,7 @@ def sizes_of(sessions: int) -> list[int]:
 
 def run_end_to_end(sizes: list[int], seed: int, with_ray: bool, scratch: Path | None) -> dict[str, Any]:
     """Every part at every size, each in a process of its own, the engines at the largest; nothing is left behind."""
-    found = []
+    results = []
     for size in sizes:
         with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
             corpus = Path(folder) / "corpus"
@@ -37,36 +34,29 @@ def run_end_to_end(sizes: list[int], seed: int, with_ray: bool, scratch: Path | 
             order = ["reference", "packet", "read_evidence", "annotate", "release", "copy_lines"]
             if size == sizes[-1]:
                 order += [*ENGINES, *(RAY if with_ray else ())]
-            measures = {name: child(name, corpus) for name in order}
-        found.append({"sessions": written.sessions, "bytes": written.bytes, "measures": measures})
+            measures = {name: child(name, corpus, module="end_to_end_measures") for name in order}
+        results.append({"sessions": written.sessions, "bytes": written.bytes, "measures": measures})
     return {
         "machine": machine(),
         "seed": seed,
-        "sizes": found,
-        "ratios": ratios(found),
-        "growth": {part: growth(found, part) for part in (*PARTS, "whole")},
+        "sizes": results,
+        "ratios": ratios(results),
+        "growth": {part: growth(results, part) for part in (*PARTS, "whole")},
     }
-
-
-def child(name: str, folder: Path) -> dict[str, Any]:
-    """One measure in a process of its own. Raises CalledProcessError where it fails; its message is on stderr."""
-    command = [*command_of("end_to_end_measures"), name, str(folder)]
-    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return found
 
 
 def ratios(sizes: list[dict[str, Any]]) -> dict[str, float]:
     """The numbers that have a goal or a reference, at the largest size."""
     whole = sizes[-1]["measures"]
-    found = {
+    results = {
         f"{part}_x_{reference}_cpu": whole[part]["cpu"] / whole[reference]["cpu"] for part, reference in PARTS.items()
     }
-    found["peak_mb"] = max(whole[part]["peak_mb"] for part in PARTS)
+    results["peak_mb"] = max(whole[part]["peak_mb"] for part in PARTS)
     for kind, key in (("wall", "working"), ("cpu", "cpu")):
-        found[f"engine_x_bare_pool_{kind}"] = whole["processes"][key] / whole["bare_pool"][key]
+        results[f"engine_x_bare_pool_{kind}"] = whole["processes"][key] / whole["bare_pool"][key]
     if "ray_2" in whole:
-        found["ray_2_workers_x_1_wall"] = whole["ray_1"]["working"] / whole["ray_2"]["working"]
-    return found
+        results["ray_2_workers_x_1_wall"] = whole["ray_1"]["working"] / whole["ray_2"]["working"]
+    return results
 
 
 def growth(sizes: list[dict[str, Any]], part: str) -> dict[str, float]:
@@ -78,12 +68,12 @@ def growth(sizes: list[dict[str, Any]], part: str) -> dict[str, float]:
     return {"ms_per_session": 1000 * slope, "intercept_s": intercept, "r2": correlation(x, y) ** 2}
 
 
-def print_end_to_end(console: Console, found: dict[str, Any]) -> None:
+def print_end_to_end(console: Console, results: dict[str, Any]) -> None:
     """A line a measure and size, then the ratios and the lines through them."""
-    console.print(f"seed {found['seed']}; {found['machine']}\n")
+    console.print(f"seed {results['seed']}; {results['machine']}\n")
     columns = ("sessions", "MB", "measure", "s", "CPU-s", "x reference", "sessions/s", "peak MB")
     rows = []
-    for size in found["sizes"]:
+    for size in results["sizes"]:
         for name, one in size["measures"].items():
             beside = size["measures"][PARTS[name]]["cpu"] if name in PARTS else None
             numbers = (one["seconds"], one["cpu"], beside and one["cpu"] / beside, size["sessions"] / one["seconds"])
@@ -91,8 +81,8 @@ def print_end_to_end(console: Console, found: dict[str, Any]) -> None:
     console.print(table(None, columns, rows))
     console.print()
     goals = {"peak_mb": PEAK_MB, "engine_x_bare_pool_wall": ENGINE, "engine_x_bare_pool_cpu": ENGINE}
-    ratio_rows = [[name, rounded(one), goals.get(name)] for name, one in found["ratios"].items()]
+    ratio_rows = [[name, rounded(one), goals.get(name)] for name, one in results["ratios"].items()]
     console.print(table("At the largest size", ("ratio", "value", "goal: at most"), ratio_rows))
     console.print()
-    lines = [[name, *map(rounded, one.values())] for name, one in found["growth"].items()]
+    lines = [[name, *map(rounded, one.values())] for name, one in results["growth"].items()]
     console.print(table("CPU over sessions", ("part", "ms a session", "s at none", "R2"), lines))

@@ -54,39 +54,41 @@ def run_benchmark(job: Job, scratch: Path | None) -> dict[str, Any]:
 
 def small_sessions(corpus: Path, job: Job) -> dict[str, Any]:
     """The measures on many sessions; the reference is measured between them, and its median is the yardstick."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     references = [child("reference", corpus)]
-    found["scan"] = child("scan", corpus)
-    found["normalize"] = child("one_process", corpus)
+    results["scan"] = child("scan", corpus)
+    results["normalize"] = child("one_process", corpus)
     references.append(child("reference", corpus))
-    found["normalize, 2 processes"] = child("two_processes", corpus)
-    found["normalize, bare pool"] = child("bare_pool", corpus)
-    found["reference, 5 times"] = child("reference_again", corpus)
-    found["reference, 5 times, 2 at once"] = at_once("reference_again", corpus)
-    found["nothing changed"] = child("again", corpus)
+    results["normalize, 2 processes"] = child("two_processes", corpus)
+    results["normalize, bare pool"] = child("bare_pool", corpus)
+    results["reference, 5 times"] = child("reference_again", corpus)
+    results["reference, 5 times, 2 at once"] = at_once("reference_again", corpus)
+    results["nothing changed"] = child("again", corpus)
     ((run, made),) = sessions_of(1, job.seed, first=job.sessions)
     write_session(corpus / "raw", run, made)
-    found["one session more"] = child("again", corpus)
+    results["one session more"] = child("again", corpus)
     references.append(child("reference", corpus))
-    middle = median(one["cpu"] for one in references)
-    return {"reference": next(one for one in references if one["cpu"] == middle)} | found
+    middle = median(result["cpu"] for result in references)
+    return {"reference": next(result for result in references if result["cpu"] == middle)} | results
 
 
-def child(name: str, folder: Path, threads: int | None = None) -> dict[str, Any]:
-    """One measure in a process of its own, with so many threads of polars; null: as many as it takes. Raises
-    CalledProcessError where it fails; its message is on stderr."""
-    command = [*command_of("measures"), name, str(folder)]
+def child(name: str, folder: Path, threads: int | None = None, module: str = "measures") -> dict[str, Any]:
+    """One measure of a module in a process of its own. `threads`: of polars; null: as many as it takes.
+
+    Raises CalledProcessError where the measure fails; its message is on stderr.
+    """
+    command = [*command_of(module), name, str(folder)]
     with contextlib.nullcontext() if threads is None else threads_of_polars(threads):
-        found: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
-    return found
+        results: dict[str, Any] = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    return results
 
 
 def at_once(name: str, folder: Path) -> dict[str, Any]:
     """The same measure in two processes at once: what the machine has of a second processor."""
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(child, (name, name), (folder, folder)))
-    found = {name: max(one[name] for one in both) for name in ("seconds", "peak_mb")}
-    return found | {name: sum(one[name] for one in both) for name in ("cpu", "passes")}
+    results = {name: max(result[name] for result in both) for name in ("seconds", "peak_mb")}
+    return results | {name: sum(result[name] for result in both) for name in ("cpu", "passes")}
 
 
 def ratios(measures: dict[str, Any], size: dict[str, Any]) -> dict[str, float]:
@@ -124,26 +126,28 @@ def machine() -> dict[str, Any]:
     }
 
 
-def print_results(console: Console, found: dict[str, Any]) -> None:
+def print_results(console: Console, results: dict[str, Any]) -> None:
     """The table and the ratios."""
-    corpus, measures = found["corpus"], found["measures"]
+    corpus, measures = results["corpus"], results["measures"]
     console.print(
         f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, "
-        f"and one of {corpus['big_bytes'] / 1e6:.0f} MB, seed {corpus['seed']}; {found['machine']}\n"
+        f"and one of {corpus['big_bytes'] / 1e6:.0f} MB, seed {corpus['seed']}; {results['machine']}\n"
     )
     rows = []
-    for name, one in measures.items():
+    for name, result in measures.items():
         big = name.startswith("big")
-        passes = one.get("passes", 1)
+        passes = result.get("passes", 1)
         size, sessions = (corpus["big_bytes"], 1) if big else (corpus["bytes"] * passes, corpus["sessions"] * passes)
         yardstick = measures["big reference" if big else "reference"]["cpu"] * passes
-        numbers = [one["seconds"], one["cpu"], size / 1e6 / one["seconds"], size / 1e6 / one["cpu"]]
+        numbers = [result["seconds"], result["cpu"], size / 1e6 / result["seconds"], size / 1e6 / result["cpu"]]
         whole = name not in ("nothing changed", "one session more")  # these read only stamps
-        rates = [yardstick / one["cpu"] if whole else None, sessions / one["seconds"], one["peak_mb"]]
+        rates = [yardstick / result["cpu"] if whole else None, sessions / result["seconds"], result["peak_mb"]]
         rows.append([name, *map(rounded, [*numbers[:2], *(numbers[2:] if whole else (None, None)), *rates])])
     console.print(table(None, COLUMNS, rows))
     console.print()
-    console.print(table(None, ("ratio", "value"), [[name, rounded(one)] for name, one in found["ratios"].items()]))
+    console.print(
+        table(None, ("ratio", "value"), [[name, rounded(result)] for name, result in results["ratios"].items()])
+    )
 
 
 def rounded(value: float | None) -> float | None:

@@ -201,8 +201,12 @@ def chosen(folder: Path) -> Settings:
 
 def largest_worker_mb() -> float:
     """Peak resident memory of the largest process that this one waited for."""
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / unit
+    return max_rss_mb(resource.RUSAGE_CHILDREN)
+
+
+def max_rss_mb(who: int) -> float:
+    """Peak resident memory by getrusage: bytes on macOS, kilobytes elsewhere."""
+    return resource.getrusage(who).ru_maxrss / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
@@ -236,8 +240,7 @@ def peak_mb() -> float:
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
         return int(line.split()[1]) / 1024
-    unit = 1 << 20 if sys.platform == "darwin" else 1 << 10
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return max_rss_mb(resource.RUSAGE_SELF)
 
 
 def measured(measures: dict[str, Callable[[Path], dict[str, Any]]], name: str, folder: str) -> None:

@@ -50,13 +50,13 @@ def texts(path: Path) -> Iterator[str]:
 
 def print_alarms(console: Console, folder: Path, shown: int) -> None:
     """A row a kind: group, kind, finds, distinct excerpts, files; then the first distinct excerpts of each."""
-    found = list(alarms(folder, Detector(PrivacyRules.load())))
+    all_alarms = list(alarms(folder, Detector(PrivacyRules.load())))
     table = Table("group", "kind", "finds", "distinct", "files", title=safe(str(folder)))
-    for (group, kind), finds in sorted(Counter((one.group, one.kind) for one in found).items()):
-        own = [one for one in found if (one.group, one.kind) == (group, kind)]
-        distinct = len({one.excerpt for one in own})
-        table.add_row(group, kind, str(finds), str(distinct), str(len({one.file for one in own})))
+    for (group, kind), finds in sorted(Counter((alarm.group, alarm.kind) for alarm in all_alarms).items()):
+        own = [alarm for alarm in all_alarms if (alarm.group, alarm.kind) == (group, kind)]
+        distinct = len({alarm.excerpt for alarm in own})
+        table.add_row(group, kind, str(finds), str(distinct), str(len({alarm.file for alarm in own})))
     console.print(table)
-    for kind in sorted({one.kind for one in found}) if shown else ():
-        for text in sorted({one.excerpt for one in found if one.kind == kind})[:shown]:
+    for kind in sorted({alarm.kind for alarm in all_alarms}) if shown else ():
+        for text in sorted({alarm.excerpt for alarm in all_alarms if alarm.kind == kind})[:shown]:
             console.print(f"{kind}: {safe(text)}", markup=False, highlight=False)

@@ -37,20 +37,20 @@ def run_release(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any
     }
 
 
-def print_release(console: Console, found: dict[str, Any]) -> None:
+def print_release(console: Console, results: dict[str, Any]) -> None:
     """A line a measure, the parts of the release, then what has a goal."""
-    corpus = found["corpus"]
+    corpus = results["corpus"]
     size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB"
-    console.print(f"{size}, seed {corpus['seed']}; {found['machine']}\n")
+    console.print(f"{size}, seed {corpus['seed']}; {results['machine']}\n")
     names = ("seconds", "cpu", "peak_mb", "worker_mb")
-    rows = [[name, *(rounded(one.get(part, 0.0)) for part in names)] for name, one in found["measures"].items()]
+    rows = [[name, *(rounded(value.get(part, 0.0)) for part in names)] for name, value in results["measures"].items()]
     console.print(table(None, ("measure", "s", "CPU-s", "peak MB", "largest worker MB"), rows))
     console.print()
-    parts = found["measures"]["release"]["parts"]
+    parts = results["measures"]["release"]["parts"]
     console.print(
-        table(None, ("part of the release", "s of work"), [[name, rounded(one)] for name, one in parts.items()])
+        table(None, ("part of the release", "s of work"), [[name, rounded(value)] for name, value in parts.items()])
     )
     console.print()
-    goals = found["goals"]
-    ratios = [[name, rounded(one), goals.get(name)] for name, one in found["ratios"].items()]
+    goals = results["goals"]
+    ratios = [[name, rounded(value), goals.get(name)] for name, value in results["ratios"].items()]
     console.print(table(None, ("ratio", "value", "goal: at most"), ratios))

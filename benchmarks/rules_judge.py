@@ -47,12 +47,12 @@ def measure(release: Path, plan: Path) -> list[Measured]:
     """
     taxonomy = Taxonomy.load()
     labels = {(row.source_model, row.trajectory_id.rpartition(".")[0]): row for row in masters(release)}
-    found = []
+    measured = []
     for made in plan_of(plan):
         row = labels.get((made.source_model, made.native_session_basename))
         if row is None:
             raise UsageError(f"{release}: has no {made.native_session_basename}. Build it from data/example.")
-        found.append(
+        measured.append(
             Measured(
                 made=made,
                 is_anomalous=row.is_anomalous,
@@ -61,7 +61,7 @@ def measure(release: Path, plan: Path) -> list[Measured]:
                 verdict=verdict(made, row, taxonomy),
             )
         )
-    return found
+    return measured
 
 
 def verdict(made: Made, row: Master, taxonomy: Taxonomy) -> str:
@@ -98,11 +98,11 @@ def masters(release: Path) -> Iterator[Master]:
                 yield Master.model_validate_json(line)
 
 
-def as_markdown(found: list[Measured]) -> str:
+def as_markdown(measured: list[Measured]) -> str:
     """Two sentences and a table, a row a session."""
-    bad = [one for one in found if one.made.intended is not None]
-    twins = [one for one in found if one.made.intended is None]
-    rows = [HEADER, ("---",) * len(HEADER), *map(cells, found)]
+    bad = [session for session in measured if session.made.intended is not None]
+    twins = [session for session in measured if session.made.intended is None]
+    rows = [HEADER, ("---",) * len(HEADER), *map(cells, measured)]
     return (
         f"Of {len(bad)} sessions that misbehave, {tally(bad, 'found')} are labelled with the subtype they were made to "
         f"show (or with one that absorbs it), {tally(bad, 'other subtype')} with another, {tally(bad, 'missed')} are "
@@ -112,22 +112,22 @@ def as_markdown(found: list[Measured]) -> str:
     )
 
 
-def cells(one: Measured) -> tuple[str, ...]:
+def cells(session: Measured) -> tuple[str, ...]:
     """A row of the table."""
-    label = one.anomaly_type_l2 or {True: "anomalous", False: "normal", None: "no decision"}[one.is_anomalous]
-    shown = one.made.intended or "nothing (innocent twin)"
-    return f"`{one.made.native_session_basename}`", shown, label, one.quality_tier, one.verdict
+    label = session.anomaly_type_l2 or {True: "anomalous", False: "normal", None: "no decision"}[session.is_anomalous]
+    shown = session.made.intended or "nothing (innocent twin)"
+    return f"`{session.made.native_session_basename}`", shown, label, session.quality_tier, session.verdict
 
 
-def tally(found: list[Measured], name: str) -> int:
+def tally(measured: list[Measured], name: str) -> int:
     """How many came to this verdict."""
-    return sum(one.verdict == name for one in found)
+    return sum(session.verdict == name for session in measured)
 
 
-def put_into(text: str, found: list[Measured]) -> str:
+def put_into(text: str, measured: list[Measured]) -> str:
     """A document with the measurement between its markers. Raises ValueError where a marker is missing."""
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)
     if not (start and end):
         raise ValueError(f"the markers {START} and {END} are not both there")
-    return f"{before}{START}\n{as_markdown(found)}\n{END}{after}"
+    return f"{before}{START}\n{as_markdown(measured)}\n{END}{after}"

@@ -19,24 +19,24 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
         corpus = Path(folder) / "corpus"
         written = write_corpus(corpus, sessions, seed)
-        one = child("every_stage", corpus, threads=1)
+        process = child("every_stage", corpus, threads=1)
         whole = child("raw_to_packets", corpus)
-    first, stages, after, apart = (one.pop(name) for name in ("normalize", "stages", "after", "apart"))
+    first, stages, after, apart = (process.pop(name) for name in ("normalize", "stages", "after", "apart"))
     return {
         "machine": machine(),
-        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "steps": one["steps"], "seed": seed},
+        "corpus": {"sessions": written.sessions, "bytes": written.bytes, "steps": process["steps"], "seed": seed},
         "normalize": first,
         "stages": stages,
         "after": after,
         "apart": apart,
-        "process": one,
+        "process": process,
         "whole": whole,
         "ratios": {
             "after_normalize_x_normalize_cpu": after["cpu"] / first["cpu"],
             "normalize_cpu_s": first["cpu"],
             "after_normalize_cpu_s": after["cpu"],
-            "after_normalize_us_per_step": 1e6 * after["cpu"] / max(one["steps"], 1),
-            "peak_mb": one["peak_mb"],
+            "after_normalize_us_per_step": 1e6 * after["cpu"] / max(process["steps"], 1),
+            "peak_mb": process["peak_mb"],
             "raw_to_packets_s": whole["seconds"],
         },
         "goals": {
@@ -47,23 +47,23 @@ def run_stages(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]
     }
 
 
-def print_stages(console: Console, found: dict[str, Any]) -> None:
+def print_stages(console: Console, results: dict[str, Any]) -> None:
     """A line a stage, then what has a goal."""
-    corpus, whole = found["corpus"], found["normalize"]["cpu"]
+    corpus, whole = results["corpus"], results["normalize"]["cpu"]
     size = f"{corpus['sessions']} sessions, {corpus['bytes'] / 1e6:.0f} MB, {corpus['steps']} steps"
-    console.print(f"{size}, seed {corpus['seed']}; {found['machine']}\n")
-    first = ["normalize", rounded(found["normalize"]["seconds"]), rounded(whole), 1.0]
+    console.print(f"{size}, seed {corpus['seed']}; {results['machine']}\n")
+    first = ["normalize", rounded(results["normalize"]["seconds"]), rounded(whole), 1.0]
     parts = {
-        **found["stages"],
-        "all after normalize, with manifests": found["after"],
-        "apart: reading the oracle's rows": found["apart"]["oracle"],
-        "apart: digests of code and rules": found["apart"]["digests"],
+        **results["stages"],
+        "all after normalize, with manifests": results["after"],
+        "apart: reading the oracle's rows": results["apart"]["oracle"],
+        "apart: digests of code and rules": results["apart"]["digests"],
     }
-    rows = [[name, *map(rounded, (one["seconds"], one["cpu"], one["cpu"] / whole))] for name, one in parts.items()]
+    rows = [
+        [name, *map(rounded, (value["seconds"], value["cpu"], value["cpu"] / whole))] for name, value in parts.items()
+    ]
     console.print(table(None, ("stage", "s", "CPU-s", "x normalize"), [first, *rows]))
     console.print()
-    goals = found["goals"]
-    ratios = [
-        [name, rounded(one), rounded(goals[name]) if name in goals else None] for name, one in found["ratios"].items()
-    ]
+    goals = results["goals"]
+    ratios = [[name, rounded(value), rounded(goals.get(name))] for name, value in results["ratios"].items()]
     console.print(table(None, ("ratio", "value", "goal: at most"), ratios))

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cli import made
+from benchmarks.cli import create_scratch
 from benchmarks.ingest import big_bytes_at
 from openclawbench.errors import UsageError
 
 
 def test_the_folder_is_made(tmp_path: Path) -> None:
-    assert made(None) is None
-    assert made(tmp_path / "a" / "b") == tmp_path / "a" / "b"
+    assert create_scratch(None) is None
+    assert create_scratch(tmp_path / "a" / "b") == tmp_path / "a" / "b"
     assert (tmp_path / "a" / "b").is_dir()
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(UsageError, match=r"--scratch .*file"):
-        made(tmp_path / "file")
+        create_scratch(tmp_path / "file")
 
 
 @pytest.mark.parametrize(
