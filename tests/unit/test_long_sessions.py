@@ -22,7 +22,8 @@ from openclawbench.records.session import RunManifestRow, SourceFile, Step
 from openclawbench.sources.io import mmap_files as mapped
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.tables.schema import StreamedTable, bytes_column, conform, empty, from_records
+from openclawbench.tables.bytes_column import bytes_column
+from openclawbench.tables.schema import StreamedTable, conform, empty, from_records
 
 FILES = [path for path in sorted(SAMPLES.rglob("*.jsonl*")) if path.is_file()]
 HEADER = b'{"type":"session","version":3,"id":"s","timestamp":"2026-02-01T00:00:00.000Z"}\n'
