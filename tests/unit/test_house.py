@@ -21,7 +21,7 @@ MOST_MODULES = 32  # of a folder
 ORDER = [
     *("version", "errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime"),
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
-    *("api", "cli", "docs", "__main__", "__init__"),
+    *("api", "cli", "__main__", "__init__"),
 ]
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [
