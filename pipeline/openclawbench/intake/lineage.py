@@ -64,17 +64,17 @@ def with_parents(entries: Iterable[RawEntry]) -> list[RawEntry]:
     for index in sorted(contexts.keys() | held.keys()):
         run, entry = run_of(contexts.get(index)), listed[index]
         names = [("key", run.get("spawned_by")), ("file", run.get("parent_session"))]
-        found = [known.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
-        found = [{named[held[index]]}] if held.get(index) in named else found
-        parent = next((next(iter(one)) for one in found if len(one) == 1), None)
+        candidates = [known.get((entry.source_model, f"{kind}:{name}"), set()) for kind, name in names if name]
+        candidates = [{named[held[index]]}] if held.get(index) in named else candidates
+        parent = next((next(iter(ids)) for ids in candidates if len(ids) == 1), None)
         if parent is not None:
             own = (entry.source_model, named.get((entry.source_model, entry.identity), ""))
             parents[own] = parent
             linked.append((index, own, parent))
     circular = in_circles(parents)
     for index, own, parent in linked:
-        told = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
-        text = json.dumps(contexts.get(index, {}) | told, sort_keys=True, ensure_ascii=True)
+        link = {"circular_parent": parent} if own in circular else {"parent_trajectory_id": parent}
+        text = json.dumps(contexts.get(index, {}) | link, sort_keys=True, ensure_ascii=True)
         listed[index] = msgspec.structs.replace(listed[index], context=text)
     return listed
 
@@ -97,18 +97,18 @@ def holders(listed: list[RawEntry], contexts: dict[int, Any]) -> dict[int, Key]:
 
 
 def in_circles(parents: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
-    """Those that are their own ancestors."""
-    found: set[tuple[str, str]] = set()
-    looked_at: set[tuple[str, str]] = set()
+    """The trajectories that are their own ancestors."""
+    circular: set[tuple[str, str]] = set()
+    visited: set[tuple[str, str]] = set()
     for first in list(parents):
-        one, path = first, list[tuple[str, str]]()
-        while one in parents and one not in looked_at:
-            looked_at.add(one)
-            path.append(one)
-            one = (one[0], parents[one])
-        if one in path:
-            found.update(path[path.index(one) :])
-    return found
+        trajectory, path = first, list[tuple[str, str]]()
+        while trajectory in parents and trajectory not in visited:
+            visited.add(trajectory)
+            path.append(trajectory)
+            trajectory = (trajectory[0], parents[trajectory])
+        if trajectory in path:
+            circular.update(path[path.index(trajectory) :])
+    return circular
 
 
 def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key, str]:
@@ -122,7 +122,7 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     found = {}
     for key, group in groups.items():
         first = group[0]
-        if len(group) > 1:  # as seldom: the order is not worked out forevery session there is
+        if len(group) > 1:  # as seldom: the order is not worked out for every session there is
             first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
         packed = any(one.path.endswith(PACKED) for one in group)
         if not packed or len({entry_name(one) for one in group}) == 1:

@@ -1,4 +1,4 @@
-"""Rows by shard, packed or as tables: a corpus has dozens of small objects forevery session, and a run looks at those
+"""Rows by shard, packed or as tables: a corpus has dozens of small objects for every session, and a run looks at those
 of one shard at a time. As objects they would take a kilobyte and a half a session as long as a run lasts."""
 
 import json

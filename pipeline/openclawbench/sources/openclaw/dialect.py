@@ -32,7 +32,7 @@ def as_call(block: Block) -> Block:
 
 
 def results_of(message: Message) -> list[Message]:
-    """The results in a message of role `tool`, each as OpenClaw writes one: one forevery result block, what stands
+    """The results in a message of role `tool`, each as OpenClaw writes one: one for every result block, what stands
     beside these with the first; the whole message where there is none."""
     blocks = blocks_of(message)
     made = [result_of(block) for block in blocks if block.type in RESULT_BLOCKS]
