@@ -66,8 +66,9 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
-    listed = set(re.findall(r"([\w/.]+\.md)$", navigation, re.MULTILINE))
-    assert listed == {str(path.relative_to(DOCS)) for path in PAGE_FILES} | PAGES.keys()
+    pages = re.findall(r"^ +- (?:[^:\n]+: )?([\w/.]+\.md)$", navigation, re.MULTILINE)
+    assert len(pages) == len(set(pages)) and not re.search(r"^[<=>]{7}", navigation, re.MULTILINE)
+    assert set(pages) == {str(path.relative_to(DOCS)) for path in PAGE_FILES} | PAGES.keys()
 
 
 @pytest.mark.parametrize("name", sorted(PAGES))
