@@ -37,7 +37,6 @@ class RawRecord:
     line: int
     offset: int
     length: int
-    sha256: str
     content: bytes = field(repr=False)
 
 

@@ -109,13 +109,13 @@ def run(
     in_force = settings(folder, **inputs, **chosen)
     report = update(folder, in_force, to, Progress())
     is_released = report.released is not None and report.tables is not None
-    annotated = report.tables is not None and any(stage.stage == "annotate" for stage in report.reports)
+    is_annotated = report.tables is not None and Annotation in report.tables.run.keys
     return RunResult(
         data=folder.root,
         redone=report.redone,
         release=folder.release if is_released else None,
         sources=[SourceCounts(**row) for row in run_summary.count_inputs(report.files)],
-        tiers=count_tiers(report.tables[Annotation]) if report.tables is not None and annotated else {},
+        tiers=count_tiers(report.tables[Annotation]) if report.tables is not None and is_annotated else {},
         needs_a_person=run_summary.complaints(report),
         reasons=run_summary.reasons_for_a_person(report, in_force),
         warnings=run_summary.warnings(report),
