@@ -23,8 +23,8 @@ def file_lock(
 ) -> Iterator[None]:
     """Hold the lock of `path`; the file and its folder are created if needed.
 
-    Raises `held` if another process still has the lock after `wait_s` seconds, and `not_writable` with the system's
-    reason and `advice` if the file cannot be opened; its message names `folder`. Any number of processes may hold a `shared` lock together.
+    Raises `held` if another process still has the lock after `wait_s` seconds. Raises `not_writable`, with the name of
+    `folder`, the cause and `advice`, if the file cannot be opened. Any number of processes may share a `shared` lock.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
