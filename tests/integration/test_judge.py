@@ -302,7 +302,7 @@ def test_two_processes_at_once(endpoint: Endpoint, raw: Path, undisturbed: Path,
     same_ledger = call(*arguments(endpoint, other, raw), env=env)
     endpoint.release()
     assert same_folder.status == 2 and "another run is writing here" in same_folder.err
-    assert same_ledger.status == 2 and "asking with this ledger" in same_ledger.err
+    assert same_ledger.status == 2 and "using this ledger" in same_ledger.err
     assert one.wait().status == 0
     assert call(*arguments(endpoint, other, raw), env=env).status == 0
     assert set(endpoint.log()["paid"].values()) == {1}

@@ -265,7 +265,7 @@ def test_a_budget_waits_for_what_is_in_flight_and_ends_when_nothing_is() -> None
         budget.settle(await third, each, 10)
         budget.settle(second, each, 10)
         assert budget.spent_usd <= each * 2.5
-        with pytest.raises(BudgetReached, match=r"raise --budget-usd"):
+        with pytest.raises(BudgetReached, match=r"Raise --budget-usd"):
             await budget.reserve(2000)
 
     asyncio.run(run())
@@ -285,12 +285,12 @@ def test_calls_that_were_lost_count_as_the_most_that_they_can_have_come_to() -> 
         price = Price(input=1.0, cached=0.1, output=2.0)
         each = price.of(1001, 0, REQUEST.max_output_tokens)
         budget = Budget(each * 2.5, None, price, (0.0, 0), RULES.estimate, REQUEST)
-        budget.lose(2000)
+        budget.add_lost_call(2000)
         reserved = await budget.reserve(2000)
-        budget.refuse_another(2000)
-        budget.lose(2000)
-        with pytest.raises(BudgetReached, match=r"for calls that were lost \(2\)"):
-            budget.refuse_another(2000)
+        budget.check_retry(2000)
+        budget.add_lost_call(2000)
+        with pytest.raises(BudgetReached, match=r"for 2 calls without an answer"):
+            budget.check_retry(2000)
         budget.settle(reserved, each * 0.1, 100)
         with pytest.raises(BudgetReached):
             await budget.reserve(2000)
@@ -332,7 +332,7 @@ def attempts_until(failures: list[TransientError], **rules: Any) -> tuple[Any, l
 
     patience = RetryPolicy(RULES.retry.model_copy(update=rules))
     try:
-        return asyncio.run(patience.again(failures[0], attempt, sleep)), naps
+        return asyncio.run(patience.retry(failures[0], attempt, sleep)), naps
     except TransientError as last:
         return last.reason, naps
 
@@ -358,15 +358,15 @@ def test_the_breaker_counts_failures_in_a_row() -> None:
     breaker = CircuitBreaker(2, RULES.retry.model_copy(update={"breaker_least": 4, "breaker_per_slot": 1}))
     for _ in range(10):
         for _ in range(3):
-            breaker.failed(TransientError("status_500"))
-        breaker.failed(TransientError("status_429"))
-        breaker.answered()
+            breaker.record_failure(TransientError("status_500"))
+        breaker.record_failure(TransientError("status_429"))
+        breaker.record_success()
     for _ in range(3):
-        breaker.failed(TransientError("status_500"))
+        breaker.record_failure(TransientError("status_500"))
     with pytest.raises(EndpointFailing, match="4 times in a row"):
-        breaker.failed(TransientError("timeout"))
+        breaker.record_failure(TransientError("timeout"))
     with pytest.raises(EndpointFailing, match="wait 5000 s"):
-        CircuitBreaker(2, RULES.retry).failed(TransientError("status_429", retry_after=5000.0))
+        CircuitBreaker(2, RULES.retry).record_failure(TransientError("status_429", retry_after=5000.0))
 
 
 # ---------------------------------------------------------------------------------------------------------- addresses

@@ -83,7 +83,7 @@ def test_several_who_record_at_once_wait_for_each_other(tmp_path: Path) -> None:
 
 
 def test_one_who_does_not_end_is_not_waited_for_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(review_store, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(review_store, "WAIT_S", 0.2)
     begun = time.monotonic()
     with (
         review_store.reviewing(tmp_path),

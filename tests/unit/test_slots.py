@@ -16,10 +16,10 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         waiting = [asyncio.create_task(slots.__aenter__()) for _ in range(3)]
         clock[0] = 1.0
         for _ in range(8):
-            slots.failed(TransientError("status_429"), 0.5)
+            slots.record_failure(TransientError("status_429"), 0.5)
             open_slots.append(slots.open)
-        slots.failed(TransientError("status_500"), 2.0)
-        slots.failed(TransientError("timeout"), 2.0)
+        slots.record_failure(TransientError("status_500"), 2.0)
+        slots.record_failure(TransientError("timeout"), 2.0)
         open_slots.append(slots.open)
         for _ in range(4):
             await slots.__aexit__()
@@ -30,11 +30,11 @@ def test_slots_are_halved_once_for_a_round_and_opened_again_by_answers() -> None
         assert [one.done() for one in waiting] == [True, False, False]
         waiting[1].cancel()
         for _ in range(5):
-            slots.answered()
+            slots.record_success()
         await asyncio.sleep(0)
         assert 5.0 < slots.open < 5.2 and waiting[2].done() and slots.taken == 5
         for _ in range(100):
-            slots.answered()
+            slots.record_success()
         open_slots.append(slots.open)
         return open_slots
 
@@ -52,7 +52,7 @@ def test_answers_that_wait_for_their_commit_keep_others_from_being_sent() -> Non
             await slots.__aexit__()
         await asyncio.sleep(0)
         assert [one.done() for one in waiting] == [True, False, False], "more unacknowledged than 4 and 1 beside"
-        slots.acknowledged()
+        slots.acknowledge()
         await asyncio.sleep(0)
         assert [one.done() for one in waiting] == [True, True, False]
         for one in waiting:

@@ -262,7 +262,7 @@ class LanguageModelJudge:
         spent = (usd - usd_before, tokens - tokens_before)
         budget = Budget(*caps, price, spent, self.rules.estimate, self.parameters)
         for size in ledger.lost_bytes():
-            budget.lose(size)
+            budget.add_lost_call(size)
         return budget
 
     def tasks(

@@ -2,7 +2,6 @@
 name, synced and renamed, so that a kill at any moment leaves whole files or none."""
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -17,6 +16,7 @@ import polars as pl
 from openclawbench.errors import DataFolderLocked, UnreadableInput, UsageError
 from openclawbench.storage import parquet_check as damaged
 from openclawbench.storage import review_store
+from openclawbench.storage.file_lock import file_lock
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.storage.parquet_io import sync_folder, write_parquet
 from openclawbench.tables.inherited_columns import drop_inherited, origins_metadata, read_origin_keys, restore_inherited
@@ -361,17 +361,9 @@ class DataFolder:
 
     @contextlib.contextmanager
     def locked(self, share: bool = False) -> Iterator[None]:
-        """One run at a time writes to a data folder, or any number of runs over shares of it. DataFolderLocked."""
-        try:
-            self.work.mkdir(parents=True, exist_ok=True)
-            file = (self.work / ".lock").open("a+")
-        except OSError as error:
-            raise UnreadableInput(f"{self.root}: cannot write here: {error.strerror}. Name another --data.") from error
-        with file:
-            try:
-                fcntl.flock(file, (fcntl.LOCK_SH if share else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-            except OSError as error:
-                raise DataFolderLocked(f"{self.root}: another run is writing here. Wait for it to end.") from error
+        """One run at a time writes to a data folder, or any number of runs over shards of it. DataFolderLocked."""
+        held = DataFolderLocked(f"{self.root}: another run is writing here. Wait for it to end.")
+        with file_lock(self.work / ".lock", self.root, held, UnreadableInput, "Name another --data.", shared=share):
             if not share:
                 self.sweep_temporary()
             yield

@@ -6,45 +6,23 @@ left of a line at its end was never confirmed to anybody; it is cut off by the n
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from openclawbench.errors import DataFolderLocked, UnreadableInput
+from openclawbench.storage.file_lock import file_lock
 from openclawbench.storage.parquet_io import sync_folder
 
 LOCK = ".lock"
-PATIENCE_S = 30.0  # how long one who records verdicts waits for another one
-LOOK_S = 0.05
+WAIT_S = 30.0  # for another process that records verdicts
 
 
-@contextlib.contextmanager
-def reviewing(folder: Path) -> Iterator[None]:
-    """One at a time adds to review/; the next one waits. Raises DataFolderLocked where that takes too long."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("a+")
-    except OSError as error:
-        raise UnreadableInput(f"{folder}: cannot write here: {error.strerror}. Name another --data.") from error
-    with file:
-        end = time.monotonic() + PATIENCE_S
-        while not taken(file.fileno()):
-            if time.monotonic() > end:
-                raise DataFolderLocked(f"{folder}: another process is recording reviews. Wait for it to end.")
-            time.sleep(LOOK_S)
-        yield
-
-
-def taken(handle: int) -> bool:
-    """True where the lock is this process's now."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def reviewing(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Hold the lock of review/: one process at a time adds to it, the next one waits. DataFolderLocked after WAIT_S."""
+    held = DataFolderLocked(f"{folder}: another process is recording reviews. Wait for it to end.")
+    return file_lock(folder / LOCK, folder, held, UnreadableInput, "Name another --data.", wait_s=WAIT_S)
 
 
 def append(path: Path, lines: Iterable[bytes]) -> None:

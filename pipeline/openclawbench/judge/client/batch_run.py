@@ -17,7 +17,7 @@ import msgspec
 
 from openclawbench.errors import BudgetReached, EndpointFailing, EndpointRefused, UnreadableAnswers
 from openclawbench.judge.client.budget import Budget
-from openclawbench.judge.client.engine import REFUSED, QuestionTask, is_client_fault, other_way
+from openclawbench.judge.client.engine import REFUSED, QuestionTask, is_client_fault, options_without
 from openclawbench.judge.client.progress import JudgeProgress
 from openclawbench.judge.client.unreadable_answers import UnreadableAnswerBreaker
 from openclawbench.judge.ledger.ledger import ADD_ANSWER, ADD_UNREAD, Ledger, Row, Statement
@@ -61,7 +61,7 @@ class BatchRun:
     ) -> None:
         """`price` is that of batches. `stopped` raises where the run is to end."""
         self.ledger, self.client, self.price, self.budget = ledger, client, price, budget
-        self.way, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
+        self.options, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
         self.parameters = parameters
         self.failures: Counter[bytes] = Counter()
         self.refused: list[
@@ -115,8 +115,8 @@ class BatchRun:
                 need = self.next_request(task)
                 if need is None:
                     continue
-                if not self.budget.fits(self.budget.most(need[0].bytes)):
-                    full = BudgetReached(self.budget.sentence(self.budget.most(need[0].bytes)))
+                if not self.budget.fits(self.budget.maximum(need[0].bytes)):
+                    full = BudgetReached(self.budget.sentence(self.budget.maximum(need[0].bytes)))
                     break
                 await self.budget.reserve(need[0].bytes)
                 waiting.append((task, *need))
@@ -135,32 +135,32 @@ class BatchRun:
         first = last = self.ledger.answer_to(task.first)
         if first is None or last is None:
             return task.first, None
-        heard = task.read(first)
-        if heard.complaint is not None and (second := task.second(first, heard.complaint)) is not None:
+        check = task.read(first)
+        if check.complaint is not None and (second := task.second(first, check.complaint)) is not None:
             last = self.ledger.answer_to(second)
             if last is None:
-                self.refuse_to_correct_all(first, heard)
+                self.refuse_to_correct_all(first, check)
                 return second, first.key
-            heard = task.read(last)
+            check = task.read(last)
         else:
             self.first_read += first.key in self.collected
-        if last.key not in self.collected and was_cut_off_sooner(heard, last, task.first):
+        if last.key not in self.collected and was_cut_off_sooner(check, last, task.first):
             another = task.in_round(task.first.round + 1)
             self.ledger.begin_round(task.first.base, another.first.round, task.first.model)
             return self.next_request(another)
-        self.ledger.settle(task.id, first.key, last.key, heard.outcome, task.judge, task.first.base)
-        self.tally.heard(heard.gist)
+        self.ledger.settle(task.id, first.key, last.key, check.outcome, task.judge, task.first.base)
+        self.tally.count_question(check.gist)
         if last.key in self.collected:
-            self.unreadable.heard(heard, last)
+            self.unreadable.record(check)
         return None
 
-    def refuse_to_correct_all(self, first: StoredAnswer, heard: AnswerCheck) -> None:
+    def refuse_to_correct_all(self, first: StoredAnswer, check: AnswerCheck) -> None:
         """UnreadableAnswers where many first answers came in this run and not one of them can be read: they are not
         asked for once more, all of them, before somebody has looked."""
         self.first_unread += first.key in self.collected
         if not self.first_read and self.first_unread >= self.unreadable.most:
             raise UnreadableAnswers(
-                f"the first {self.first_unread} answers are all unreadable (the last one: {heard.outcome}). Nothing "
+                f"the first {self.first_unread} answers are all unreadable (the last one: {check.outcome}). Nothing "
                 "more is asked. `openclawbench ledger export` shows what the model writes; try another model or "
                 "endpoint, or run again to ask for each of these answers once more. Every answer is kept."
             )
@@ -169,7 +169,7 @@ class BatchRun:
         """Make one batch. Its name and requests are durable before anything is sent."""
         name = uuid.uuid4().hex
         path = self.ledger.folder / f"{PASSING}{name}.jsonl"
-        rows = [batched_row(name, self.way, *one) for one in requests]
+        rows = [batched_row(name, self.options, *one) for one in requests]
         with path.open("wb") as file:
             for _, request, _ in requests:
                 file.write(self.line(request))
@@ -185,7 +185,7 @@ class BatchRun:
 
     def line(self, request: ChatRequest) -> bytes:
         """A request as a line of a batch's file."""
-        body = self.way.body(request, self.plain)
+        body = self.options.body(request, self.plain)
         line = {"custom_id": request.key.hex(), "method": "POST", "url": "/v1/chat/completions", "body": body}
         return msgspec.json.encode(line) + b"\n"
 
@@ -207,8 +207,7 @@ class BatchRun:
         self.failures.update(unanswered)
         ended = ((END_BATCHED, (key,)) for key in unanswered)
         await self.ledger.put((ADD_BATCH, (name, id_, "collected", 0.0)), *ended)
-        self.budget.forget()
-        self.budget.spent_usd, self.budget.spent_tokens = self.ledger.spent()
+        self.budget.restart(self.ledger.spent())
         await self.settle_refused(bool(self.collected - before))
         if found["status"] == "failed":  # the same file would fail again
             raise EndpointFailing(f"{last_word}. Every answer is kept; run again to make another one.")
@@ -225,34 +224,34 @@ class BatchRun:
         review, with the endpoint's words as their answer, and end no later run: where others of the batch were answered
         (`is_well`), or they are few and the model has answered others before."""
         poison = []
-        for refusal, row in self.refused:
+        for rejection, row in self.refused:
             way = RequestOptions.from_text(str(row["way"]))
-            if is_client_fault(refusal) and other_way(way, refusal, self.rules) is None:
-                poison.append((refusal, row))
+            if is_client_fault(rejection) and options_without(way, rejection, self.rules) is None:
+                poison.append((rejection, row))
             else:
-                await self.find_another_way(refusal, row)
+                await self.find_anoptions_without(rejection, row)
         few = len(poison) < self.rules.retry.refused_in_a_row
         if poison and not is_well and not (few and self.ledger.has_answers_of(str(poison[0][1]["model"]))):
-            await self.find_another_way(*poison[0])
+            await self.find_anoptions_without(*poison[0])
             return
-        for refusal, row in poison:
-            received = HttpResponse(refusal.body, refusal.headers, request_id=refusal.request_id)
+        for rejection, row in poison:
+            received = HttpResponse(rejection.body, rejection.headers, request_id=rejection.request_id)
             rows = self.kept_rows(bytes(row["key"]), received, REFUSED, row)
             self.failures.pop(bytes(row["key"]), None)
             await self.ledger.put(*rows)
 
-    async def find_another_way(self, refusal: RejectedRequest, row: dict[str, Any]) -> None:
+    async def find_anoptions_without(self, rejection: RejectedRequest, row: dict[str, Any]) -> None:
         """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
         Raises EndpointRefused where that is not what it is."""
-        if row["way"] != self.way.text:  # another one was found since
+        if row["way"] != self.options.text:  # another one was found since
             return
-        other = other_way(self.way, refusal, self.rules)
+        other = options_without(self.options, rejection, self.rules)
         if other is None:
             raise EndpointRefused(
-                f"the endpoint refuses a request of a batch ({refusal.status}): {refusal.message}. Every answer is "
+                f"the endpoint refuses a request of a batch ({rejection.status}): {rejection.message}. Every answer is "
                 "kept, and no request is in a batch any more."
             )
-        self.way = other
+        self.options = other
         self.failures.clear()  # what failed for this fails no more
         await self.ledger.remember(printable_url(self.client.endpoint.base_url), str(row["model"]), other.text)
 
@@ -288,12 +287,12 @@ class BatchRun:
         except TransientError as failure:
             self.tally.last_failure = failure.sentence
             return None if failure.body is None else unread_rows(row, failure)
-        except RejectedRequest as refusal:
-            finish = self.rules.question_fault_in(refusal.message)
+        except RejectedRequest as rejection:
+            finish = self.rules.question_fault_in(rejection.message)
             if finish is None:
-                self.refused.append((refusal, row))
+                self.refused.append((rejection, row))
                 return None
-            received = HttpResponse(refusal.body, headers, request_id=refusal.request_id)
+            received = HttpResponse(rejection.body, headers, request_id=rejection.request_id)
         return self.kept_rows(key, received, finish, row)
 
     def kept_rows(self, key: bytes, received: HttpResponse, finish: str | None, row: dict[str, Any]) -> Rows:
@@ -302,7 +301,7 @@ class BatchRun:
         kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
         answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
         tokens = kept.prompt_tokens + kept.completion_tokens
-        self.tally.add(kept.cost_usd, tokens, kept.cached_tokens, kept.usage_estimated)
+        self.tally.count_answer(kept.cost_usd, tokens, kept.cached_tokens, kept.usage_estimated)
         self.collected.add(key)
         return (ADD_ANSWER, answer), (END_BATCHED, (key,))
 

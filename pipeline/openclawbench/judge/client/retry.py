@@ -1,4 +1,7 @@
-"""Trying again: transport only, never judgement. And the breaker that stops a run whose endpoint is down."""
+"""Retries of failed requests, and the circuit breaker that stops a run whose endpoint is down.
+
+Only transport is retried. An answer that arrived is never asked for again because of what it says.
+"""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -16,50 +19,53 @@ UNREACHED = ("connection_refused", "name_not_found", "tls_failed", "proxy_failed
 
 
 class RetryPolicy:
-    """When one request is tried again and when it is given up."""
+    """When a request is sent again, and when it is given up (`[retry]` of rules/asking.toml)."""
 
     def __init__(self, rules: Retry) -> None:
         self.rules = rules
         self.backoff = wait_random_exponential(multiplier=rules.first_wait_s, max=rules.longest_wait_s)
 
-    async def again(
+    async def retry(
         self,
         failure: TransientError,
         attempt: Callable[[], Awaitable[Result]],
         sleep: Callable[[float], Awaitable[None]],
     ) -> Result:
-        """Go on after a first failure until an attempt succeeds. Raises the last TransientError when patience ends."""
-        failures, first = 0, [failure]
+        """Repeat `attempt` after its first `failure` until it succeeds.
+
+        Raises the last TransientError after `attempts` failures (429 does not count) or `patience_s` seconds, or at
+        once if another attempt is of no use.
+        """
+        failures, first_failure = 0, [failure]
         started = time.monotonic()
 
-        async def next_one() -> Result:
-            if first:
-                raise first.pop()
+        async def next_attempt() -> Result:
+            if first_failure:
+                raise first_failure.pop()
             return await attempt()
 
         def is_over(state: RetryCallState) -> bool:
             nonlocal failures
-            failures += reason_of(state).reason != BUSY
+            failures += failure_in(state).reason != BUSY
             return failures >= self.rules.attempts or time.monotonic() - started > self.rules.patience_s
 
-        trying = AsyncRetrying(
-            retry=retry_if_exception(passes), wait=self.wait, stop=is_over, sleep=sleep, reraise=True
+        attempts = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, TransientError) and error.again),
+            wait=self.wait,
+            stop=is_over,
+            sleep=sleep,
+            reraise=True,
         )
-        return await trying(next_one)
+        return await attempts(next_attempt)
 
     def wait(self, state: RetryCallState) -> float:
-        """Seconds: what the endpoint asked for and a random share of what doubles each time, so that requests that
-        failed together do not come back together."""
-        asked = reason_of(state).retry_after
-        return min(asked or 0.0, self.rules.longest_retry_after_s) + self.backoff(state)
+        """Seconds before the next attempt: what the endpoint asked for (Retry-After, capped), plus a random part of an
+        interval that doubles each time, so that requests that failed together do not return together."""
+        asked = failure_in(state).retry_after or 0.0
+        return min(asked, self.rules.longest_retry_after_s) + self.backoff(state)
 
 
-def passes(failure: BaseException) -> bool:
-    """True where another attempt may end otherwise."""
-    return isinstance(failure, TransientError) and failure.again
-
-
-def reason_of(state: RetryCallState) -> TransientError:
+def failure_in(state: RetryCallState) -> TransientError:
     """The failure that an attempt ended in."""
     failure = state.outcome.exception() if state.outcome else None
     assert isinstance(failure, TransientError)
@@ -67,32 +73,36 @@ def reason_of(state: RetryCallState) -> TransientError:
 
 
 class CircuitBreaker:
-    """Counts failures in a row over all requests; answers set it back. 429 does not count: such an endpoint is well.
-    While nothing at all was heard of the endpoint, few failures are enough."""
+    """Stops the run after too many failures in a row, counted over all requests. An answer resets the count.
+
+    429 does not count: an endpoint that says so is up. Until anything was received from the endpoint, fewer failures
+    are enough (`breaker_unreached`).
+    """
 
     def __init__(self, concurrency: int, rules: Retry) -> None:
         self.rules = rules
-        self.streak = max(rules.breaker_least, rules.breaker_per_slot * concurrency)
+        self.threshold = max(rules.breaker_least, rules.breaker_per_slot * concurrency)
         self.failures = 0
-        self.is_heard = False
+        self.was_reached = False
 
-    def answered(self) -> None:
-        """The endpoint is well."""
+    def record_success(self) -> None:
+        """Reset the count."""
         self.failures = 0
-        self.is_heard = True
+        self.was_reached = True
 
-    def failed(self, failure: TransientError) -> None:
-        """Raises EndpointFailing where the streak is reached, or the endpoint wants a longer wait than the run has."""
+    def record_failure(self, failure: TransientError) -> None:
+        """Count a failure. Raises EndpointFailing if there are too many, or if the endpoint asks for a longer wait than
+        `longest_retry_after_s`."""
         if failure.retry_after is not None and failure.retry_after > self.rules.longest_retry_after_s:
             raise EndpointFailing(
-                f"the endpoint asks to wait {failure.retry_after:.0f} s ({failure.reason}). Every answer is kept; run "
-                "again after that to go on."
+                f"the endpoint asks to wait {failure.retry_after:.0f} s ({failure.reason}). Every answer is kept. Run "
+                "the same command again after that time to continue."
             )
-        self.is_heard = self.is_heard or failure.reason not in UNREACHED
+        self.was_reached = self.was_reached or failure.reason not in UNREACHED
         self.failures += failure.reason != BUSY
-        streak = self.streak if self.is_heard else min(self.streak, self.rules.breaker_unreached)
-        if self.failures >= streak:
+        threshold = self.threshold if self.was_reached else min(self.threshold, self.rules.breaker_unreached)
+        if self.failures >= threshold:
             raise EndpointFailing(
-                f"the endpoint failed {self.failures} times in a row (last: {failure.sentence}). Every answer is kept; "
-                "run again to go on when it is well."
+                f"the endpoint failed {self.failures} times in a row (last: {failure.sentence}). Every answer is kept. "
+                "Run the same command again when the endpoint works."
             )

@@ -12,14 +12,14 @@ batches   batches handed to an endpoint, by the name that we gave them; `id` is 
 batched   the requests in batches that are not collected yet.
 """
 
-import fcntl
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 from openclawbench.errors import LedgerError, LedgerLocked, UnreadableInput
+from openclawbench.storage.file_lock import file_lock
 
 NAME = "ledger.sqlite"
 LOCK = ".lock"
@@ -206,20 +206,10 @@ def connect_to_read(folder: Path) -> sqlite3.Connection:
     return connection
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[BinaryIO]:
-    """One process at a time writes to a ledger. Raises LedgerLocked."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / LOCK).open("wb")
-    except OSError as error:
-        raise LedgerError(f"{folder}: cannot write here: {error.strerror}. Make room or give access.") from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise LedgerLocked(f"{folder}: another run is asking with this ledger. Wait for it to end.") from error
-        yield file
+def locked(folder: Path) -> AbstractContextManager[None]:
+    """Hold the lock of a ledger: one process at a time writes to it. Raises LedgerLocked."""
+    held = LedgerLocked(f"{folder}: another run is using this ledger. Wait for it to end.")
+    return file_lock(folder / LOCK, folder, held, LedgerError, "Make room or give access.")
 
 
 def failed(path: Path, error: sqlite3.Error) -> LedgerError:

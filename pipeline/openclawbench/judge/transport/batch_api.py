@@ -29,7 +29,7 @@ class BatchClient:
 
     def __init__(self, endpoint: Endpoint, rules: AskingRules) -> None:
         self.endpoint, self.rules = endpoint, rules
-        self.patience = RetryPolicy(rules.retry)
+        self.retry_policy = RetryPolicy(rules.retry)
         self.secrets = endpoint.secrets(rules)
 
     async def __aenter__(self) -> Self:
@@ -117,7 +117,7 @@ class BatchClient:
             try:
                 return await attempt()
             except TransientError as failure:
-                return await self.patience.again(failure, attempt, asyncio.sleep)
+                return await self.retry_policy.retry(failure, attempt, asyncio.sleep)
         except TransientError as failure:
             raise EndpointFailing(
                 f"the endpoint's batches cannot be reached ({failure.sentence}). Every answer is kept; run again to go "
