@@ -28,6 +28,7 @@ from openclawbench.rules.flags import FlagRules
 from openclawbench.rules.language import LanguageRules
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.rules.shell import ShellRules
+from openclawbench.sources.identification import identify
 from openclawbench.tables.schema import conform, from_records
 
 FOLDER = ROOT / "tests" / "golden" / "events"
@@ -71,15 +72,19 @@ def measure(cases: list[Case]) -> list[Outcome]:
     return [Outcome(case, found[case.id], list(differences(case, found[case.id]))) for case in cases]
 
 
+def source_file(case: Case) -> Row:
+    """The case's session as a row of SourceFile."""
+    content = session(case)
+    form = identify(content)
+    assert form.source is not None
+    place = {"source_model": "m", "path": f"m/{case.id}.jsonl", "base_line": 1, "base_offset": 0}
+    known = {"adapter": form.source.name, "identity": form.identity, "content": [content]}
+    return dict.fromkeys(SourceFile.model_fields) | place | known
+
+
 def descriptors(cases: list[Case]) -> dict[str, Row]:
     """Case id -> aligned descriptor of its last step, by the real stages; each case is a session of its own."""
-    blank = dict.fromkeys(SourceFile.model_fields)
-    rows = [
-        blank
-        | {"source_model": "m", "path": f"m/{case.id}.jsonl", "base_line": 1, "base_offset": 0}
-        | {"content": [session(case)]}
-        for case in cases
-    ]
+    rows = [source_file(case) for case in cases]
     manifest = from_records([], RunManifestRow).lazy()
     tables = normalize(from_records(rows, SourceFile).lazy(), manifest, NormalizeRules.load())
     written = dict(zip(normalize.writes, tables, strict=True))
