@@ -54,7 +54,7 @@ def test_a_sample_is_the_same_for_a_seed_and_has_every_category(data: Path) -> N
     assert (sum(found["drawn"].values()), min(found["drawn"].values())) == (20, 1)
     before = files(data / "review")
     said = " ".join(call(*SAMPLE, "--data", data).text.split())
-    assert f"The commands of the column trace are for this data folder: add --data {data}" in said
+    assert f"Add --data {data} to the commands of the column trace" in said
     assert files(data / "review") == before
     assert call(*SAMPLE, "--data", data, "--seed", "2", "--json").json["sample"] != found["sample"]
 
@@ -249,4 +249,4 @@ def test_wrong_use_of_the_calibration_is_one_sentence(small: Ran, tmp_path: Path
     nothing = call("audit", "sample-calibration", "--data", tmp_path)
     assert (nothing.status, "so it is no release" in nothing.err) == (2, True)
     empty = call("audit", "sample-calibration", "--release", small.data / "release", "--data", tmp_path)
-    assert (empty.status, "its calibration pool is empty" in empty.err) == (2, True)
+    assert (empty.status, "the calibration pool is empty" in empty.err) == (2, True)

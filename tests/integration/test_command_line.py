@@ -160,7 +160,7 @@ def test_a_call_that_reads_writes_nothing(calls: dict[str, Ended], tmp_path: Pat
 
 
 def test_help_lists_the_verbs_that_exist_and_no_others(calls: dict[str, Ended]) -> None:
-    listed = re.findall(r"^  ([a-z][a-z0-9-]+)  ", calls["help"].text.split("Start:")[1], re.MULTILINE)
+    listed = re.findall(r"^  ([a-z][a-z0-9-]+)  ", calls["help"].text.split("Pipeline:")[1], re.MULTILINE)
     commands = [one.name or one.callback.__name__ for one in app.registered_commands if one.callback]
     assert {"run", "normalize", "release", "demo", "status", "show", "whatif"} <= set(commands)
     assert sorted(listed) == sorted([*commands, *(str(group.name) for group in app.registered_groups)])

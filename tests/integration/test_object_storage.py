@@ -160,6 +160,6 @@ def test_without_the_extra_the_sentence_names_it(tmp_path: Path) -> None:
     path = f"{tmp_path / 'hidden'}:{Path(__file__).parents[2]}"
     import subprocess
 
-    code = "from openclawbench.storage.object_store import Remote; Remote('s3://corpus/raw').exists()"
+    code = "from openclawbench.storage.object_store import ObjectStore; ObjectStore('s3://corpus/raw').exists()"
     done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": path}, capture_output=True, text=True)
     assert "Install the extra `s3`: run `make setup`" in done.stderr

@@ -87,7 +87,7 @@ def test_a_stage_that_needs_all_shards_says_that_it_waits(small: Ran, tmp_path: 
     first = call(*arguments(data, small.raw, "--shard", "0/2", verb="fuse"))
     assert first.status == 0, first.err
     said = " ".join(first.text.split())
-    assert "coverage waits until all shards are there; 3 are not yet" in said
+    assert "coverage waits until all shards are there; 3 are missing" in said
     assert f"openclawbench run --data {data}" in said
     found = call("status", "--data", data, "--json").json
     rows = {row["stage"]: (row["done"], row["rows"]) for row in found["stages"]}
