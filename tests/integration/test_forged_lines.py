@@ -61,7 +61,7 @@ def test_no_value_that_show_prints_makes_a_line_of_its_own(run: Run, monkeypatch
     monkeypatch.setattr(showing, "rows_for", lambda *of: with_line_ends(rows_for(*of)))
     seen = 0
     for key in known(run):
-        lines = printed(lambda console: showing.show(run, key, console, full=True))  # noqa: B023
+        lines = printed(lambda console: showing.print_trajectory(run, key, console, full=True))  # noqa: B023
         forged = [line for line in lines if line.lstrip().startswith("FORGED")]
         assert [line for line in forged if not line.startswith(" " * INDENT)] == []
         seen += sum("FORGED" in line for line in lines)

@@ -275,7 +275,7 @@ def test_hostile_text_costs_no_more_than_its_length() -> None:
     trace = Trace(given, RULES)
     for step in trace.steps:
         for group in get_args(PatternGroup):
-            trace.raw_find(group, step, "action_text")
+            trace.find_raw(group, step, "action_text")
     assert time.perf_counter() - started < 30  # quadratic patterns would take many minutes
 
 
