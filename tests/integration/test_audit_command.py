@@ -171,7 +171,7 @@ def test_people_label_the_pool_and_no_label_of_a_release_changes(audited: Path) 
     assert call("run", "--data", audited, "--judge", "rules").status == 0
     after = files(audited / "release")  # the verdicts stand beside the labels now
     assert after.keys() - before.keys() == {"human_audited.jsonl", "human_audited.parquet"}
-    about = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256"}
+    about = {"README.md", "croissant.json", "datapackage.json", "CHECKSUMS.sha256", "STATISTICS.md", "statistics.json"}
     assert {name for name in before if after[name] != before[name]} == about
     assert call("validate", audited / "release").status == 0
 

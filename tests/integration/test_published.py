@@ -146,7 +146,24 @@ def test_verdicts_reach_the_next_release_and_change_no_label(example: Ran, tmp_p
     every = b"".join(path.read_bytes() for path in release.rglob("*") if path.is_file())
     assert b"Zelda" not in every and b"zelda" not in every
     assert validate(release).ok
-    assert "| `baseline` |" in (release / "README.md").read_text().split("## Human verdicts")[1]
+    card = (release / "README.md").read_text()
+    assert "| `baseline` |" in card.split("## Human verdicts")[1]
+    assert f"corrected by {len(rows)} human verdicts" in card
+    corrected = call("report", "gap", release, "--calibrated", "--json")
+    sections = json.loads((release / "statistics.json").read_text())["sections"]
+    assert corrected.json == sections["corrected_gap"]
+    for verdicts in (data, release / "human_audited.jsonl", release / "human_audited.parquet"):
+        again = call("report", "gap", release, "--calibrated", "--verdicts", verdicts, "--json")
+        assert again.json == corrected.json, again.err
+    neyman = call("audit", "sample-calibration", "--allocate", "neyman", "--n", 8, "--data", data, "--json")
+    assert neyman.status == 0, neyman.err
+    assert sum(stratum["drawn"] for stratum in neyman.json["strata"]) == 8
+    assert {stratum["silver_anomalous"] for stratum in neyman.json["strata"] if stratum["drawn"]} == {True, False}
+    blind = next(Path(path) for path in neyman.json["sheets"] if path.endswith(".jsonl"))
+    risk = {name: number for number, name in enumerate(neyman.json["drawn"])}
+    slices = {row["trajectory_id"]: risk[row["slice_label"]] for row in lines(release / "calibration_pool.jsonl")}
+    order = [(slices[row["trajectory_id"]], row["source_model"], row["trajectory_id"]) for row in lines(blind)]
+    assert order == sorted(order)  # by slice and key: the silver label decides nothing in it
     for change in (
         {"human_anomaly_label": None},
         {"same_label": False},

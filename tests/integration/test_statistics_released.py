@@ -145,7 +145,7 @@ def test_wrong_use_of_the_command_is_one_sentence(copy: Path, tmp_path: Path) ->
 
 def test_the_card_shows_them(copy: Path) -> None:
     card = (copy / "README.md").read_text()
-    assert "![Outcome-process gap](statistics/gap.png)" in card
+    assert "![Outcome-process gap by silver labels](statistics/gap.png)" in card
     gap = json.loads((copy / DATA).read_text())["sections"]["gap"]["rows"][0]
     assert f"| `all` | `all` | {gap['trajectories']} | {gap['undecided']} | {gap['anomalous']} |" in card
     assert "(STATISTICS.md)" in card

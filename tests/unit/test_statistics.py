@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -15,7 +16,8 @@ from openclawbench.records.statistics import StatisticsFile, StatisticsSections
 from openclawbench.release.baseline_notice import RULES_NOTICE, RULES_STAMP
 from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
-from openclawbench.release.statistics.corpus import Corpus, corpus_records
+from openclawbench.release.statistics.corpus import HUMAN_COLUMNS, Corpus, corpus_records
+from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.release.statistics.declaration import statistic
 from openclawbench.release.statistics.files import statistics_files, text
 from openclawbench.release.statistics.onsets import rank
@@ -234,7 +236,7 @@ def test_an_interval_is_the_one_that_is_named() -> None:
     assert row["high_share"] == pytest.approx((middle + half) / (1 + z * z / n), abs=1e-6)
     assert "Wilson's score intervals of 95 %" in wilson["gap"].about
     exact = RULES.statistics.model_copy(update={"interval": "exact"})
-    other = statistics(corpus(rows), exact).sections[0]
+    other = next(each for each in statistics(corpus(rows), exact).sections if each.name == "gap")
     assert "exact intervals (Clopper and Pearson) of 95 %" in other.about
     assert other.rows[0]["low_share"] < row["low_share"]
 
@@ -387,3 +389,44 @@ def test_support_on_the_test_side_is_counted_by_subtype() -> None:
     _, found = made(corpus([ANOMALOUS] * 3 + [{}], labels=2))
     row = by(found["subtypes"])[SUBTYPE]
     assert (row["trajectories"], row["default_cut_test"], row["paper_cut_test"]) == (3, 2, 0)
+
+
+def test_human_verdicts_correct_the_gap() -> None:
+    """Two strata of one slice, 4 anomalous and 6 normal: people agree with 1 of 2 and find 1 of 4 normals anomalous."""
+    rows = [ANOMALOUS | {"trajectory_id": f"a{number}"} for number in range(4)]
+    rows += [{"trajectory_id": f"n{number}"} for number in range(6)]
+    rows += [{"trajectory_id": "r", "quality_tier": "review_or_unresolved", "is_anomalous": None}]
+    rows += [ANOMALOUS | {"trajectory_id": "f", "oracle_outcome": "fail", "slice_label": "fail_low_risk"}]
+    verdicts = {"a0": True, "a1": False, "a2": None, "n0": True, "n1": False, "n2": False, "n3": False}
+    human = pl.DataFrame(
+        [("m", name, label, True) for name, label in verdicts.items()] + [("m", "a3", False, False)],
+        schema=dict(zip(HUMAN_COLUMNS, (pl.String, pl.String, pl.Boolean, pl.Boolean), strict=True)),
+        orient="row",
+    )
+    report, sections = made(replace(corpus(rows), human=human))
+    section = sections["corrected_gap"]
+    assert [list(row.values())[1:-1] for row in section.rows[:-1]] == [
+        ["pass_low_risk", "accepted", True, 4, 1, 1, 1],
+        ["pass_low_risk", "accepted", False, 6, 1, 3, 0],
+    ]
+    facts = section.facts
+    assert facts["silver_share"] == 0.4 and facts["verdicts"] == 6
+    assert facts["corrected_share"] == pytest.approx(0.4 * 0.5 + 0.6 * 0.25)
+    assert facts["sensitivity_share"] == pytest.approx(0.2 / 0.35, abs=1e-6)
+    assert facts["unresolved_normal_share"] == pytest.approx(0.4 / 3 + 0.15, abs=1e-6)
+    assert "1 oracle-passing records in review" in section.about and "1 verdicts on labels that have" in section.about
+    assert "(2)" in facts["few_verdicts"] and "(4)" in facts["few_verdicts"]
+    assert gap_sentence(facts).startswith("Outcome-process gap: 35.00 % (")
+    assert report.sections[0].name == "corrected_gap"
+
+
+def test_a_gap_without_verdicts_has_no_interval() -> None:
+    _, sections = made(corpus([ANOMALOUS, {}]))
+    facts = sections["corrected_gap"].facts
+    assert facts == {"state": "silver, uncorrected", "verdicts": 0, "silver_share": 0.5}
+    assert "50.00 % (silver, uncorrected" in gap_sentence(facts)
+    baseline = {"quality_tier": "baseline_accepted", "judge": "rules"}
+    _, sections = made(corpus([ANOMALOUS | baseline, baseline]))
+    assert "not measured" in gap_sentence(sections["corrected_gap"].facts)
+    _, sections = made(corpus([]))
+    assert gap_sentence(sections["corrected_gap"].facts).endswith("no oracle-passing record has a label.")

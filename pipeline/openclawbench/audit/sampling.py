@@ -36,6 +36,28 @@ def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[s
     return {name: taken[name] + quotas[name][0] + (name in first) for name in strata}
 
 
+def allocate_neyman(
+    available: Mapping[str, int], population: Mapping[str, int], shares: Mapping[str, float], wanted: int, at_least: int
+) -> dict[str, int]:
+    """Stratum -> number to draw, so that a weighted share of all strata is known as well as `wanted` draws allow.
+
+    Neyman's allocation: in proportion to population * sqrt(share * (1 - share)), where `shares` are the expected
+    shares, between 0 and 1. Every stratum gets at least `at_least`, or all that it has; what one cannot give, others
+    do. The numbers add up to `wanted`, or to all if there are fewer. Raises UsageError if `wanted` is too small for
+    one each.
+    """
+    least = allocate(available, wanted, at_least)
+    if sum(least.values()) < wanted or all(least[name] == available[name] for name in least):
+        return least
+    numbers = {name: min(at_least, wanted // len(least), available[name]) for name in least}
+    need = {name: population[name] * (shares[name] * (1 - shares[name])) ** 0.5 for name in least}
+    for _ in range(wanted - sum(numbers.values())):  # the next draw where it narrows the interval most
+        open_strata = [name for name in numbers if numbers[name] < available[name]]
+        name = max(open_strata, key=lambda name: need[name] ** 2 / (max(numbers[name], 0.5) * (numbers[name] + 1)))
+        numbers[name] += 1
+    return numbers
+
+
 def draw_in_turns(entries: Iterable[tuple[str, Key]], numbers: Mapping[str, int], seed: int) -> list[Key]:
     """Draw `numbers[stratum]` keys of each stratum; within a stratum, source models take turns.
 

@@ -2,13 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, field_validator
 
 from openclawbench.rules.loading.numbers import Count
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
+
+Probability = Annotated[float, Field(gt=0, lt=1)]
 
 
 class ShownTexts(Record):
@@ -30,6 +32,9 @@ class CalibrationRules(ShownTexts):
     """How the calibration sample is shown, and how much of its report."""
 
     disagreement_rows: int = Field(ge=1)
+    at_least: int = Field(default=10, ge=1)
+    expected_ppv: Probability = 0.78
+    expected_for: Probability = 0.01
 
 
 class Answers(Record):

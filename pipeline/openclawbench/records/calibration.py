@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
+from pydantic import Field
+
+from openclawbench.records.vocabulary import Recoverability, Severity, SliceLabel, Subtype
 from openclawbench.tables.record import Record
 
 AgreementStatus = Literal["agreement", "minor_correction", "major_disagreement", "unresolved"]  # paper T35
@@ -81,6 +83,17 @@ class CalibrationReview(Record):
     sheet_sha256: str
 
 
+class CalibrationStratum(Record):
+    """One risk slice and silver label of a sample that `--allocate neyman` drew."""
+
+    slice_label: SliceLabel
+    silver_anomalous: bool
+    drawn: int
+    pool: int
+    population: int
+    expected_share: float
+
+
 class CalibrationSample(Record):
     """What a calibration sample was drawn from, and how."""
 
@@ -91,6 +104,8 @@ class CalibrationSample(Record):
     drawn: dict[str, int]
     pool: dict[str, int]
     population: dict[str, int]
+    allocation: Literal["equal", "neyman"] = "equal"
+    strata: list[CalibrationStratum] = Field(default=[])
     failing_in_pool: int
     judges: list[str]
     release: str

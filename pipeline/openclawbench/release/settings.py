@@ -26,6 +26,8 @@ class StatisticsSettings(Record):
 
     confidence: float = Field(gt=0, lt=1)
     interval: Literal["wilson", "exact"]
+    posterior_draws: int = Field(default=20_000, ge=1000)  # of the corrected gap; releases before it lack both
+    posterior_seed: int = 20_260_101
     onset_steps: list[AtLeastOne] = Field(min_length=1)  # rising; last step of each group
     onset_parts: int = Field(ge=1, le=1000)  # a row each
     pictures: list[Literal["png", "svg"]] = Field(min_length=1)

@@ -3,22 +3,25 @@ source models. It is drawn from the released files alone."""
 
 import hashlib
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
-from openclawbench.audit.sampling import Key, allocate, draw_in_turns
-from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sampling import Key, allocate, allocate_neyman, draw_in_turns
+from openclawbench.audit.settings import AuditRules, CalibrationRules
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.errors import NotFound, UnreadableInput
-from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow
+from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow, CalibrationStratum
 from openclawbench.records.tiers import REVIEW
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.statistics.composition import PASSING
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
+from openclawbench.release.statistics.corrected_gap import strata_rows
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS
 from openclawbench.storage.data_folder import DataFolder
 
 COLUMNS = (
@@ -41,11 +44,18 @@ TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 
 
 def draw(
-    root: Path, wanted: int | None, seed: int, blind: bool, rules: AuditRules, data: Path
+    root: Path,
+    wanted: int | None,
+    seed: int,
+    blind: bool,
+    rules: AuditRules,
+    data: Path,
+    allocation: Literal["equal", "neyman"] = "equal",
 ) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
     """The sample and its rows, by slice and key.
 
-    `wanted`: number of rows, None for the whole pool. `data`: the data folder that the command in `show` names if the
+    `wanted`: number of rows, None for the whole pool. `allocation`: as many of each slice, or of each slice and silver
+    label as the corrected gap needs (Neyman). `data`: the data folder that the command in `show` names if the
     release is not in one. The same release, number and seed give the same rows, except for that folder. Raises
     UsageError, UnreadableInput, NotFound.
     """
@@ -62,9 +72,18 @@ def draw(
             "oracle. `task_share` of release.toml sets how many tasks are reserved."
         )
     number = corpus.pool.height if wanted is None else wanted
-    numbers = allocate(pool, number, number)  # the same number of each slice, while the pool has them
-    keys = corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
-    chosen = draw_in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
+    if allocation == "equal":
+        strata: list[CalibrationStratum] = []
+        numbers = allocate(pool, number, number)  # the same number of each slice, while the pool has them
+        keys = pool_keys(corpus)
+    else:
+        strata = neyman_strata(corpus, number, rules.calibration)
+        numbers = {stratum_name(stratum.slice_label, stratum.silver_anomalous): stratum.drawn for stratum in strata}
+        keys = silver_pool(corpus).select("stratum", "source_model", "trajectory_id").iter_rows()
+    drawn_keys = draw_in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
+    slices = {(model, name): label for label, model, name in pool_keys(corpus)}
+    # Sorted without the silver label: the order of a blind sheet must not tell it.
+    chosen = sorted(drawn_keys, key=lambda key: (PASSING.index(slices[key]), key))
     rows = rows_of(root, chosen, blind)
     sample = "c-" + sha256_text(canonical_json({"seed": seed, "blind": blind, "rows": rows}))[:8]
     common = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
@@ -80,12 +99,62 @@ def draw(
         population=by_slice(
             corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
         ),
+        allocation=allocation,
+        strata=strata,
         failing_in_pool=failing(corpus),
         judges=sorted(corpus.records["judge"].drop_nulls().unique()),
         release=digest(root),
         rules={rules.FILE: rules.digest},
     )
     return sample_record, drawn
+
+
+def pool_keys(corpus: Corpus) -> Iterator[tuple[str, str, str]]:
+    """slice_label, source_model and trajectory_id of each record of the pool."""
+    return corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
+
+
+def stratum_name(slice_label: str, silver_anomalous: bool) -> str:
+    """A slice and silver label as one key."""
+    return f"{slice_label}, silver {'anomalous' if silver_anomalous else 'normal'}"
+
+
+def silver_pool(corpus: Corpus) -> pl.DataFrame:
+    """The pool with `is_anomalous` and `stratum`."""
+    silver = corpus.records.select("source_model", "trajectory_id", pl.col("is_anomalous").fill_null(False))
+    labels = pl.when("is_anomalous").then(pl.lit("anomalous")).otherwise(pl.lit("normal"))
+    return corpus.pool.join(silver, on=["source_model", "trajectory_id"]).with_columns(
+        stratum=pl.format("{}, silver {}", "slice_label", labels)
+    )
+
+
+def neyman_strata(corpus: Corpus, wanted: int, rules: CalibrationRules) -> list[CalibrationStratum]:
+    """How many to draw of each slice and silver label. Raises UsageError."""
+    pool = dict(silver_pool(corpus)["stratum"].value_counts().iter_rows())
+    population: dict[str, int] = {}
+    expected: dict[str, float] = {}
+    for row in strata_rows(corpus):
+        name = stratum_name(row["slice_label"], row["silver_anomalous"])
+        population[name] = population.get(name, 0) + row["trajectories"]
+        settled = row["human_anomalous"] + row["human_normal"]
+        if settled >= FEW_VERDICTS:
+            expected[name] = (row["human_anomalous"] + JEFFREYS) / (settled + 2 * JEFFREYS)
+        else:
+            expected.setdefault(name, rules.expected_ppv if row["silver_anomalous"] else rules.expected_for)
+    named = {stratum_name(label, silver): (label, silver) for label in PASSING for silver in (True, False)}
+    available = {name: pool.get(name, 0) for name in named if name in population}
+    numbers = allocate_neyman(available, population, expected, wanted, rules.at_least)
+    return [
+        CalibrationStratum(
+            slice_label=named[name][0],
+            silver_anomalous=named[name][1],
+            drawn=numbers.get(name, 0),
+            pool=available[name],
+            population=population[name],
+            expected_share=round(expected[name], 6),
+        )
+        for name in available
+    ]
 
 
 def by_slice(rows: pl.DataFrame) -> dict[str, int]:

@@ -56,8 +56,8 @@ def summary(
             "kappa_low": "Lower end of its bootstrap interval.",
             "kappa_high": "Upper end.",
             "corpus_agreement_share": "Agreement with each slice weighted by the passing trajectories of the release "
-            "in it that are not in review: the sample is balanced over slices and the corpus is not. Slices without a "
-            "settled verdict are left out.",
+            "in it that are not in review: the sample is balanced over slices and the corpus is not. A sample drawn by "
+            "slice and silver label is weighted by both. Slices without a settled verdict are left out.",
             "corpus_agreement_leaves_out": "Slices without a settled verdict, each with its passing trajectories "
             "that are not in review: the weighted share leaves them out.",
             "over_flags": "Silver says anomalous, people say normal.",
@@ -141,18 +141,38 @@ def interval(row: Row, rules: AgreementRules) -> Row:
 def weighted(sample: CalibrationSample, verdicts: list[Verdict]) -> float | None:
     """Agreement with each slice weighted by its size in the corpus."""
     weight, agreeing_weight = 0, 0.0
-    for name, population in sample.population.items():
-        in_slice = resolved([verdict for verdict in verdicts if verdict.row.slice_label == name])
-        if in_slice:
+    for _, population, in_stratum in strata_of(sample, resolved(verdicts)):
+        if in_stratum:
             weight += population
-            agreeing_weight += population * agreed(in_slice) / len(in_slice)
+            agreeing_weight += population * agreed(in_stratum) / len(in_stratum)
     return round(agreeing_weight / weight, 6) if weight else None
 
 
+def strata_of(sample: CalibrationSample, verdicts: Sequence[Verdict]) -> list[tuple[str, int, list[Verdict]]]:
+    """Name, population and verdicts of each group that the sample was drawn from: slices, or slices by silver label."""
+    if not sample.strata:
+        return [
+            (name, population, [verdict for verdict in verdicts if verdict.row.slice_label == name])
+            for name, population in sample.population.items()
+        ]
+    return [
+        (
+            f"{stratum.slice_label}, silver {'anomalous' if stratum.silver_anomalous else 'normal'}",
+            stratum.population,
+            [
+                verdict
+                for verdict in verdicts
+                if (verdict.row.slice_label, bool(verdict.silver)) == (stratum.slice_label, stratum.silver_anomalous)
+            ],
+        )
+        for stratum in sample.strata
+    ]
+
+
 def left_out(sample: CalibrationSample, verdicts: list[Verdict]) -> list[str]:
-    """Slices of the release that the weighted agreement leaves out, with their numbers of trajectories."""
-    settled_slices = {verdict.row.slice_label for verdict in resolved(verdicts)}
-    return [f"{name} ({number})" for name, number in sample.population.items() if number and name not in settled_slices]
+    """Groups of the release that the weighted agreement leaves out, with their numbers of trajectories."""
+    groups = strata_of(sample, resolved(verdicts))
+    return [f"{name} ({population})" for name, population, in_stratum in groups if population and not in_stratum]
 
 
 def without_pool(sample: CalibrationSample) -> list[str]:

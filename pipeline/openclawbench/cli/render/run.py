@@ -28,7 +28,7 @@ from openclawbench.workspace.update import RunReport
 SLICES = [f"{outcome}_{bucket}_risk" for outcome in ("pass", "fail") for bucket in ("low", "medium", "high")]
 SUBTYPE_TABLES = {"anomaly_type_l2": "accepted", "anomaly_type_l2_baseline": "baseline: the rules judge's"}
 GAP_TABLES = {
-    "Outcome-process gap: anomalous among": {
+    "Outcome-process gap (silver, uncorrected): anomalous among": {
         "oracle-passing": "passing_measured",
         "oracle-passing, accepted only": "passing_accepted",
         "pass_high_risk": "pass_high_risk_measured",

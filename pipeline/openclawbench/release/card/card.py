@@ -14,6 +14,7 @@ from openclawbench.release.card.features import feature_lines
 from openclawbench.release.human_audited import HUMAN_ROWS
 from openclawbench.release.labels.leakage import NORMAL
 from openclawbench.release.settings import Dataset, PublishRules
+from openclawbench.release.statistics.corrected_gap import gap_sentence
 from openclawbench.release.writer.jsonl_files import CODECS, form
 from openclawbench.release.writer.provenance import CODE_LICENSE
 from openclawbench.release.writer.second_pass import guide
@@ -198,7 +199,7 @@ def plain(text: str) -> str:
 
 
 def glance(found: Facts) -> str:
-    """The corpus in one table."""
+    """The corpus in one table, and the gap in a sentence."""
     totals = found["corpus"]["totals"]
     shown = {
         "source models": len(found["models"]),
@@ -209,7 +210,8 @@ def glance(found: Facts) -> str:
     }
     if totals["baseline"]:
         shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
-    return table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
+    counts = table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
+    return f"{counts}\n\n**{gap_sentence(found['gap'])}**"
 
 
 def splits(root: Path, one: Config) -> str:

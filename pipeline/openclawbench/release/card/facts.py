@@ -10,6 +10,7 @@ from openclawbench.records.tiers import ACCEPTED, BASELINE, NEEDS_REVIEW, TIERS
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.human_audited import human_counts
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_FILE, typed_file
+from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
 from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
@@ -21,15 +22,17 @@ Facts = dict[str, Any]
 def facts(root: Path) -> Facts:
     """What the card says of a release.
 
-    corpus: dataset_summary.json; models: a row a source model; labels: a row a cut and side; left_out: cut -> reason ->
-    count; pool: slice -> count; made_by: what is noted in `provenance`, value -> records; human: verdicts of people, a
-    row a label_status; collected: source formats and the first and last time of a session (UTC), null where no session
-    says one.
+    corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: a row a source model; labels: a
+    row a cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: what is noted in
+    `provenance`, value -> records; human: verdicts of people, a row a label_status; collected: source formats and the
+    first and last time of a session (UTC), null where no session says one.
     """
     models = models_of(root)
+    sections = read(root / STATISTICS_FILE)["sections"]
     records = master(root, models)
     return {
         "corpus": read(root / SUMMARY),
+        "gap": sections["corrected_gap"]["facts"],
         "models": [model_row(root, model, records) for model in models],
         "steps": records["num_steps"].sum(),
         "labels": [label_row(root, cut, side) for cut in CUTS for side in SIDES],

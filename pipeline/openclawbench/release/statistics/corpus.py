@@ -12,12 +12,14 @@ from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.tiers import BASELINE, IS_BASELINE, main_status, status
 from openclawbench.release.baseline_notice import notice_of
 from openclawbench.release.card.configs import models_of
+from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, typed_file
 from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE
 from openclawbench.release.writer.summarize import SUMMARY
+from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.tables.schema import schema
 
 BASE_COLUMNS = (  # that every statistic may use
@@ -31,6 +33,7 @@ BASE_COLUMNS = (  # that every statistic may use
     "judge",
 )
 COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # columns of no own
+HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
 COMPUTED_FROM = ("provenance", "oracle")
 BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
@@ -41,6 +44,7 @@ READ = {  # released files -> what is read of them
     f"{ROOT}/*/master_table_all-*-of-*.parquet": "every record",
     "silver_*_labels.parquet, paper_cut/silver_*_labels.parquet": "the sides of both cuts",
     typed_file(POOL_FILE): "the calibration pool",
+    f"{typed_file(HUMAN_FILE)} (where people reviewed records)": "their verdicts",
     f"{BOTH_FILE} (where there is a second pass)": "records of which both passes are sure",
 }
 
@@ -50,13 +54,15 @@ class Corpus:
     """One release in memory, slim.
 
     records: BASE_COLUMNS and further columns, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
-    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass.
+    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass;
+    human: HUMAN_COLUMNS of human_audited, null where the release has none.
     """
 
     records: pl.DataFrame
     labels: pl.DataFrame
     pool: pl.DataFrame
     both_sure: int | None = None
+    human: pl.DataFrame | None = None
 
     @property
     def models(self) -> list[str]:
@@ -98,12 +104,14 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
         records = corpus_records([scan.collect(engine="streaming") for scan in scans], columns)
         labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
         pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
+        verdicts = root / typed_file(HUMAN_FILE)
+        human = pl.read_parquet(verdicts, glob=False, columns=list(HUMAN_COLUMNS)) if verdicts.is_file() else None
     except (OSError, pl.exceptions.PolarsError) as error:
         said = str(error).partition("\n")[0]
         raise UnreadableInput(
             f"{root}: cannot read the release: {said}. Validate the copy, or fetch it anew."
         ) from error
-    return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root))
+    return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root), human)
 
 
 def record_columns(columns: Iterable[str]) -> list[pl.Expr]:

@@ -79,11 +79,13 @@ def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
     facts = {f"{base}_{name}": row[name] for base, row in bases.items() for name in FACTS}
     return Section(
         name="gap",
-        title="Outcome-process gap",
-        about="Of the trajectories that pass their oracle, those that are anomalous all the same. `anomalous_share` is "
-        "of all of them, whatever the tier: a record in review counts with the decision it has, and as not anomalous "
-        "where it has none. `accepted_share` is of the accepted ones alone. Trajectories that the rules judge labelled "
-        f"are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} {interval_words(settings)}",
+        title="Outcome-process gap by silver labels",
+        about="Silver, uncorrected: intervals are those of counting trajectories and leave out the judge's errors, "
+        "which `corrected_gap` measures. Of the trajectories that pass their oracle, those that are anomalous all the "
+        "same. `anomalous_share` is of all of them, whatever the tier: a record in review counts with the decision it "
+        "has, and as not anomalous where it has none. `accepted_share` is of the accepted ones alone. Trajectories "
+        f"that the rules judge labelled are in neither: they stand apart as `baseline`.{baseline_words(rows[0])} "
+        f"{interval_words(settings)}",
         columns=GAP_COLUMNS,
         rows=rows,
         facts=facts,

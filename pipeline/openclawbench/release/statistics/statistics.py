@@ -11,6 +11,7 @@ from openclawbench.release.statistics.composition import calibration_pool, parti
 from openclawbench.release.statistics.consistency import Identity
 from openclawbench.release.statistics.context import event_categories, languages, slices
 from openclawbench.release.statistics.corpus import READ, Corpus
+from openclawbench.release.statistics.corrected_gap import corrected_gap
 from openclawbench.release.statistics.declaration import Figures, Statistic
 from openclawbench.release.statistics.gap import anomalies, gap
 from openclawbench.release.statistics.labels import severity, subtypes
@@ -20,6 +21,7 @@ from openclawbench.reports.section import Report, Section
 
 # In the order of statistics.json. records/fields.toml ([StatisticsSections]) describes each of them for the schema.
 STATISTICS: list[Statistic] = [
+    corrected_gap,  #    what human verdicts make of the gap
     gap,  #              anomalous of those that pass, with intervals                  section 4
     anomalies,  #        the same by outcome and slice
     source_models,  #    composition by source model                                   T4

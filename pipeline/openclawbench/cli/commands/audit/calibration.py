@@ -1,6 +1,7 @@
 """`openclawbench audit sample-calibration`: trajectories of a release's calibration pool for people to label (T35)."""
 
 import json
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -14,12 +15,27 @@ from openclawbench.reports.section import Report
 from openclawbench.storage.data_folder import DataFolder
 
 
+class Allocation(StrEnum):
+    """How many trajectories of which kind a calibration sample takes."""
+
+    equal = "equal"
+    neyman = "neyman"
+
+
 def sample_calibration(
     release: Annotated[
         Path | None, typer.Option("--release", help="A release folder, or a copy; that of the data folder without it.")
     ] = None,
     number: Annotated[int | None, typer.Option("--n", min=1, help="Trajectories to draw; the whole pool.")] = None,
     seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same trajectories.")] = 1,
+    allocate: Annotated[
+        Allocation,
+        typer.Option(
+            "--allocate",
+            help="equal: as many of each risk slice (paper E.11); neyman: of each slice and silver label as many as "
+            "make the corrected gap most certain.",
+        ),
+    ] = Allocation.equal,
     show_silver: Annotated[
         bool, typer.Option("--show-silver", help="Show the silver label in the sheet; it is hidden without this.")
     ] = False,
@@ -36,7 +52,7 @@ def sample_calibration(
     from openclawbench.audit.settings import AuditRules
 
     folder, rules = DataFolder(data), AuditRules.load()
-    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data)
+    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data, allocate.value)
     with folder.reviewing():
         sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
     for name in without_pool(sample):

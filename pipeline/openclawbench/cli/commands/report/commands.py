@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import output, pluralize, safe, table
+from openclawbench.cli.commands.report.gap import gap
 from openclawbench.cli.commands.report.statistics import statistics
 from openclawbench.cli.options import DATA, Data, Debug
 from openclawbench.errors import NotFound
@@ -21,15 +22,17 @@ from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run
 
 app = typer.Typer(
-    help="Reports over the work tables, written to work/reports/; `statistics` over a release.", no_args_is_help=True
+    help="Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release.",
+    no_args_is_help=True,
 )
 Json = Annotated[bool, typer.Option("--json", help="Print the whole report as JSON.")]
 app.command("statistics")(statistics)
+app.command("gap")(gap)
 
 
 @app.callback()
 def report() -> None:
-    """Reports over the work tables, written to work/reports/; `statistics` over a release."""
+    """Reports over the work tables, written to work/reports/; `statistics` and `gap` over a release."""
 
 
 @app.command()

@@ -23,6 +23,7 @@ def statistics(
     json_out: Annotated[bool, typer.Option("--json", help="Print statistics.json.")] = False,
 ) -> None:
     """T4, T5, T6, T9, T14, T31, subtypes, onsets, severity, and the gap with intervals, from the files of a release."""
+    from openclawbench.release.statistics.corrected_gap import gap_sentence
     from openclawbench.release.statistics.files import statistics_files, statistics_of
     from openclawbench.reports.counting import percent
     from openclawbench.reports.files import as_json
@@ -36,11 +37,13 @@ def statistics(
         print(as_json(found.data()), end="")
         return
     console = output()
-    rows = [row for row in found.sections[0].rows if row["scope"] in SHOWN]
+    sections = {section.name: section for section in found.sections}
+    rows = [row for row in sections["gap"].rows if row["scope"] in SHOWN]
     shares = ("anomalous_share", "low_share", "high_share")
     counts = ("scope", "name", "trajectories", "anomalous")
     lines = [[*(row[name] for name in counts), *(percent(row[name]) for name in shares)] for row in rows]
-    console.print(table(found.sections[0].title, [*counts, "share", "from", "to"], lines))
+    console.print(table(sections["gap"].title, [*counts, "share", "from", "to"], lines))
+    console.print(f"\n{gap_sentence(sections['corrected_gap'].facts)}")
     if found.notice:
         console.print(f"\n{found.notice}")
     if out is not None:

@@ -12,15 +12,18 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from openclawbench.errors import OpenClawBenchError
+from openclawbench.records.human import HumanAudited
 from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile
+from openclawbench.release.human_audited import HUMAN_FILE
 from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import (
     BASE_COLUMNS,
     COMPUTED_FROM,
+    HUMAN_COLUMNS,
     Corpus,
     both_sure,
     corpus_records,
@@ -33,7 +36,7 @@ from openclawbench.release.validate.compare import compare, read_json, too_large
 from openclawbench.release.validate.files.lines import Line
 from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.card import BROKEN, check_text, settings
-from openclawbench.release.writer.jsonl_files import open_lines
+from openclawbench.release.writer.jsonl_files import open_lines, released
 from openclawbench.release.writer.summarize import SUMMARY
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
@@ -77,7 +80,10 @@ def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
         for side in SIDES
     ]
     pool = jsonl(root / POOL_FILE, PoolRow)
-    return Corpus(corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root))
+    human = None
+    if released(root / HUMAN_FILE) is not None:
+        human = jsonl(root / HUMAN_FILE, HumanAudited).select(HUMAN_COLUMNS)
+    return Corpus(corpus_records(records, COLUMNS), pl.concat(labels), pool, both_sure(root), human)
 
 
 def jsonl(path: Path, record: type[Keyed]) -> pl.DataFrame:
