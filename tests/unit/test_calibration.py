@@ -13,6 +13,7 @@ import pytest
 from openclawbench.audit.calibration.attribution import errors
 from openclawbench.audit.calibration.form import ANSWERS, CALIBRATION
 from openclawbench.audit.calibration.guide import TEMPLATE, guide
+from openclawbench.audit.calibration.released_verdicts import human_verdicts
 from openclawbench.audit.calibration.report import calibration_audit
 from openclawbench.audit.calibration.summary import without_pool
 from openclawbench.audit.calibration.verdicts import Verdict, latest_reviews, verdict
@@ -380,3 +381,41 @@ def test_source_models_take_turns_within_a_stratum() -> None:
     assert Counter(model for model, _ in chosen) == {"m": 2, "n": 2}
     assert draw_in_turns(entries[::-1], {"low": 4}, 7) == chosen
     assert draw_in_turns(entries, {"low": 4}, 8) != chosen
+
+
+def reviewed(
+    rows: list[CalibrationSampleRow], folder: Path, day: str, answer: str, by: str, **values: str
+) -> list[CalibrationReview]:
+    """One verdict on the first row, of a day."""
+    content = filled(sheet(rows), lambda line, _: line.update({"human_anomaly_label": answer} | values))
+    checked = taken(content, rows, folder, Signature(by, day))
+    assert checked.faults == []
+    return checked.reviews
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_a_released_verdict_is_the_latest_by_day_over_all_samples(newest_first: bool, tmp_path: Path) -> None:
+    """Reviewed in sample c-2 first, in c-1 later; whichever was imported first, the later day counts."""
+    data, rows = DataFolder(tmp_path), [row(0)]
+    for name in ("c-1", "c-2"):
+        drawn = [each.model_copy(update={"sample": name}) for each in rows]
+        save_sample(data, CALIBRATION, name, sample(rows, sample=name), drawn, b"guide")
+    older = [
+        review.model_copy(update={"sample": "c-2"}) for review in reviewed(rows, tmp_path, "2026-11-20", "yes", "ann")
+    ]
+    newer = reviewed(rows, tmp_path, "2026-11-22", "no", "ann")
+    for reviews_of_a_day in (newer, older) if newest_first else (older, newer):
+        add_reviews(data, CALIBRATION, reviews_of_a_day)
+    (released,) = human_verdicts(data)
+    assert released.human_anomaly_label is False
+    assert (released.reviewers, released.settled_by) == (1, "one reviewer")
+
+
+def test_of_two_adjudications_the_later_one_by_day_counts(tmp_path: Path) -> None:
+    """Chair settles on day 20 and again on day 23, judge on day 22: the chair's second word is the last."""
+    data, rows = DataFolder(tmp_path), [row(0)]
+    save_sample(data, CALIBRATION, "c-1", sample(rows), rows, b"guide")
+    for day, answer, by in (("20", "yes", "chair"), ("22", "yes", "judge"), ("23", "no", "chair")):
+        add_reviews(data, CALIBRATION, reviewed(rows, tmp_path, f"2026-11-{day}", answer, by, adjudication="yes"))
+    (released,) = human_verdicts(data)
+    assert (released.human_anomaly_label, released.settled_by) == (False, "adjudication")

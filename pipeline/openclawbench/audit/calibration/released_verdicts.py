@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from openclawbench.audit.calibration.form import CALIBRATION
-from openclawbench.audit.calibration.verdicts import FIELDS, verdict
+from openclawbench.audit.calibration.verdicts import FIELDS, latest_of, verdict
 from openclawbench.audit.review_folder import drawn_rows, reviews
 from openclawbench.records.calibration import CalibrationReview
 from openclawbench.records.human import HumanVerdict
@@ -23,7 +23,7 @@ def human_verdicts(data: DataFolder) -> list[HumanVerdict]:
         sample_row = rows.get(last.sample, {}).get(last.row)
         if sample_row is None:
             continue  # its sample is missing: `audit report` names it
-        latest = list({(review.reviewer, review.adjudication): review for review in trajectory_reviews}.values())
+        latest = latest_of(trajectory_reviews, lambda review: (review.reviewer, review.adjudication))
         settled = verdict(sample_row, latest)
         verdicts.append(
             HumanVerdict.model_validate(

@@ -1,7 +1,7 @@
 """From review records to one human verdict per trajectory: by agreeing reviewers or an adjudication, else
 unresolved."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,10 +56,19 @@ class Verdict:
 
 
 def latest_reviews(reviews: Sequence[CalibrationReview]) -> list[CalibrationReview]:
-    """The latest record of each reviewer on each row; adjudications count separately."""
-    return list(
-        {(review.sample, review.row, review.reviewer, review.adjudication): review for review in reviews}.values()
-    )
+    """The latest record of each reviewer on each row, in the order of `reviews`; adjudications count separately."""
+    return latest_of(reviews, lambda review: (review.sample, review.row, review.reviewer, review.adjudication))
+
+
+def latest_of(
+    reviews: Iterable[CalibrationReview], key: Callable[[CalibrationReview], Hashable]
+) -> list[CalibrationReview]:
+    """The last review of each key, in the order of `reviews`: the last of the list is the last of all."""
+    latest: dict[Hashable, CalibrationReview] = {}
+    for review in reviews:
+        latest.pop(key(review), None)  # so that a replaced review does not keep its place
+        latest[key(review)] = review
+    return list(latest.values())
 
 
 def verdict(row: CalibrationSampleRow, reviews: Sequence[CalibrationReview]) -> Verdict:
