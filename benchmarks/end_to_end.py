@@ -62,8 +62,8 @@ def ratios(sizes: list[dict[str, Any]]) -> dict[str, float]:
 def growth(sizes: list[dict[str, Any]], part: str) -> dict[str, float]:
     """The straight line through CPU seconds over sessions: milliseconds a session, seconds at none, and R squared."""
     parts = PARTS if part == "whole" else (part,)
-    x = [float(one["sessions"]) for one in sizes]
-    y = [sum(one["measures"][name]["cpu"] for name in parts) for one in sizes]
+    x = [float(size["sessions"]) for size in sizes]
+    y = [sum(size["measures"][name]["cpu"] for name in parts) for size in sizes]
     slope, intercept = linear_regression(x, y)
     return {"ms_per_session": 1000 * slope, "intercept_s": intercept, "r2": correlation(x, y) ** 2}
 

@@ -35,7 +35,7 @@ def through(folder: Path, verb: str) -> Result:
     data = DataFolder(folder / "data")
     inputs = {"raw": str(folder / "raw"), "oracle": str(folder / "oracle"), "engine": "serial", "judge": "rules"}
     done = update(data, settings(data, **inputs), verb, Progress())
-    return {"redone": done.redone, "shards": max(one.shards for one in done.reports)}
+    return {"redone": done.redone, "shards": max(report.shards for report in done.reports)}
 
 
 def packet(folder: Path) -> Result:

@@ -156,7 +156,7 @@ def category_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
     for name in (*get_args(EventType), "all"):
         cells = [name]
         for outcomes in parts.values():
-            chosen = [one for one in outcomes if name in (one.case.expected.event_type, "all")]
+            chosen = [outcome for outcome in outcomes if name in (outcome.case.expected.event_type, "all")]
             cells.append(share(sum(one.right_in("event_type") for one in chosen), len(chosen)))
             cells.append(share(sum(one.right for one in chosen), len(chosen)))
         rows.append(tuple(cells))
@@ -169,7 +169,7 @@ def field_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
     for name in FIELDS:
         cells = [name]
         for outcomes in parts.values():
-            chosen = [one for one in outcomes if compared(one.case, name)]
+            chosen = [outcome for outcome in outcomes if compared(outcome.case, name)]
             cells.append(share(sum(one.right_in(name) for one in chosen), len(chosen)))
         rows.append(tuple(cells))
     return rows
@@ -181,9 +181,9 @@ def flag_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
     for flag in get_args(AutoFlag):
         cells = [flag]
         for outcomes in parts.values():
-            must = [one for one in outcomes if flag in one.case.expected.auto_flags]
-            allowed = [one for one in outcomes if flag in one.case.expected.flags_optional]
-            fired = sum(flag in one.row["auto_flags"] for one in outcomes)
+            must = [outcome for outcome in outcomes if flag in outcome.case.expected.auto_flags]
+            allowed = [outcome for outcome in outcomes if flag in outcome.case.expected.flags_optional]
+            fired = sum(flag in outcome.row["auto_flags"] for outcome in outcomes)
             found = sum(flag in one.row["auto_flags"] for one in must)
             cells.append(share(found, len(must)))
             cells.append(str(fired - found - sum(flag in one.row["auto_flags"] for one in allowed)))
@@ -229,10 +229,13 @@ def measure_parts(folder: Path = FOLDER) -> dict[str, list[Outcome]]:
 def misses(outcomes: list[Outcome]) -> list[Row]:
     """The cases that differ, with what differs."""
     return [
-        {"id": one.case.id, "why": one.case.why}
-        | {miss.field: {"expected": miss.expected, "got": miss.got} for miss in one.differences}
-        for one in outcomes
-        if not one.right
+        {"id": outcome.case.id, "why": outcome.case.why}
+        | {
+            difference.field: {"expected": difference.expected, "got": difference.got}
+            for difference in outcome.differences
+        }
+        for outcome in outcomes
+        if not outcome.right
     ]
 
 
@@ -252,8 +255,8 @@ def main(arguments: list[str]) -> int:
         return 0
     if "--misses" not in arguments:
         print(fresh)
-    for miss in misses(parts["tune"]):
-        print(json.dumps(miss, ensure_ascii=False))
+    for difference in misses(parts["tune"]):
+        print(json.dumps(difference, ensure_ascii=False))
     return 0
 
 

@@ -129,7 +129,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     digests, _ = timed(lambda: run.plan(run_through))
     whole, done = timed(lambda: {one.stage: one for one in run.update(run_through, lambda *_: None)})
     reports = [done[stage.name] for stage in run_through]
-    each = {one.stage: {"cpu": one.cpu, "seconds": one.seconds, "shards": one.redone} for one in reports}
+    each = {report.stage: {"cpu": report.cpu, "seconds": report.seconds, "shards": report.redone} for report in reports}
     first = each.pop("normalize")
     own = {name: first[name] + run.spent["normalize"][name] for name in whole}
     return {

@@ -115,7 +115,7 @@ def distilabel(prompts: list[str], url: str, in_flight: int, folder: Path) -> No
         model=MODEL, base_url=url, api_key=KEY, max_retries=6, timeout=PATIENCE_S
     )
     with import_module("distilabel.pipeline").Pipeline(name="bench", cache_dir=str(folder / "cache")) as pipeline:
-        load = steps.LoadDataFromDicts(data=[{"instruction": one} for one in prompts], batch_size=in_flight)
+        load = steps.LoadDataFromDicts(data=[{"instruction": prompt} for prompt in prompts], batch_size=in_flight)
         load >> tasks.TextGeneration(llm=model, input_batch_size=in_flight, system_prompt=SYSTEM)
     found = pipeline.run(use_cache=True)
     complete(found["default"]["train"]["generation"], len(prompts))
@@ -209,7 +209,7 @@ async def each(prompts: list[str], one: Callable[[str], Awaitable[str]], in_flig
 
 def complete(answers: list[Any], count: int) -> None:
     """ValueError where an answer is missing."""
-    found = sum("verdict" in str(one) for one in answers)
+    found = sum("verdict" in str(answer) for answer in answers)
     if found != count:
         raise ValueError(f"{found} of {count} answers")
 

@@ -141,7 +141,7 @@ def bearing_steps(packets: pl.DataFrame, places: list[int], rules: PacketRules) 
 def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFrame:
     """These packets with these steps and user turns."""
     kinds = schema(Packet)
-    short = (column(name, [one[name] for one in texts], kinds[name]) for name in TEXTS)
+    short = (column(name, [text[name] for text in texts], kinds[name]) for name in TEXTS)
     return packets.with_columns(*short, compacted=pl.lit(True)) if texts else packets
 
 

@@ -55,7 +55,7 @@ def compact(
         fits=rules.tokens(size) <= rules.max_tokens,
         cuts=[cut_row(place, whole[place], rule, steps, user_turns) for place, (_, rule) in sorted(shown.items())],
     )
-    if [one["step_id"] for one in made.steps] != [one["step_id"] for one in steps]:
+    if [step["step_id"] for step in made.steps] != [step["step_id"] for step in steps]:
         raise ValueError("a step was lost in compaction")
     return made
 

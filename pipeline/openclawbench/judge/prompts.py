@@ -98,7 +98,7 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
 def prompt_files(own: bool = True) -> list[Prompt]:
     """The prompts in force: of each stage, what they share, and where `own` those that no stage names."""
     stages = [read_prompt(stage) for stage in STAGES]
-    shared = [read_prompt(SHARED, version) for version in sorted({one.shared for one in stages if one.shared})]
+    shared = [read_prompt(SHARED, version) for version in sorted({stage.shared for stage in stages if stage.shared})]
     return [*stages, *shared, *(read_prompt(name) for name in OWN if own)]
 
 

@@ -63,7 +63,7 @@ class CheckRules(Rules):
 
     def of(self, subtype: str | None) -> list[Coupling]:
         """The couplings of a subtype."""
-        return [one for one in self.couplings if one.subtype == subtype]
+        return [coupling for coupling in self.couplings if coupling.subtype == subtype]
 
     def may_write(self, step: EvidenceStep) -> bool:
         """True for a call that was carried out, of a tool that can write."""

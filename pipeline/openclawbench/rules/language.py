@@ -67,23 +67,25 @@ class LanguageRules(Rules):
     @model_validator(mode="after")
     def names_fit(self) -> Self:
         """Every name once, and no covered language that cannot be told."""
-        each_once((one.name for one in self.scripts), "a script stands once", "name")
-        each_once((one.code for one in self.languages), "a language stands once", "code")
+        each_once((script.name for script in self.scripts), "a script stands once", "name")
+        each_once((language.code for language in self.languages), "a language stands once", "code")
         each_once(self.covered, "a language is covered once", "covered")
-        by_script = [one.language for one in self.scripts if one.language]
-        each_of(self.covered, [*by_script, *(one.code for one in self.languages)])
-        each_of((one.takes_in for one in self.scripts if one.takes_in), [one.name for one in self.scripts])
+        by_script = [script.language for script in self.scripts if script.language]
+        each_of(self.covered, [*by_script, *(language.code for language in self.languages)])
+        each_of(
+            (script.takes_in for script in self.scripts if script.takes_in), [script.name for script in self.scripts]
+        )
         return self
 
     @property
     def word(self) -> str:
         """A pattern of one word: letters of one script."""
-        return "|".join(f"[{one.letters}]+" for one in self.scripts)
+        return "|".join(f"[{script.letters}]+" for script in self.scripts)
 
     def known_words(self) -> dict[str, list[str]]:
         """Word -> the languages that have it."""
         found: dict[str, list[str]] = {}
-        for one in self.languages:
-            for word in " ".join(one.words).split():
-                found.setdefault(word, []).append(one.code)
+        for language in self.languages:
+            for word in " ".join(language.words).split():
+                found.setdefault(word, []).append(language.code)
         return found

@@ -216,7 +216,11 @@ class ShellRules(Rules):
             self.help_category,
             self.dry_run_category,
         ]
-        several += [category for one in self.interpreters for category in (one.category, one.write_category)]
+        several += [
+            category
+            for interpreter in self.interpreters
+            for category in (interpreter.category, interpreter.write_category)
+        ]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]
         each_of((one for group in (several, *self.equal) for one in group if one != self.nothing), self.rank)
         return self

@@ -47,7 +47,9 @@ class Taxonomy(Rules):
     def each_once(self) -> Self:
         """A name has one family, and there is each: what the taxonomy leaves out would have none."""
         each_once(
-            [*(one.name for one in self.subtypes), *(one.name for one in self.candidates)], "stands twice", "name"
+            [*(subtype.name for subtype in self.subtypes), *(candidate.name for candidate in self.candidates)],
+            "stands twice",
+            "name",
         )
         for said, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
             if missing := sorted(set(needed) - {one.name for one in said}):

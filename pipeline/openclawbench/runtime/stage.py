@@ -48,7 +48,9 @@ def stage_named(module: str, name: str) -> Stage:
 def record_of(hint: Any) -> type[Record] | None:
     """The record that a table annotation names, else None."""
     if get_origin(hint) is Annotated:
-        return next((one for one in get_args(hint)[1:] if isinstance(one, type) and issubclass(one, Record)), None)
+        return next(
+            (value for value in get_args(hint)[1:] if isinstance(value, type) and issubclass(value, Record)), None
+        )
     return None
 
 

@@ -135,11 +135,11 @@ class ParsedSession:
         """Take over what lay beside a copy of this session, where nothing beside this one said it."""
         told = {name: value for name, value in copy.context.items() if value is not None}
         self.context = told | {name: value for name, value in self.context.items() if value is not None}
-        for one in copy.outcomes:
+        for outcome in copy.outcomes:
             if self.outcome is None:
-                self.outcome = one
-            elif verdict(one) not in map(verdict, self.outcomes):
-                self.other_outcomes.append(one)
+                self.outcome = outcome
+            elif verdict(outcome) not in map(verdict, self.outcomes):
+                self.other_outcomes.append(outcome)
         self.task = self.task or copy.task
         self.completeness = self.completeness or copy.completeness
         self.head_drop |= copy.head_drop

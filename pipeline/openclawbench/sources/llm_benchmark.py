@@ -94,7 +94,7 @@ def rows_of(content: bytes) -> Rows:
         if not found:
             rows.others.append(Member(f"line{number_}", number_, offset, len(data)))
             rows.counts["broken_line"] += 1
-            rows.faults += [one for one in faults if one.reason in FATAL]
+            rows.faults += [fault for fault in faults if fault.reason in FATAL]
         for position, one in enumerate(found):
             name = f"line{number_}" + (f"-{position + 1}" if position else "")
             sort_row(rows, Member(name, number_, one.offset, one.length), one.value)

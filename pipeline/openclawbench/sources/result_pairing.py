@@ -31,7 +31,7 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     """Two passes: all ids first, k-th call of an id with its k-th result; then leftovers by position, and only where
     tool name and counts are equal. What is left on either side stays alone: nothing is guessed."""
     pairing = Pairing()
-    of_id = grouped([one.id for one in results])
+    of_id = grouped([result.id for result in results])
     for index, call in enumerate(calls):
         if call.id and (found := of_id.get(call.id)):
             pairing.result_of[index] = found.popleft()

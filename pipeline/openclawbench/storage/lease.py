@@ -126,7 +126,7 @@ class Lease:
     def newest(self) -> int:
         """The highest generation; 0 where nobody ever had it."""
         numbers = [name.rpartition(".")[2] for name in self.place.names("leases") if name.startswith(f"{self.name}.")]
-        return max((int(one) for one in numbers if one.isdigit()), default=0)
+        return max((int(number) for number in numbers if number.isdigit()), default=0)
 
     def file(self, generation: int) -> str:
         return f"leases/{self.name}.{generation}"

@@ -32,7 +32,7 @@ def dtype(hint: Any) -> pl.DataType:
     if origin is Annotated:
         return dtype(args[0])
     if origin in (Union, types.UnionType):
-        inner = [one for one in args if one is not type(None)]
+        inner = [arg for arg in args if arg is not type(None)]
         if len(inner) == 1:
             return dtype(inner[0])
     elif origin is Literal:
@@ -136,7 +136,7 @@ def list_array(values: Sequence[Any], kind: pl.List) -> "pa.Array":
 
     if not set(map(type, values)) <= {list, tuple, types.NoneType}:
         raise TypeError("not a list")
-    starts = pl.Series([0, *accumulate(len(one) if one else 0 for one in values)], dtype=pl.Int64).to_arrow()
+    starts = pl.Series([0, *accumulate(len(value) if value else 0 for value in values)], dtype=pl.Int64).to_arrow()
     items = nested_array(list(chain.from_iterable(filter(None, values))), kind.inner)  # type: ignore[arg-type]
     return pa.LargeListArray.from_arrays(starts, items, mask=null_mask(values))
 
@@ -146,9 +146,9 @@ def struct_array(values: Sequence[Any], kind: pl.Struct) -> "pa.Array":
     import pyarrow as pa
 
     mask = null_mask(values)
-    rows = values if mask is None else [{} if one is None else one for one in values]
-    columns = [nested_array([row.get(one.name) for row in rows], one.dtype) for one in kind.fields]  # type: ignore[arg-type]
-    return pa.StructArray.from_arrays(columns, [one.name for one in kind.fields], mask=mask)
+    rows = values if mask is None else [{} if value is None else value for value in values]
+    columns = [nested_array([row.get(field.name) for row in rows], field.dtype) for field in kind.fields]  # type: ignore[arg-type]
+    return pa.StructArray.from_arrays(columns, [field.name for field in kind.fields], mask=mask)
 
 
 def null_mask(values: Sequence[Any]) -> "pa.Array | None":

@@ -117,7 +117,7 @@ def update(
         if annotation_pass == 1:
             refuse_stale_second_pass(run, stages)
         write_json(data.manifest_file("intake"), intake_manifest(intake, settings))
-        decided = {one.name: one.writes[0] for one in stages if issubclass(one.writes[0], Annotation)}
+        decided = {stage.name: stage.writes[0] for stage in stages if issubclass(stage.writes[0], Annotation)}
         reports = []
         for report in run.update(stages, progress.shard):
             progress.stage(report)

@@ -25,9 +25,11 @@ def reviewers(
             by_reviewer.setdefault(one.reviewer, {})[one.row] = verdict_word(one)
     rows = [pair(first, second, by_reviewer[first], by_reviewer[second], rules) for first, second in pairs(by_reviewer)]
     with_several_reviewers = [
-        one for one in verdicts if len({review.reviewer for review in one.reviews if not review.adjudication}) > 1
+        verdict
+        for verdict in verdicts
+        if len({review.reviewer for review in verdict.reviews if not review.adjudication}) > 1
     ]
-    settled_by = Counter(one.settled_by for one in verdicts)
+    settled_by = Counter(verdict.settled_by for verdict in verdicts)
     return Section(
         name=f"calibration_reviewers_{number}",
         title="Do reviewers agree?",
@@ -35,10 +37,10 @@ def reviewers(
         columns=PAIR_COLUMNS | {"agree": "of these, with the same verdict (anomalous, normal or unresolved)"},
         rows=rows,
         facts={
-            "reviewers": len({one.reviewer for one in reviews}),
+            "reviewers": len({review.reviewer for review in reviews}),
             "reviewed_by_several": len(with_several_reviewers),
             "settled_by_adjudication": settled_by["adjudication"],
-            "to_be_adjudicated": sum(one.settled_by == "nobody" for one in with_several_reviewers),
+            "to_be_adjudicated": sum(verdict.settled_by == "nobody" for verdict in with_several_reviewers),
         },
         definitions={
             "reviewers": "People with a review record, including adjudicators.",
@@ -56,13 +58,13 @@ def verdict_word(review: CalibrationReview) -> str:
 
 def stages(verdicts: list[Verdict], number: int) -> Section:
     """Errors by the stage that caused them (E.12)."""
-    found_errors = [error for one in verdicts for error in errors(one)]
+    found_errors = [error for verdict in verdicts for error in errors(verdict)]
     rows: list[Row] = [
         {
             "stage": stage or "not known",
-            **{kind: sum(one.kind == kind for one in found_errors if one.stage == stage) for kind in KINDS},
-            "errors": sum(one.stage == stage for one in found_errors),
-            "named_by_reviewers": sum(one.named for one in found_errors if one.stage == stage),
+            **{kind: sum(error.kind == kind for error in found_errors if error.stage == stage) for kind in KINDS},
+            "errors": sum(error.stage == stage for error in found_errors),
+            "named_by_reviewers": sum(error.named for error in found_errors if error.stage == stage),
         }
         for stage in (*STAGES, None)
     ]
@@ -85,7 +87,7 @@ def stages(verdicts: list[Verdict], number: int) -> Section:
             "named_by_reviewers": "of these, errors whose stage a reviewer named",
         },
         rows=rows,
-        facts={"let_through_by_c": sum(passed_by_c(one) for one in verdicts)},
+        facts={"let_through_by_c": sum(passed_by_c(verdict) for verdict in verdicts)},
         definitions={"let_through_by_c": "Trajectories with an error that Stage C verified and accepted."},
     )
 

@@ -59,7 +59,7 @@ def print_rows(title: str, entries: list[dict[str, Any]], console: Console) -> N
     left_out = {"causes"} if "cause" in entries[0] else {"examples"} if "field" in entries[0] else set()
     columns = [name for name in entries[0] if name not in left_out]
     console.print()
-    console.print(table(title, columns, [[shown(one[name]) for name in columns] for one in entries]))
+    console.print(table(title, columns, [[shown(entry[name]) for name in columns] for entry in entries]))
 
 
 def shown(value: Any) -> Any:

@@ -49,9 +49,9 @@ def print_outcome(found: Row, console: Console) -> None:
     line(console, f"oracle: {outcome} (context, never evidence); task {found['task_id']}, subset {found['subset']}")
     if found["why_none"]:
         line(console, f"{found['oracle_match']}: {found['why_none']}", 4)
-    for one in found["rows"]:
-        aside = "; says nothing of the run and is set aside" if one["set_aside"] else ""
-        line(console, f"{one['row_id']}: {row_in_words(one)}, joined {one['joined']}{aside}", 4)
+    for row in found["rows"]:
+        aside = "; says nothing of the run and is set aside" if row["set_aside"] else ""
+        line(console, f"{row['row_id']}: {row_in_words(row)}, joined {row['joined']}{aside}", 4)
     for one in found["not_joined"]:
         line(console, f"not joined: {one['row_id']}: {row_in_words(one)}: {one['reason']}", 4)
 
@@ -68,19 +68,19 @@ def row_in_words(row: Row) -> str:
 def print_risk(found: Row, console: Console) -> None:
     columns = ["signal", "count", "weight", "adds", "steps"]
     rows = [
-        [one["signal"], one["count"], one["weight"], one["contribution"], listed(one["steps"])]
-        for one in found["signals"]
-        if one["count"]
+        [signal["signal"], signal["count"], signal["weight"], signal["contribution"], listed(signal["steps"])]
+        for signal in found["signals"]
+        if signal["count"]
     ]
     console.print(table(None, columns, rows), soft_wrap=False)
-    zero = [one["signal"] for one in found["signals"] if not one["count"]]
+    zero = [signal["signal"] for signal in found["signals"] if not signal["count"]]
     line(console, f"nothing of: {listed(zero)}")
     line(console, f"raw {found['risk_score_raw']:g}; {found['map']}; {found['cuts']}: {found['risk_bucket']}")
     line(console, f"slice: {found['slice_label'] or 'none, because there is no outcome'} (a prior, never a label)")
-    for one in found["signals"]:
-        if one["count"]:
-            line(console, in_words(one["rule"]), 4)
-    if any(one["signal"].startswith("early") and one["count"] for one in found["signals"]):
+    for signal in found["signals"]:
+        if signal["count"]:
+            line(console, in_words(signal["rule"]), 4)
+    if any(signal["signal"].startswith("early") and signal["count"] for signal in found["signals"]):
         first = found["first_steps"]
         line(
             console,
@@ -103,8 +103,8 @@ def print_compaction(found: Row, console: Console) -> None:
     shown = "shortened" if found["compacted"] else "whole"
     too_long = ", too long even so" if found["compacted"] else ", too long, and nothing in it gets shorter"
     line(console, f"{size}; {shown}{'' if found['fits'] else too_long}")
-    for one in found["cuts"]:
-        print_cut(one, console)
+    for cut in found["cuts"]:
+        print_cut(cut, console)
 
 
 def print_cut(one: Row, console: Console) -> None:
@@ -137,7 +137,7 @@ def in_short(step: Row) -> str:
         parts.append(f"{step['tool_status']['value']} ({step['tool_status']['rule']['rule_id']})")
     if step["side_effect"]["value"]:
         parts.append(f"side effect ({step['side_effect']['rule']['rule_id']})")
-    parts += list(dict.fromkeys(f"{one['value']} ({one['rule']['rule_id']})" for one in step["flags"]))
+    parts += list(dict.fromkeys(f"{flag['value']} ({flag['rule']['rule_id']})" for flag in step["flags"]))
     if step["risk"]["step_risk"]:
         parts.append(f"risk {step['risk']['step_risk']:g}")
     return f"step {step['step_id']}: " + " · ".join(parts)
@@ -164,10 +164,10 @@ def print_step(step: Row, console: Console) -> None:
         if step["tool_status"]["resolved_by_step"]:
             line(console, f"how it ended stands in step {step['tool_status']['resolved_by_step']}", 6)
     valued(console, "side_effect", step["side_effect"])
-    for one in step["targets"]:
-        valued(console, one["field"], one)
-    for one in step["flags"]:
-        print_flag(one, console)
+    for target in step["targets"]:
+        valued(console, target["field"], target)
+    for flag in step["flags"]:
+        print_flag(flag, console)
     print_step_risk(step["risk"], console)
     for one in step["onset"]:
         line(console, f"onset candidate {one['candidate']}, by {in_words(one['rule'])}")
@@ -186,11 +186,11 @@ def valued(console: Console, name: str, found: Row) -> None:
 
 def print_parts(parts: list[Row], console: Console) -> None:
     """The parts of a command line in its order."""
-    for one in parts:
-        effect = ", side effect" if one["side_effect"] else ""
-        target = f" on {one['target']}" if one["target"] else ""
-        line(console, f"part {one['command'] or '(how the text was read)'}", 6)
-        line(console, f"{one['event_type'] or 'no event by itself'}{effect}{target}, by {in_words(one['rule'])}", 8)
+    for part in parts:
+        effect = ", side effect" if part["side_effect"] else ""
+        target = f" on {part['target']}" if part["target"] else ""
+        line(console, f"part {part['command'] or '(how the text was read)'}", 6)
+        line(console, f"{part['event_type'] or 'no event by itself'}{effect}{target}, by {in_words(part['rule'])}", 8)
 
 
 def print_alignment(found: Row, console: Console) -> None:
@@ -225,12 +225,12 @@ def print_flag(found: Row, console: Console) -> None:
 
 def print_step_risk(found: Row, console: Console) -> None:
     """Where a step's risk comes from."""
-    sum_ = " + ".join(f"{one['weight']:g} {one['signal']}" for one in found["signals"])
+    sum_ = " + ".join(f"{signal['weight']:g} {signal['signal']}" for signal in found["signals"])
     line(
         console,
         Text("step_risk ", style="dim")
         + Text(f"{found['step_risk']:g}", style="bold")
         + Text(flat(f" = {sum_}") if sum_ else ""),
     )
-    for one in found["signals"]:
-        line(console, f"by {in_words(one['rule'])}", 6)
+    for signal in found["signals"]:
+        line(console, f"by {in_words(signal['rule'])}", 6)

@@ -20,12 +20,22 @@ def print_label(found: Row | None, console: Console, command: str = "annotate") 
     for stage, answer in found["stages"].items():
         told = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
         line(console, f"{stage.replace('_', ' ')}: {told}", 4)
-    for one in found["evidence_steps"]:
-        line(console, marked_text(f"cited: step {one['step_id']} {one['field']} ", {"text": one["quote"]}), 4)
-    for one in found["issues"]:
-        line(console, f"check {one['check']}: {one['message']}", 4)
-    for one in found["repairs"]:
-        line(console, f"repair {one['rule_id']}: {one['field']} {said(one['before'])} → {said(one['after'])}", 4)
+    for evidence_step in found["evidence_steps"]:
+        line(
+            console,
+            marked_text(
+                f"cited: step {evidence_step['step_id']} {evidence_step['field']} ", {"text": evidence_step["quote"]}
+            ),
+            4,
+        )
+    for issue in found["issues"]:
+        line(console, f"check {issue['check']}: {issue['message']}", 4)
+    for repair in found["repairs"]:
+        line(
+            console,
+            f"repair {repair['rule_id']}: {repair['field']} {said(repair['before'])} → {said(repair['after'])}",
+            4,
+        )
 
 
 def print_decisions(found: list[Row], console: Console) -> None:
@@ -64,8 +74,12 @@ def print_stage(name: str, found: Row, console: Console) -> None:
         return
     failure = f": {read['failure']}" if read["failure"] else ""
     line(console, f"read: {read['outcome'].replace('_', ' ')}{failure}", 6)
-    for one in read["repairs"]:
-        line(console, f"repair {one['rule_id']}: {one['field']} {said(one['before'])} → {said(one['after'])}", 6)
+    for repair in read["repairs"]:
+        line(
+            console,
+            f"repair {repair['rule_id']}: {repair['field']} {said(repair['before'])} → {said(repair['after'])}",
+            6,
+        )
     if asked["purpose"] != "label" and read["answer"]:
         told = (f"{name} {said(value)}" for name, value in read["answer"].items() if name != "evidence_steps")
         line(console, "; ".join(told), 6)

@@ -14,9 +14,9 @@ KINDS_SHOWN = 8  # of one value, on a terminal; --json has all
 
 def print_what_if(found: dict[str, Any], console: Console) -> None:
     """Tables and examples."""
-    for one in found["rules"]:
+    for rule in found["rules"]:
         console.print(
-            f"{safe(one['path'])} in the place of {one['file']}{'' if one['differs'] else ': the same rules'}"
+            f"{safe(rule['path'])} in the place of {rule['file']}{'' if rule['differs'] else ': the same rules'}"
         )
     if others := ", ".join(one_line(one) for one in found["passed_over"]):
         console.print(f"passed over, rules of other stages as they are in force: {others}")
@@ -30,11 +30,11 @@ def print_what_if(found: dict[str, Any], console: Console) -> None:
     console.print(f"{found['moved']} of {found['trajectories']} trajectories change\n")
     if not found["changes"]:
         return
-    rows = [[one["what"], one["steps"] or None, one["trajectories"]] for one in found["changes"]]
+    rows = [[change["what"], change["steps"] or None, change["trajectories"]] for change in found["changes"]]
     console.print(table("What changes", ["value", "steps", "trajectories"], rows))
-    for one in found["changes"]:
+    for change in found["changes"]:
         console.print()
-        print_value(one, console)
+        print_value(change, console)
 
 
 def print_value(one: dict[str, Any], console: Console) -> None:

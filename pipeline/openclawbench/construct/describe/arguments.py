@@ -99,7 +99,9 @@ class CallReader:
             called = first_text(found, wrapper.name_fields)
             if called:
                 tool, name, key, server = self.names[called]
-                wrapped: Any = next((found[one] for one in wrapper.argument_fields if one in found), {})
+                wrapped: Any = next(
+                    (found[argument_field] for argument_field in wrapper.argument_fields if argument_field in found), {}
+                )
                 if not isinstance(wrapped, dict):
                     wrapped = parse_arguments(wrapped if isinstance(wrapped, str) else None)
                 found = wrapped

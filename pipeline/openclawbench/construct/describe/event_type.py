@@ -147,7 +147,7 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
-    several = [parts_of(one, shell_rules) for one in parts]
+    several = [parts_of(part, shell_rules) for part in parts]
     order = [column(name, [one[place] for one in several], pl.Boolean()) for place, name in enumerate(ORDER)]
     return texts.with_columns(*columns, leaving, *order, part_lists(parts, shell_rules.nothing))
 
@@ -227,12 +227,12 @@ def own_files(rules: DescribeRules) -> tuple[pl.Expr, list[pl.Expr], list[pl.Exp
     """Whether a target is a part of the agent's own state; which rule says so, and whether it is memory; what is kept
     of a call's targets."""
     target, files = pl.col("target"), rules.state_files
-    rule = pl.coalesce(pl.when(target.str.contains(one.pattern)).then(pl.lit(one.id)) for one in files)
+    rule = pl.coalesce(pl.when(target.str.contains(file.pattern)).then(pl.lit(file.id)) for file in files)
     return (
-        target.str.contains(union(one.pattern for one in files)).alias("own"),
+        target.str.contains(union(file.pattern for file in files)).alias("own"),
         [
             rule.alias("state_rule"),
-            target.str.contains(union(one.pattern for one in files if one.memory)).alias("to_memory"),
+            target.str.contains(union(file.pattern for file in files if file.memory)).alias("to_memory"),
         ],
         [target.first().alias("state_path"), pl.col("state_rule").first(), pl.col("to_memory").any()],
     )

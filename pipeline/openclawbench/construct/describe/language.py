@@ -84,9 +84,9 @@ def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     """word, language, worth: languages to which a letter or the ending of a word points that no language has."""
     others = distinct.join(word_table(rules), on="word", how="anti")
     found = [
-        others.filter(pl.col("word").str.contains(one.hint_pattern)).with_columns(language=pl.lit(one.code))
-        for one in rules.languages
-        if one.hint_pattern
+        others.filter(pl.col("word").str.contains(language.hint_pattern)).with_columns(language=pl.lit(language.code))
+        for language in rules.languages
+        if language.hint_pattern
     ]
     every = pl.concat([others.clear().with_columns(language=pl.lit(None, pl.String)), *found])
     return every.with_columns(worth=rules.told.hint_points)
@@ -96,22 +96,24 @@ def by_script(words: pl.DataFrame, distinct: pl.DataFrame, rules: LanguageRules)
     """place, language, possible: by script what its words could give, and the language that it tells."""
     letters = pl.col("word").str.len_chars().cast(pl.Int64)
     name, weight = pl.lit(None, pl.String), pl.lit(0, pl.Int64)
-    for one in rules.scripts:
-        starts = pl.col("word").str.contains(f"^[{one.letters}]")
-        of_letters = rules.told.points * letters // one.letters_per_word if one.language else pl.lit(rules.told.points)
-        name = pl.when(starts).then(pl.lit(one.name)).otherwise(name)
+    for script in rules.scripts:
+        starts = pl.col("word").str.contains(f"^[{script.letters}]")
+        of_letters = (
+            rules.told.points * letters // script.letters_per_word if script.language else pl.lit(rules.told.points)
+        )
+        name = pl.when(starts).then(pl.lit(script.name)).otherwise(name)
         weight = pl.when(starts).then(of_letters).otherwise(weight)
     worth = distinct.with_columns(script=name, worth=weight)
     totals = (
         words.join(worth, on="word").group_by("place", "script").agg(possible=(pl.col("worth") * pl.col("count")).sum())
     )
-    language = {one.name: one.language for one in rules.scripts}
+    language = {script.name: script.language for script in rules.scripts}
     named = totals.with_columns(
         language=pl.col("script").replace_strict(language, default=None, return_dtype=pl.String)
     )
-    for one in rules.scripts:
-        if one.takes_in:
-            named = taken_in(named, one)
+    for script in rules.scripts:
+        if script.takes_in:
+            named = taken_in(named, script)
     return named
 
 

@@ -176,5 +176,9 @@ def read_report(text: str, rules: ReportRules) -> tuple[Any, ...] | None:
 def http_code(said: dict[str, Any], rules: ReportRules) -> str | None:
     """The number of a failure in a status or a code field, as text."""
     values = (said[one] for one in (*rules.status, *rules.code) if one in said)
-    numbers = (int(one) for one in values if isinstance(one, int) or (isinstance(one, str) and one.isdecimal()))
-    return next((str(one) for one in numbers if rules.lowest_failure <= one < rules.lowest_failure + 200), None)
+    numbers = (
+        int(value) for value in values if isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
+    )
+    return next(
+        (str(number) for number in numbers if rules.lowest_failure <= number < rules.lowest_failure + 200), None
+    )

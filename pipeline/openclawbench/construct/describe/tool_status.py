@@ -186,7 +186,7 @@ def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
     """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
     status = rules.status
     code = pl.col("exit_code")
-    special = {one.code: one.kind for one in rules.exit_codes}
+    special = {exit_code.code: exit_code.kind for exit_code in rules.exit_codes}
     by_code = code.replace_strict(list(special), list(special.values()), default=status.error, return_dtype=pl.String)
     failures = rules.failure_statuses
     yes = {name: pl.any_horizontal(f"details_{name}", f"text_{name}") for name in ("timed_out", "disabled")}

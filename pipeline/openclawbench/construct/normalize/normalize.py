@@ -50,7 +50,7 @@ def normalize(
     read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
     sessions = [one for one in read if one.session is not None]
     name_trajectories(sessions)
-    kept = [one for one in sessions if one.disposition == "trajectory"]
+    kept = [session for session in sessions if session.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}
     for one in kept:

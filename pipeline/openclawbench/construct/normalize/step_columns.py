@@ -61,7 +61,7 @@ class StepColumns:
         plans = []
         for packed, some in groupby(sessions, lambda one: isinstance(one[1], PackedSteps)):
             if packed:
-                plans += [one for key, steps in some if isinstance(steps, PackedSteps) for one in steps.plans(key)]
+                plans += [plan for key, steps in some if isinstance(steps, PackedSteps) for plan in steps.plans(key)]
             else:
                 plans.append(self.frame([(key, steps) for key, steps in some if isinstance(steps, range)]).lazy())
         return StreamedTable(plans)

@@ -80,10 +80,15 @@ class Candidates:
     """The rules of one command name, by the first word of the sub-command that they ask for."""
 
     def __init__(self, conditions: list[Condition]) -> None:
-        words = {sub[0] for one in conditions for sub in one.subs}
-        self.others = [one for one in conditions if not one.subs]
+        words = {subcommand[0] for condition in conditions for subcommand in condition.subs}
+        self.others = [condition for condition in conditions if not condition.subs]
         self.by_word = {
-            word: [one for one in conditions if not one.subs or word in {sub[0] for sub in one.subs}] for word in words
+            word: [
+                condition
+                for condition in conditions
+                if not condition.subs or word in {subcommand[0] for subcommand in condition.subs}
+            ]
+            for word in words
         }
         first = conditions[0]
         looks = first.conditional or first.effect or first.rule.external or first.rule.only_files
@@ -222,9 +227,11 @@ class CommandTable:
         if target == "url":
             return self.urls(read)[:1] or words[:1]
         if target == "basename":
-            return tuple(re.split(r"[?#]", one)[0].rstrip("/").rsplit("/", 1)[-1] for one in words[:1])
+            return tuple(re.split(r"[?#]", word)[0].rstrip("/").rsplit("/", 1)[-1] for word in words[:1])
         if target == "all" and not words:
-            first = [read.flags[one] for one in self.rules.operand_flags if read.flags.get(one)]
+            first = [
+                read.flags[operand_flag] for operand_flag in self.rules.operand_flags if read.flags.get(operand_flag)
+            ]
             return tuple(first or [value for value in read.flags.values() if value])[:1]
         if target in PLACES:
             picked = words[PLACES[target]]
@@ -270,10 +277,10 @@ class DryRuns:
         self.flags = frozenset(rules.dry_run_flags)
         self.off = frozenset(rules.dry_run_off)
         self.own: dict[str, list[tuple[frozenset[tuple[str, ...]], frozenset[str]]]] = {}
-        for one in rules.dry_runs:
-            subs = frozenset(tuple(sub.split()) for sub in one.sub)
-            for name in one.names:
-                self.own.setdefault(name, []).append((subs, frozenset(one.flags)))
+        for dry_run in rules.dry_runs:
+            subs = frozenset(tuple(subcommand.split()) for subcommand in dry_run.sub)
+            for name in dry_run.names:
+                self.own.setdefault(name, []).append((subs, frozenset(dry_run.flags)))
 
     def holds(self, words: Sequence[str], read: Options) -> bool:
         """True where one of the flags is among the words of a command, or one of its own among its options."""
@@ -281,7 +288,7 @@ class DryRuns:
             return True
         for subs, flags in self.own.get(words[0], ()):
             if not flags.isdisjoint(read.flags) and (
-                not subs or any(read.positionals[: len(sub)] == sub for sub in subs)
+                not subs or any(read.positionals[: len(subcommand)] == subcommand for subcommand in subs)
             ):
                 return True
         return False

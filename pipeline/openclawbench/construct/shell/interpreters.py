@@ -22,10 +22,10 @@ class Programs:
         module = read.flags.get(self.rules.module_flag)
         if module in self.table.commands and module in simple.words[1:]:
             return self.table.by_rule(simple._replace(words=simple.words[simple.words.index(module, 1) :]))
-        codes = [read.flags[one] for one in interpreter.code_flags if read.flags.get(one)]
+        codes = [read.flags[code_flag] for code_flag in interpreter.code_flags if read.flags.get(code_flag)]
         if codes:
             return self.program("\n".join(codes), interpreter)
-        if simple.stdin and not [one for one in read.positionals if one != "-"]:
+        if simple.stdin and not [positional for positional in read.positionals if positional != "-"]:
             return self.program(simple.stdin, interpreter)
         return None
 
@@ -41,15 +41,15 @@ class Programs:
         """The patterns of writes of which a plain text that they need is there."""
         found = []
         for needs, pattern in self.writes:
-            for one in needs:
-                if one in text:
+            for need in needs:
+                if need in text:
                     found.append(pattern)
                     break
         return found
 
     def client(self, simple: SimpleCommand, read: Options, client: SqlClient) -> Part | None:
         """What a database client's statement does; None where there is no statement to see."""
-        texts = [read.flags[one] for one in client.code_flags if read.flags.get(one)]
+        texts = [read.flags[code_flag] for code_flag in client.code_flags if read.flags.get(code_flag)]
         if client.positional is not None:
             texts.extend(read.positionals[client.positional :])
         return self.statement("; ".join(texts) or simple.stdin or "")

@@ -24,10 +24,10 @@ def with_fed_text(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) 
 def fed_one_by_one(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Iterator[SimpleCommand]:
     """with_fed_text, in order. A command behind a pipe stands behind the one that feeds it."""
     before = SimpleCommand(())
-    for one in simples:
+    for command in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None
-        text = written(before, feeder) if feeder and one.piped and one.stdin is None else None
-        before = one if text is None else one._replace(stdin=text)
+        text = written(before, feeder) if feeder and command.piped and command.stdin is None else None
+        before = command if text is None else command._replace(stdin=text)
         yield before
 
 

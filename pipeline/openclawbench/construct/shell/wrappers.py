@@ -35,7 +35,10 @@ class Around:
     def sub_words(self, arguments: Sequence[str]) -> int:
         """How many words of a sub-command the arguments begin with."""
         read = self.sub_reader.read(arguments, 2) if self.subs else None
-        return max((len(sub) for sub in self.subs if read and sub == read.positionals[: len(sub)]), default=0)
+        return max(
+            (len(subcommand) for subcommand in self.subs if read and subcommand == read.positionals[: len(subcommand)]),
+            default=0,
+        )
 
 
 def wrapped(around: Around, simple: SimpleCommand) -> Iterator[SimpleCommand | Text | Unknown]:
@@ -52,18 +55,18 @@ def wrapped(around: Around, simple: SimpleCommand) -> Iterator[SimpleCommand | T
         return
     skip = wrapper.skip + sub_words
     read = around.reader.read(arguments, None if wrapper.anywhere else skip)
-    code = next((read.flags[one] for one in wrapper.code_flags if one in read.flags), None)
+    code = next((read.flags[code_flag] for code_flag in wrapper.code_flags if code_flag in read.flags), None)
     code = code if code is not None else text_behind_flag(wrapper, arguments)
     if code is not None:
         yield Text(code)
         return
-    if any(one in read.flags for one in wrapper.unless_flags):
+    if any(unless_flag in read.flags for unless_flag in wrapper.unless_flags):
         return
-    if wrapper.needs_flags and not any(one in read.flags for one in wrapper.needs_flags):
+    if wrapper.needs_flags and not any(needs_flag in read.flags for needs_flag in wrapper.needs_flags):
         return
     if wrapper.code_flags and not wrapper.code_optional:
-        bare = len([one for one in read.positionals if one != "-"]) <= skip
-        if bare or any(one in read.flags for one in wrapper.input_flags):
+        bare = len([positional for positional in read.positionals if positional != "-"]) <= skip
+        if bare or any(input_flag in read.flags for input_flag in wrapper.input_flags):
             yield from fed_program(wrapper, simple)
         return
     rest = command_behind(arguments, read, skip)
@@ -87,7 +90,7 @@ def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[Text | Unkn
 def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
     """True where a mark among the arguments says where what is read from the input stands, not behind them."""
     marked = any(FED in word for word in rest)
-    return marked or any(one in read.flags for one in wrapper.place_flags)
+    return marked or any(place_flag in read.flags for place_flag in wrapper.place_flags)
 
 
 def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[SimpleCommand]:

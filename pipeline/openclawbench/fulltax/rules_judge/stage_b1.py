@@ -48,7 +48,7 @@ def answer_b1(
     decided = primary(triggers, rules)
     chosen = decided.trigger
     if chosen is not None:
-        secondary = [one for one in strong_triggers(triggers) if one.label != chosen.label]
+        secondary = [trigger for trigger in strong_triggers(triggers) if trigger.label != chosen.label]
         also = f" Secondary: {secondary[0].reason}" if secondary else ""
         return StageB1.model_validate(
             {

@@ -66,7 +66,7 @@ class Known:
     def signal_steps(self) -> dict[str, list[int]]:
         """Signal of T12 -> steps that count under it."""
         table = from_records(self.rows(AlignedDescriptor), AlignedDescriptor).sort("step_id")
-        return {one.name: table.filter(one.condition)["step_id"].to_list() for one in self.risk_rules.signals}
+        return {signal.name: table.filter(signal.condition)["step_id"].to_list() for signal in self.risk_rules.signals}
 
     @cached_property
     def first(self) -> dict[str, int | None]:
@@ -104,7 +104,7 @@ def by_step(row: Row) -> int:
 def risk(known: Known) -> Row:
     """The raw sum signal by signal, the map to 0..100, the bucket and the slice."""
     rules, row = known.risk_rules, known.risk
-    weights = {one.name: one.weight for one in rules.signals}
+    weights = {signal.name: signal.weight for signal in rules.signals}
     weights |= {name: bonus["weight"] for name, bonus in rules.bonus.model_dump().items()}
     signals = [
         {
@@ -127,7 +127,9 @@ def risk(known: Known) -> Row:
 
 def onset(known: Known) -> list[Row]:
     """Every candidate with its step and its rule; those that there are none of with a null."""
-    made = [one | {"rule": rule(one["rule_id"]).model_dump()} for one in known.onset["onset_rules"]]
+    made = [
+        onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
+    ]
     names = {one["candidate"] for one in made}
     none = [one.name for one in OnsetRules.load().earliest if one.name not in names]
     return [*made, *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in none)]
@@ -137,9 +139,9 @@ def compaction(known: Known) -> Row:
     """How long the packet is, and what was cut out of it."""
     index = known.rows(PacketIndex)[0]
     cuts = [
-        {name: one[name] for name in one if name not in ("source_model", "trajectory_id")}
-        | {"rule": rule(one["rule_id"]).model_dump()}
-        for one in known.rows(PacketCut)
+        {name: row[name] for name in row if name not in ("source_model", "trajectory_id")}
+        | {"rule": rule(row["rule_id"]).model_dump()}
+        for row in known.rows(PacketCut)
     ]
     sizes = {name: index[name] for name in ("packet_sha256", "estimated_tokens", "fits")}
     return {**sizes, "budget_tokens": PacketRules.load().max_tokens, "compacted": bool(cuts), "cuts": cuts}
@@ -160,7 +162,7 @@ TRAJECTORY: dict[str, Callable[[Known], Any]] = {
 
 def step_risk(known: Known, step: Row) -> Row:
     """The signals that a step counts under, and its weight."""
-    weights = {one.name: one.weight for one in known.risk_rules.signals}
+    weights = {signal.name: signal.weight for signal in known.risk_rules.signals}
     counted = [name for name, steps in known.signal_steps.items() if step["step_id"] in steps]
     return {
         "step_risk": known.step_risk[step["step_id"]],
@@ -172,12 +174,12 @@ def step_risk(known: Known, step: Row) -> Row:
 
 def step_onset(known: Known, step: Row) -> list[Row]:
     """The candidates that a step is."""
-    return [one for one in known.candidates if one["step_id"] == step["step_id"]]
+    return [candidate for candidate in known.candidates if candidate["step_id"] == step["step_id"]]
 
 
 def step_cuts(known: Known, step: Row) -> list[Row]:
     """What the packet does not show of a step."""
-    return [one for one in known.shortened["cuts"] if one["place"] == "step" and one["number"] == step["step_id"]]
+    return [cut for cut in known.shortened["cuts"] if cut["place"] == "step" and cut["number"] == step["step_id"]]
 
 
 STEP: dict[str, Callable[[Known, Row], Any]] = {

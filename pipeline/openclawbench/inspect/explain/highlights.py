@@ -65,7 +65,7 @@ def argument_names() -> tuple[list[str], list[str]]:
     known = DescribeRules.load().arguments
     targets = [name for kind in NAMED for name in getattr(known, kind)]
     texts = [*known.command, *known.program, *known.statement, *known.patch]
-    return [plain_name(one) for one in targets], [plain_name(one) for one in texts]
+    return [plain_name(target) for target in targets], [plain_name(text) for text in texts]
 
 
 def command_texts(values: Iterable[tuple[str, Placed]]) -> list[Placed]:
@@ -112,14 +112,14 @@ def command_place(action_text: str, shown: str) -> Span | None:
 def elsewhere_place(action_text: str) -> Span | None:
     """Where the name of what runs a command on another machine stands (ssh)."""
     told = command_texts(arguments(whole(action_text)))
-    words = (one.words[0] for value in told for one in commands(value) if not one.redirection)
+    words = (command.words[0] for value in told for command in commands(value) if not command.redirection)
     return first(one.span for one in words if bare_names(one.text) & carriers())
 
 
 @cache
 def carriers() -> set[str]:
     """Commands that run another one elsewhere."""
-    return {name for one in ShellRules.load().wrappers if one.external for name in one.names}
+    return {name for wrapper in ShellRules.load().wrappers if wrapper.external for name in wrapper.names}
 
 
 def stays_here(shown: str) -> bool:
@@ -186,11 +186,13 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
     for node in nodes(tree(text.text)[0]):
         span = span_of(node, places)
         if node.type in COMMANDS:
-            words = [one for one in node.children if one.type in NAMES_AND_WORDS and one.end_byte > one.start_byte]
+            words = [
+                child for child in node.children if child.type in NAMES_AND_WORDS and child.end_byte > child.start_byte
+            ]
             if words:
                 yield Command([word(text, one, places) for one in words])
         elif node.type == "file_redirect":
-            named = [one for one in node.children if one.type in WORDS]
+            named = [child for child in node.children if child.type in WORDS]
             if named:
                 yield Command([word(text, named[0], places)], redirection=True)
         elif node.type == "string":

@@ -27,7 +27,7 @@ def outcome(known: "Known") -> Row:
     fused, trajectory = known.rows(Fused)[0], known.rows(Trajectory)[0]
     found = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
     rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
-    joined = [joined_row(known, rows[one], trajectory, set_aside=False) for one in fused["oracle_rows"]]
+    joined = [joined_row(known, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
     joined += [joined_row(known, rows[one], trajectory, set_aside=True) for one in fused["oracle_rows_set_aside"]]
     others = [] if joined else near(fused, trajectory, rows.values())
     return {**found, "rows": joined, "not_joined": others, "why_none": why_none(known, fused, joined)}
@@ -59,7 +59,9 @@ def category_of(known: "Known", row: Row) -> Row | None:
     """The category of a BFCL tree from whose files a row comes; null for other rows."""
     file = row["row_id"].rpartition(":")[0]
     categories = known.run.intake.categories
-    return next((one for one in categories if file in (one["result_file"], one["score_file"])), None)
+    return next(
+        (category for category in categories if file in (category["result_file"], category["score_file"])), None
+    )
 
 
 def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
@@ -116,7 +118,7 @@ def why_none(known: "Known", fused: Row, joined: list[Row]) -> str | None:
         return None
     if fused["oracle_match"] == "unmatched":
         refused = sum("line" in fault for fault in known.run.intake.faults)
-        told = [one["message"] for one in categories_of_task(known, fused["task_id"]) if one["message"]]
+        told = [category["message"] for category in categories_of_task(known, fused["task_id"]) if category["message"]]
         told += [f"lines of input that were refused: {refused} (`openclawbench status` names them)"] if refused else []
         return "; ".join(["no oracle row is joined with this session", *told])
     if fused["oracle_match"] == "contradiction":

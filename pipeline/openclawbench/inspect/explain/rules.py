@@ -73,7 +73,7 @@ def prior_rule(subset: str | None) -> RuleText:
     """The [[prior]] of risk.toml that lists a subset, else its default_prior."""
     rules = RiskRules.load()
     lines = rule_path(rules.FILE).read_text(encoding="utf-8").splitlines()
-    listing = next((one for one in rules.priors if subset in one.subsets), None)
+    listing = next((prior for prior in rules.priors if subset in prior.subsets), None)
     if listing is None:
         wanted, says = (
             r"default_prior\s*=",

@@ -33,8 +33,15 @@ def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Ro
 
 def event(known: "Known", step: Row) -> Row:
     """event_type: the description's, and where alignment gave another, both."""
-    naming = next((one["command"] for one in step["command_parts"] or [] if one["rule_id"] == step["event_rule"]), None)
-    of_state = step["event_rule"] in {one.id for one in describe_rules().state_files}
+    naming = next(
+        (
+            command_part["command"]
+            for command_part in step["command_parts"] or []
+            if command_part["rule_id"] == step["event_rule"]
+        ),
+        None,
+    )
+    of_state = step["event_rule"] in {state_file.id for state_file in describe_rules().state_files}
     marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
     found = given(step["event_type"], step["event_rule"], marks)
     if step["event_type"] != step["previous_event_type"]:
@@ -47,7 +54,10 @@ def event(known: "Known", step: Row) -> Row:
 
 def parts(known: "Known", step: Row) -> list[Row]:
     """The parts of a shell command, each with its rule; the first of the step's category names the step."""
-    return [one | {"rule": rule(one["rule_id"]).model_dump()} for one in step["command_parts"] or []]
+    return [
+        command_part | {"rule": rule(command_part["rule_id"]).model_dump()}
+        for command_part in step["command_parts"] or []
+    ]
 
 
 def alignment(known: "Known", step: Row) -> Row:
@@ -56,7 +66,7 @@ def alignment(known: "Known", step: Row) -> Row:
         name: step[name]
         for name in ("tool_name_raw", "tool_server", "previous_tool_name", "tool_name", "alignment_case")
     }
-    return names | {"rules": [rule(one).model_dump() for one in (step["alignment_rule"] or "").split()]}
+    return names | {"rules": [rule(part).model_dump() for part in (step["alignment_rule"] or "").split()]}
 
 
 def status(known: "Known", step: Row) -> Row:
@@ -71,7 +81,9 @@ def status(known: "Known", step: Row) -> Row:
 def status_words(step: Row) -> str | None:
     """The text that a failure rule finds in a result; null for rules that read the result's details."""
     rules = describe_rules()
-    patterns = {one.id: one.pattern for one in rules.failures} | {one.id: one.pattern for one in rules.clears}
+    patterns = {failure.id: failure.pattern for failure in rules.failures} | {
+        exception.id: exception.pattern for exception in rules.clears
+    }
     patterns[rules.status.exit_rule] = patterns[rules.status.clear_rule] = rules.status.exit_tail
     pattern = patterns.get(step["status_rule"])
     text = step["reflection_text"]
@@ -119,7 +131,11 @@ def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
     if evidence["flag"] != "external_interaction":
         target = step["state_write_target"] or step["artifact_target"]
         return target_marks(step, target) or list(event(known, step)["marked"])
-    shown = [one["command"] for one in step["command_parts"] or [] if one["rule_id"] == evidence["cause"]]
+    shown = [
+        command_part["command"]
+        for command_part in step["command_parts"] or []
+        if command_part["rule_id"] == evidence["cause"]
+    ]
     if shown:
         return command_marks(step, next((one for one in shown if not stays_here(one)), shown[0]))
     place = elsewhere_place(step["action_text"]) if step["command_parts"] else called_place(step)

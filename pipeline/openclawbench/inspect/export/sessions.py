@@ -54,7 +54,7 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
 def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
     """(shard, its trajectories by key), one shard in memory at a time. NotFound where none is up to date."""
     parts = {record: fresh(run, record) for record in TABLES}
-    whole = set.intersection(*(set(one) for one in parts.values()))
+    whole = set.intersection(*(set(part) for part in parts.values()))
     if not whole:
         raise NotFound(f"{run.data.root}: Master {advice(run)}")
     for shard in sorted(whole, key=lambda one: f"{one:>9}"):
@@ -102,7 +102,7 @@ def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) 
     """A Parquet file a shard, in small row groups."""
     if sessions:
         buffer = io.BytesIO()
-        frame = pl.DataFrame([as_scout(one, synthetic) for one in sessions], schema=SCHEMA, orient="row")
+        frame = pl.DataFrame([as_scout(session, synthetic) for session in sessions], schema=SCHEMA, orient="row")
         frame.write_parquet(buffer, compression="zstd", row_group_size=ROW_GROUP)
         write_atomic(to / f"transcripts-{shard:0>5}.parquet", [buffer.getvalue()])
     return len(sessions)

@@ -18,7 +18,7 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     found: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
     others = passed_over(paths, kinds)
-    for path in (one for one in toml_files(paths) if one not in others):
+    for path in (toml_file for toml_file in toml_files(paths) if toml_file not in others):
         content = read_toml(path)
         named = content.pop("file", None)
         file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
@@ -40,7 +40,7 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
 def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
     """The files of folders that stand for rules of other stages, and say what the rules in force say: a copy of the
     whole folder of rules may be given."""
-    inside = (path for path in toml_files([one for one in paths if one.is_dir()]) if path.name not in kinds)
+    inside = (path for path in toml_files([path for path in paths if path.is_dir()]) if path.name not in kinds)
     return [path for path in inside if (BUILT_IN / path.name).is_file() and read_toml(path) == read_rules(path.name)]
 
 

@@ -75,7 +75,7 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
 
 def read(category: Category, rules: OracleRules) -> None:
     """Read a category's files and decide what can be said."""
-    contents = {role: [content_of(one.path) for one in files] for role, files in category.files.items()}
+    contents = {role: [content_of(file.path) for file in files] for role, files in category.files.items()}
     if contents[RESULT]:
         category.results = read_results(contents[RESULT][0], rules.inference_error)
     if contents[SCORE]:
@@ -127,8 +127,8 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     """Whether ids without a failing entry are as many as the header says that are correct."""
     if scores.correct_count is None or scores.total_count is None:
         return unscorable("no_header", f"{place}: its first line is no header, so passes cannot be counted")
-    known = {one.task_id for one in results.results}
-    failed = {one.task_id for one in scores.failures}
+    known = {result.task_id for result in results.results}
+    failed = {failure.task_id for failure in scores.failures}
     passed, lines = len(known - failed), len(results.results)
     if lines >= scores.total_count and (foreign := sorted(failed - known)):
         return unscorable("score_of_another_run", f"{place}: {foreign[0]} failed and is not in the result file")
@@ -181,14 +181,19 @@ def differing_id(results: ResultFile) -> str | None:
     """The first id of which several lines say different things; null where lines of one id repeat each other."""
     first: dict[str, bytes] = {}
     return next(
-        (one.task_id for one in results.results if first.setdefault(one.task_id, one.answer) != one.answer), None
+        (
+            result.task_id
+            for result in results.results
+            if first.setdefault(result.task_id, result.answer) != result.answer
+        ),
+        None,
     )
 
 
 def ids(category: Category) -> Iterator[tuple[str, str | None, int]]:
     """Every id in a category's files, with file and line."""
-    for one in category.results.results if category.results else ():
-        yield one.task_id, category.file(RESULT), one.line
+    for result in category.results.results if category.results else ():
+        yield result.task_id, category.file(RESULT), result.line
     for failure in category.scores.failures if category.scores else ():
         yield failure.task_id, category.file(SCORE), failure.line
 
@@ -199,10 +204,10 @@ def outcomes(category: Category, rules: OracleRules) -> Iterator[Outcome]:
     kind = category.verdict.kind
     if kind == "no_score" or category.scores is None:
         return
-    failures = {one.task_id: one for one in reversed(category.scores.failures)}
+    failures = {failure.task_id: failure for failure in reversed(category.scores.failures)}
     results: dict[str, list[Result]] = defaultdict(list)
-    for one in category.results.results if category.results else ():
-        results[one.task_id].append(one)
+    for result in category.results.results if category.results else ():
+        results[result.task_id].append(result)
     for task_id in {**results, **failures}:
         yield outcome(category, task_id, results.get(task_id, []), failures.get(task_id), rules)
 
@@ -212,7 +217,7 @@ def outcome(
 ) -> Outcome:
     """The outcome of one task. An inference error is infra_error, also where making no call counts as right."""
     kind, reason = category.verdict.kind, category.verdict.reason
-    lost = next((one.inference_error for one in results if one.inference_error), None)
+    lost = next((result.inference_error for result in results if result.inference_error), None)
     status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
     told = failure and (failure.error_type, failure.error_message)
     error_type, message = ("inference_error", lost) if lost else told or (None, None)

@@ -116,7 +116,7 @@ def read_scores(content: bytes) -> ScoreFile:
 def is_header(line: ScoreLine) -> bool:
     """True for a line that says how many are correct, in whole numbers."""
     counts = (line.correct_count, line.total_count)
-    return line.id is None and counts[0] is not None and all(one is None or one == whole(one) for one in counts)
+    return line.id is None and counts[0] is not None and all(count is None or count == whole(count) for count in counts)
 
 
 def whole(count: float | None) -> int | None:
@@ -149,6 +149,6 @@ def error_of(line: ScoreLine) -> tuple[str | None, str | None]:
     said = inside.get("error_message") if inside else line.error
     texts = said if isinstance(said, list) else [said]
     message = "\n".join(
-        one if isinstance(one, str) else json.dumps(one, ensure_ascii=False) for one in texts if one is not None
+        text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts if text is not None
     )
     return (kind if isinstance(kind, str) else None), message or None

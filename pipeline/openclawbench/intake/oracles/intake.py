@@ -79,7 +79,7 @@ def name_unused(found: OracleInput, files: OracleFiles) -> None:
         more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
         message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
         found.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
-    strange = [one for one in files.others if not one.expected]
+    strange = [other for other in files.others if not other.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
         sentences = "; ".join(f"{one.name}: {one.why.removesuffix('.')}" for one in strange[:NAMED])
@@ -146,8 +146,8 @@ def join_category(
 def category_row(category: Category, unjoined: Counter[str | None], lost: int) -> Row:
     """Columns of OracleCategory."""
     results, scores = category.results, category.scores
-    known = {one.task_id for one in results.results} if results else set()
-    failed = {one.task_id for one in scores.failures} if scores else set()
+    known = {result.task_id for result in results.results} if results else set()
+    failed = {failure.task_id for failure in scores.failures} if scores else set()
     return {
         "source_model": category.source_model,
         "subset": category.subset,
@@ -180,7 +180,7 @@ def check_tree(
             "Write raw/run_manifest.jsonl, an object {source_model, task_id, native_session_basename} a line."
         )
         found.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
-    for model in sorted({one.source_model for one in categories} - names.models()):
+    for model in sorted({category.source_model for category in categories} - names.models()):
         sentence = (
             f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
             f'openclawbench.toml: [bfcl.models], {model!r} = "…".'

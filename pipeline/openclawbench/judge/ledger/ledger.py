@@ -340,13 +340,13 @@ def by_loop(group: list[PendingWrite]) -> dict[asyncio.AbstractEventLoop, list["
 
 def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> None:
     """In the loop: the commit is done, or has failed."""
-    for one in futures:
-        if one.done():
+    for future in futures:
+        if future.done():
             continue
         if error is None:
-            one.set_result(None)
+            future.set_result(None)
         else:
-            one.set_exception(error)
+            future.set_exception(error)
 
 
 def pieces_of(keys: list[bytes]) -> Iterator[list[bytes]]:

@@ -45,7 +45,7 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         one["sent_at"] = moment(one["sent_at"])
     return {
         "answers": answers,
-        "usd": round(sum(one["usd"] for one in answers), 6),
+        "usd": round(sum(answer["usd"] for answer in answers), 6),
         "questions": questions,
         "estimated_usage": estimated_usage(connection),
         "unread_responses": unread(connection),

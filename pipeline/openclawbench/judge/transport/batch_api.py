@@ -90,9 +90,9 @@ class BatchClient:
         while True:
             page = msgspec.json.decode(await self.exchange("GET", f"/batches?limit=100{after}"))
             entries = page.get("data") or []
-            for one in entries:
-                if (one.get("metadata") or {}).get(OURS) == name:
-                    return dict(one)
+            for entry in entries:
+                if (entry.get("metadata") or {}).get(OURS) == name:
+                    return dict(entry)
             if not page.get("has_more") or not entries:
                 return None
             after = f"&after={entries[-1]['id']}"

@@ -124,7 +124,7 @@ def text_of(message: Message) -> tuple[str, str]:
     if text.strip():
         return text, "content"
     calls = message.tool_calls if isinstance(message.tool_calls, list) else []
-    functions = [one.get("function") for one in calls if isinstance(one, dict)] or [message.function_call]
+    functions = [call.get("function") for call in calls if isinstance(call, dict)] or [message.function_call]
     arguments = functions[0].get("arguments") if len(functions) == 1 and isinstance(functions[0], dict) else None
     if isinstance(arguments, dict):
         arguments = json.dumps(arguments, ensure_ascii=False)
@@ -152,7 +152,7 @@ def thinks(part: dict[str, Any]) -> bool:
 def reasoning_of(message: Message) -> str | None:
     """What the model thought, as far as the server gives it apart from the answer; null where it does not."""
     fields = (getattr(message, name) for name in THINKING)
-    texts = [one for one in fields if isinstance(one, str) and one.strip()][:1]
+    texts = [field for field in fields if isinstance(field, str) and field.strip()][:1]
     if isinstance(message.content, list):
         parts = [one for one in message.content if isinstance(one, dict) and thinks(one)]
         texts += [thought for part in parts if (thought := thought_in(part))]

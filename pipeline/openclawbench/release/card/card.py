@@ -24,8 +24,8 @@ TEMPLATE = (files("openclawbench.release") / "README.template.md").read_text(enc
 FORMS = {  # ending of the JSONL files -> what the list of files says of it
     "": "",
     **{
-        one: f"JSONL files are compressed: each name below that ends in `.jsonl` has `{one}` after it.\n\n"
-        for one in CODECS
+        codec: f"JSONL files are compressed: each name below that ends in `.jsonl` has `{codec}` after it.\n\n"
+        for codec in CODECS
     },
 }
 CANNOT_SCORE = "holds no anomalous record: it cannot score a detector, and an F1 on it means nothing."

@@ -64,10 +64,10 @@ def configs(root: Path) -> list[Config]:
     """The configurations of a release, the default one first. A split without a row is left out, and so is a
     configuration without a split: loaders refuse them."""
     found = []
-    for one in all_configs(root):
-        splits = {name: pattern for name, pattern in one.splits.items() if rows(root, pattern)}
+    for config in all_configs(root):
+        splits = {name: pattern for name, pattern in config.splits.items() if rows(root, pattern)}
         if splits:
-            found.append(one._replace(splits=splits))
+            found.append(config._replace(splits=splits))
     return found
 
 

@@ -136,8 +136,10 @@ def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
     """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null where one has none."""
     try:
         made = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
-        rules = [{one["file"]: one["sha256"] for one in each["rules"]} for each in made]
-        prompts = [{f"{one['stage']}/{one['version']}": one["sha256"] for one in each["prompts"]} for each in made]
+        rules = [{rule["file"]: rule["sha256"] for rule in each["rules"]} for each in made]
+        prompts = [
+            {f"{prompt['stage']}/{prompt['version']}": prompt["sha256"] for prompt in each["prompts"]} for each in made
+        ]
     except (OSError, ValueError, LookupError, TypeError):
         return None
     pairs = {"rules": rules, "prompts": prompts}

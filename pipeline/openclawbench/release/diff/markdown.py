@@ -55,8 +55,8 @@ def section(title: str, about: str, entries: list[dict[str, Any]]) -> list[str]:
 def cells(entries: list[dict[str, Any]], columns: list[str]) -> list[list[Any]]:
     """Values of the columns; causes as one text each."""
     return [
-        [[f"{why}: {n}" for why, n in one[name].items()] if name == "causes" else one[name] for name in columns]
-        for one in entries
+        [[f"{why}: {n}" for why, n in entry[name].items()] if name == "causes" else entry[name] for name in columns]
+        for entry in entries
     ]
 
 

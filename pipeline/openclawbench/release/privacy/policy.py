@@ -27,7 +27,7 @@ def report(scanned: Scanned) -> dict[str, bytes]:
     first = (f"- {sentence(find.masked(scanned.detector))}\n" for find in look_first(kept, rules))
     return {
         "summary.json": as_json({"rules_version": rules.version, "rules": rules.digest, "kinds": table}),
-        "finds.jsonl": b"".join(canonical_json(find).encode() + b"\n" for find in finds),
+        "finds.jsonl": b"".join(canonical_json(hit).encode() + b"\n" for hit in finds),
         LOOK_FIRST: "".join(first).encode(),
     }
 
@@ -94,8 +94,8 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
 
 
 def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
-    """The first find of the first records."""
-    kept = sorted((one for one in finds if one.group in groups), key=order)
+    """The first hit of the first records."""
+    kept = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(one.source_model, one.trajectory_id): one for one in reversed(kept)}
     said = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
     return said + (f"; and {number - NAMED} more" if number > NAMED else "")

@@ -80,8 +80,8 @@ class TextScan:
         if self.records.pop(key, None):
             self.kept = [find for find in self.kept if (find.source_model, find.trajectory_id) != key]
             self.room = Counter(find.group for find in self.kept)
-        for find in finds:
-            self.add(find)
+        for hit in finds:
+            self.add(hit)
 
     def keys(self, groups: set[str]) -> set[Key]:
         """Records with a find of one of these groups."""
@@ -134,8 +134,8 @@ def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
     looks = frame.select(detector.worth_a_look(pl.col("line")))
     for row, look in zip(frame.iter_rows(named=True), looks.iter_rows(), strict=True):
         if finders := detector.asked(look):
-            for find in finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders):
-                scan.add(find)
+            for hit in finds_in(parsed(row["line"]), detector, row["file"], row["number"], finders):
+                scan.add(hit)
 
 
 def parsed(line: str) -> dict[str, Any]:

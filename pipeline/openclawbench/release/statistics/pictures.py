@@ -25,10 +25,13 @@ PICTURED = {  # whether all labels are a baseline -> column of the whole, column
 def tiers(rows: list[Row], models: Sequence[str]) -> "Figure":
     """Quality tiers of the corpus and of each source model."""
     figure, (axes,) = plots.new_figure(9, 1.9 + 0.34 * (len(models) + 1))
-    totals = [sum(row["trajectories"] for row in rows), *(sum(row[BY_MODEL][one] for row in rows) for one in models)]
+    totals = [
+        sum(row["trajectories"] for row in rows),
+        *(sum(row[BY_MODEL][model] for row in rows) for model in models),
+    ]
     parts = {}
     for row in rows:
-        numbers = [row["trajectories"], *(row[BY_MODEL][one] for one in models)]
+        numbers = [row["trajectories"], *(row[BY_MODEL][model] for model in models)]
         parts[row["quality_tier"]] = [100 * (share(n, whole) or 0.0) for n, whole in zip(numbers, totals, strict=True)]
     names = [f"{name} ({whole:,})" for name, whole in zip(["all", *models], totals, strict=True)]
     plots.stacked(figure, axes, names, parts, "Trajectories by quality tier", TIER_COLOURS)

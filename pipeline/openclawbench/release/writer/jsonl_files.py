@@ -16,7 +16,7 @@ LEVEL = 6  # of gzip
 def released(path: Path) -> Path | None:
     """The file of this name, or its compressed form; null where there is neither."""
     names = (path, *(path.with_name(path.name + ending) for ending in CODECS))
-    return next((one for one in names if one.is_file()), None)
+    return next((name for name in names if name.is_file()), None)
 
 
 def open_lines(path: Path) -> BinaryIO:

@@ -80,7 +80,7 @@ def made_from(
         input_tables=[
             input_table("outcomes", intake.oracle_rows.values()),
             input_table("run_manifest", intake.manifest_rows.values()),
-            input_table("human_verdicts", [[one.model_dump() for one in verdicts]]),
+            input_table("human_verdicts", [[verdict.model_dump() for verdict in verdicts]]),
         ],
         inputs=input_files(intake),
     )

@@ -95,7 +95,7 @@ def trial_column(name: str, kind: pl.DataType, rows: int) -> pl.Series:
     """One column of the trial; other lists and structs are null."""
     words: Sequence[Any] = CLOSED.get(name) or TRIED.get(kind.base_type()) or [None]
     if name in CLOSED and isinstance(kind, pl.List):
-        words = [[], list(words), *([one] for one in words)]
+        words = [[], list(words), *([word] for word in words)]
     return pl.Series(name, [None, *(list(words) * rows)[: rows - 1]], dtype=kind)
 
 
@@ -149,13 +149,13 @@ def parts(node: Any) -> list[Any]:
 
 def columns_of(node: Any) -> list[str]:
     """Columns whose words a node compares, also where they are handed on by what it compares."""
-    return [name for one in parts(node) for name in ([one["Column"]] if "Column" in one else columns_of(one))]
+    return [name for part in parts(node) for name in ([part["Column"]] if "Column" in part else columns_of(part))]
 
 
 def words_of(node: Any) -> list[str]:
     """Words that a node compares, also in a list."""
-    literals = [one["Literal"] for one in parts(node) if "Literal" in one]
-    single = [one["Scalar"]["String"] for one in literals if "String" in one.get("Scalar", {})]
-    lists = [pl.read_ipc_stream(io.BytesIO(bytes(one["Series"]))) for one in literals if "Series" in one]
+    literals = [part["Literal"] for part in parts(node) if "Literal" in part]
+    single = [literal["Scalar"]["String"] for literal in literals if "String" in literal.get("Scalar", {})]
+    lists = [pl.read_ipc_stream(io.BytesIO(bytes(literal["Series"]))) for literal in literals if "Series" in literal]
     listed = [word for frame in lists for row in frame.to_series().to_list() for word in row or []]
     return single + [word for word in listed if isinstance(word, str)]

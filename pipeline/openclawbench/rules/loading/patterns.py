@@ -69,7 +69,7 @@ def rust_takes(ready: Iterable[str]) -> bool:
 
 def closed(pattern: str) -> bool:
     """Whether a pattern closes the groups that it opens and no other, so that beside others it means the same."""
-    depths = accumulate(1 if one == "(" else -1 for one in GROUPS.findall(NO_GROUP.sub("", pattern)))
+    depths = accumulate(1 if text == "(" else -1 for text in GROUPS.findall(NO_GROUP.sub("", pattern)))
     return min(last := [0, *depths]) == 0 == last[-1]
 
 

@@ -52,7 +52,7 @@ def needed_within(part: Part) -> Texts | None:
         return None if given[1] or given[2] else needed_by(given[3])  # flags of its own change what letters mean
     if operation is code.BRANCH:
         branches = [needed_by(branch) for branch in given[1]]
-        return frozenset[str]().union(*(one for one in branches if one)) if all(branches) else None
+        return frozenset[str]().union(*(branch for branch in branches if branch)) if all(branches) else None
     if operation in (code.MAX_REPEAT, code.MIN_REPEAT) and given[0] > 0:
         return needed_by(given[2])
     return None
@@ -82,7 +82,7 @@ def spelt(part: Part) -> Texts | None:
 def spelt_out(sequence: Iterable[Part]) -> Texts | None:
     """All texts that parts match together; null where there are many."""
     parts = [spelt(part) for part in sequence]
-    texts = joined([one for one in parts if one is not None])
+    texts = joined([part for part in parts if part is not None])
     return texts if None not in parts and len(texts) <= MOST else None
 
 
@@ -93,4 +93,4 @@ def joined(parts: list[Texts]) -> Texts:
 
 def shortest(texts: Texts) -> Texts:
     """The texts without those in which another one stands."""
-    return frozenset(one for one in texts if not any(other != one and other in one for other in texts))
+    return frozenset(text for text in texts if not any(other != text and other in text for other in texts))

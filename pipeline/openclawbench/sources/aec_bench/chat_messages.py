@@ -145,7 +145,7 @@ def act(steps: StepList, row: RawLine, after: list[RawLine]) -> None:
     calls = message.tool_calls or []
     pairing = pair(
         [Called(id_of(call.id), name_of(call)) for call in calls],
-        [Called(id_of(one.value.tool_call_id), text_of(one.value.name)) for one in results],
+        [Called(id_of(result.value.tool_call_id), text_of(result.value.name)) for result in results],
     )
     for index, call in enumerate(calls):
         speech = Speech(thinking, text, "before", []) if index == 0 else None

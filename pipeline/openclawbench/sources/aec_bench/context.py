@@ -45,10 +45,10 @@ def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     found = {}
     if f"{folder}/{AGENT_RESULT}" in paths:
         found["agent_result"] = f"{folder}/{AGENT_RESULT}"
-    found |= {f"beside:{basename(one)}": one for one in candidates(files.get(folder, []), folder)}
+    found |= {f"beside:{basename(candidate)}": candidate for candidate in candidates(files.get(folder, []), folder)}
     if above:
         kind = "only" if below.get(above) == {folder} else "above"
-        found |= {f"{kind}:{basename(one)}": one for one in candidates(files.get(above, []), folder)}
+        found |= {f"{kind}:{basename(candidate)}": candidate for candidate in candidates(files.get(above, []), folder)}
     return found
 
 
@@ -88,8 +88,8 @@ def is_trial(value: Any) -> bool:
 def trial_of(path: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     """The record that names this session, else the only one that can mean it; null where there are several or none."""
     records = [(name, value) for name, value in found.items() if is_trial(value)]
-    naming = [one for one in records if names_session(one[0], one[1], path)]
-    able = naming or [one for one in records if not one[0].startswith("above:")]
+    naming = [record for record in records if names_session(record[0], record[1], path)]
+    able = naming or [record for record in records if not record[0].startswith("above:")]
     return able[0] if len(able) == 1 else None
 
 

@@ -48,7 +48,10 @@ class AecConversation(Source):
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """What a trajectory has beside it, and the trajectory itself."""
         folder = path.rpartition("/")[0]
-        beside = next((f"{folder}/{one}" for one in TRAJECTORY_NAMES if f"{folder}/{one}" in paths), path)
+        beside = next(
+            (f"{folder}/{name}" for name in TRAJECTORY_NAMES if f"{folder}/{name}" in paths),
+            path,
+        )
         return aec_context.find_sidecars(path, paths) | ({} if beside == path else {"trajectory": beside})
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ class AecTrajectory(Source):
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """agent-result.json, the JSON files that may be the run's TrialRecord, and the conversation."""
         names = packed_variants(f"{path.rpartition('/')[0]}/{CONVERSATION}")
-        beside = next((one for one in names if one in paths and one != path), None)
+        beside = next((name for name in names if name in paths and name != path), None)
         return aec_context.find_sidecars(path, paths) | ({} if beside is None else {"conversation": beside})
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:

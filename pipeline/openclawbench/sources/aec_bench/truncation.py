@@ -55,4 +55,4 @@ def note_lost_end(session: ParsedSession, turns: int, lines: list[RawLine], besi
 def replies(lines: list[RawLine]) -> set[str]:
     """Digests of what the agent says."""
     entries: list[Entry] = [row.value for row in lines]
-    return {digest(text_of(one.content) or "") for one in entries if one.role == "assistant"}
+    return {digest(text_of(entry.content) or "") for entry in entries if entry.role == "assistant"}

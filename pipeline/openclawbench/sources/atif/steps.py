@@ -254,12 +254,12 @@ def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given
 
 def merged(parts: list[Feedback]) -> Feedback:
     """Several results that name one call, as one: texts with a newline between, details of the first that has any."""
-    texts = [one.text for one in parts if one.text is not None]
-    errors = [one.is_error for one in parts if one.is_error is not None]
+    texts = [part.text for part in parts if part.text is not None]
+    errors = [part.is_error for part in parts if part.is_error is not None]
     return Feedback(
         "\n".join(texts) or None,
-        [row for one in parts for row in one.rows],
-        next((one.details for one in parts if one.details is not None), None),
+        [row for part in parts for row in part.rows],
+        next((part.details for part in parts if part.details is not None), None),
         any(errors) if errors else None,
     )
 

@@ -352,9 +352,9 @@ def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryvie
         return True
     records: Iterator[Line | Outline] = (row.value for row in lines)
     runs = {
-        id_text(one.data.get("sessionId"))
-        for one in records
-        if one.customType == "openclaw:bootstrap-context:full" and isinstance(one.data, dict)
+        id_text(record.data.get("sessionId"))
+        for record in records
+        if record.customType == "openclaw:bootstrap-context:full" and isinstance(record.data, dict)
     }
     return len(runs) > 1
 

@@ -124,7 +124,7 @@ class StepBuilder(StepRows):
     def results(self, row: RawLine, results: list[Message], time: str | None) -> None:
         """Several results in one record, which the caller counts: each of them will be counted as one."""
         self.decide_mirrors()
-        self.stretch.results.extend(Result(row, one, self.current_turn(), time) for one in results)
+        self.stretch.results.extend(Result(row, result, self.current_turn(), time) for result in results)
         self.counts["step_result"] -= len(results)
 
     def assistant(self, row: RawLine, message: Message, time: str | None) -> None:
@@ -188,16 +188,16 @@ class StepBuilder(StepRows):
     def decide_mirrors(self, is_answered: bool = False) -> None:
         """The lines right behind the user's turn become replies, unless a message of the model's answers it."""
         mirrors, self.mirrors = self.mirrors, []
-        for one in mirrors:
+        for mirror in mirrors:
             if is_answered:
-                self.counts[f"injected:{one.rule}"] += 1
+                self.counts[f"injected:{mirror.rule}"] += 1
                 continue
             turn = self.current_turn()
-            self.open_stretch(Stretch(one.row, one.message, text=one.text, user_turn=turn, time=one.time))
+            self.open_stretch(Stretch(mirror.row, mirror.message, text=mirror.text, user_turn=turn, time=mirror.time))
             self.stretch.is_mirror = True
             self.noise["mirrored_replies"] += 1
             self.open_turn, self.run_error = False, None
-            self.last_stop, self.last_error = one.message.stopReason, None
+            self.last_stop, self.last_error = mirror.message.stopReason, None
 
     def failed_run(self, error: str) -> None:
         """A record says that a run was aborted, timed out or failed."""
@@ -336,7 +336,7 @@ class StepBuilder(StepRows):
     def note(self, step: dict[str, Any]) -> None:
         """Name the fields in which something of the open stretch was written out."""
         if self.escaped:
-            self.note_escapes(step, [self.stretch.row, *(one.row for one in self.stretch.results)])
+            self.note_escapes(step, [self.stretch.row, *(result.row for result in self.stretch.results)])
 
 
 def paired(calls: list[Block], results: list[Result]) -> Pairing:
@@ -346,11 +346,11 @@ def paired(calls: list[Block], results: list[Result]) -> Pairing:
     if len(calls) == len(results) == 1 and calls[0].id and calls[0].id == results[0].message.toolCallId:
         return ONE_WITH_ONE
     ids = [call.id for call in calls]
-    if ids == [one.message.toolCallId for one in results] and all(ids) and len(set(ids)) == len(ids):
+    if ids == [result.message.toolCallId for result in results] and all(ids) and len(set(ids)) == len(ids):
         return Pairing({index: index for index in range(len(ids))})
     return pair(
         [Called(call.id, call.name) for call in calls],
-        [Called(one.message.toolCallId, one.message.toolName) for one in results],
+        [Called(result.message.toolCallId, result.message.toolName) for result in results],
     )
 
 

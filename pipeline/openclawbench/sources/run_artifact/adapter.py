@@ -121,7 +121,7 @@ def by_kind(found: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
 def lacks_steps(document: Document) -> bool:
     """True for an OpenClaw run of whose agent the trace says nothing but what the command line printed at the end."""
     openclaw = document.part("identity").get("runner_type") == "openclaw"
-    return openclaw and not acts([one for one in document.events if one.kind != "final_output"])
+    return openclaw and not acts([event for event in document.events if event.kind != "final_output"])
 
 
 def is_native(content: Any, where: str, path: str, named: list[str]) -> bool:

@@ -50,11 +50,11 @@ def attempts(events: list[Event]) -> tuple[list[Event], list[list[Event]]]:
 
     A trace that names no attempts is one attempt from its first event on.
     """
-    starts = [one.index for one in events if one.kind == "runner" and one.value.get("name") == ATTEMPT]
+    starts = [event.index for event in events if event.kind == "runner" and event.value.get("name") == ATTEMPT]
     bounds = [*(starts or [0]), len(events)]
     parts = [events[begin:end] for begin, end in pairwise(bounds)]
     spoken = [[one for one in part if one.kind != "runner"] for part in parts]
-    return [one for one in events[: bounds[0]] if one.kind != "runner"], spoken
+    return [event for event in events[: bounds[0]] if event.kind != "runner"], spoken
 
 
 def acts(part: list[Event]) -> bool:

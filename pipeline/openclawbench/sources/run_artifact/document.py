@@ -118,7 +118,7 @@ def kind_of(value: Any) -> str:
 
 def sequence_faults(events: list[Event]) -> list[Fault]:
     """A warning where the events' own numbers are not 0, 1, 2 …: an event may have been lost before."""
-    numbered = [(one, one.value["sequence"]) for one in events if "sequence" in one.value]
+    numbered = [(event, event.value["sequence"]) for event in events if "sequence" in event.value]
     line = next((one.row.line for one, number in numbered if number != one.index), None)
     if line is None:
         return []

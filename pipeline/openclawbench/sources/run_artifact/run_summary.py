@@ -19,7 +19,7 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
     known = {
         "provider_errors": errors,
         "stop_reason": text_of(document.part("provider").get("finish_reason")),
-        "first_provider_error": next((text for one in messages if (text := text_of(one))), None),
+        "first_provider_error": next((text for message in messages if (text := text_of(message))), None),
         **{f"{name}_tokens": count_of(tokens.get(f"{name}_tokens")) for name in ("input", "output", "total")},
         "cost_usd": number_of(document.part("usage").get("cost_usd")),
         "started_at": started,
@@ -40,5 +40,5 @@ def usage(document: Document) -> dict[str, Any]:
 def models(document: Document, built: Built) -> list[str]:
     """The model that answered: as the provider names it, else as it was asked for; none where nothing answered."""
     names = (document.part("provider").get("provider_model_id"), document.part("request").get("requested_model"))
-    answered = next((text for one in names if (text := text_of(one))), None)
+    answered = next((text for name in names if (text := text_of(name))), None)
     return [answered] if answered and built.trace.spoke else []

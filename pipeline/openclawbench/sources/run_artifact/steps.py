@@ -86,7 +86,7 @@ class TraceBuilder:
 
     def tool_message(self, event: Event) -> None:
         """The repetition of a result, counted once; where no result event has it, the result itself."""
-        known = next((one for one in self.stretch.results if belongs(one, event)), None)
+        known = next((result for result in self.stretch.results if belongs(result, event)), None)
         if known is None:
             self.result(event)
         elif repeats(known.event, event):
@@ -131,8 +131,8 @@ class TraceBuilder:
         """Steps of the open message: calls paired with results, then orphan results; a reply where it has no calls."""
         now = self.stretch
         pairing = pair(
-            [Called(text_of(one.value.get("call_id")), tool_name(one)) for one in now.calls],
-            [Called(one.call_id, one.name) for one in now.results],
+            [Called(text_of(call.value.get("call_id")), tool_name(call)) for call in now.calls],
+            [Called(result.call_id, result.name) for result in now.results],
         )
         executed = [i for i in range(len(now.calls)) if self.executes or i in pairing.result_of]
         for position, index in enumerate(executed):
@@ -176,7 +176,7 @@ class TraceBuilder:
 
 def feedback(result: Result) -> Feedback:
     """A result as a step keeps it."""
-    return Feedback(result.text, [one.row for one in result.events], result.details, result.is_error)
+    return Feedback(result.text, [event.row for event in result.events], result.details, result.is_error)
 
 
 def time_of(event: Event) -> str | None:
@@ -199,5 +199,5 @@ def thought(message: Event) -> str | None:
     if (text := text_of(message.metadata.get("reasoning"))) is not None:
         return text
     parts = message.metadata.get("reasoning_details")
-    texts = [one.get("text") for one in parts if isinstance(one, dict)] if isinstance(parts, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     return text_of("\n".join(one for one in texts if isinstance(one, str)))

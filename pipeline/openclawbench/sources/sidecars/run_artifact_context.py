@@ -31,7 +31,9 @@ def find_run_artifacts(session_path: str, paths: frozenset[str]) -> dict[str, st
     """RunArtifacts that a native session may belong to, and their evaluations: name -> path."""
     runs = runs_of(session_path, paths)
     evaluations = [one for run in runs for one in evaluations_of(run, paths)]
-    return {f"{ARTIFACT}{one}": one for one in runs} | {f"{EVALUATION}{one}": one for one in evaluations}
+    return {f"{ARTIFACT}{run}": run for run in runs} | {
+        f"{EVALUATION}{evaluation}": evaluation for evaluation in evaluations
+    }
 
 
 def context_for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -53,7 +55,7 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
         "index": run_context(document),
         "outcomes": outcomes_of(document, evaluations, repetition(path)),
         "task": task_of_run(document["identity"], repetition(path)),
-        "faults": [(one.reason, one.message) for one in faults],
+        "faults": [(fault.reason, fault.message) for fault in faults],
     }
 
 
@@ -114,9 +116,11 @@ def command_reports(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> l
     texts: list[Any] = [event.get("content") for event in trace_of(document)]
     for trace in traces:
         turns = trace.get("turns") if isinstance(trace, dict) else None
-        texts += [one.get("payload") for one in turns if isinstance(one, dict)] if isinstance(turns, list) else [trace]
-    reports = (one if isinstance(one, dict) else report_in(one) for one in texts)
-    return [one for one in reports if isinstance(one.get("meta"), dict)]
+        texts += (
+            [turn.get("payload") for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else [trace]
+        )
+    reports = (text if isinstance(text, dict) else report_in(text) for text in texts)
+    return [report for report in reports if isinstance(report.get("meta"), dict)]
 
 
 def report_in(text: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ def evaluations_in(found: dict[str, Any]) -> tuple[list[dict[str, Any]], list[st
 def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], identity: Any) -> list[Fault]:
     """A warning for each evaluation of a run that cannot be used."""
     ids = identity if isinstance(identity, dict) else {}
-    strangers = [one["path"] for one in evaluations if one not in of_run(evaluations, ids)]
+    strangers = [evaluation["path"] for evaluation in evaluations if evaluation not in of_run(evaluations, ids)]
     another = "the evaluation names another run, so it says nothing of this one"
     broken = "is no evaluation whose checks can be counted, so it says nothing; make it anew"
     apart = [found[0]["path"] for found in by_verdict(of_run(evaluations, ids)).values()]
@@ -55,7 +55,11 @@ def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], 
 def of_run(evaluations: list[dict[str, Any]], identity: dict[str, Any]) -> list[dict[str, Any]]:
     """The evaluations that name this run and case themselves."""
     keys = ("run_id", "case_id")
-    return [one for one in evaluations if all(one.get(key) in (None, identity.get(key)) for key in keys)]
+    return [
+        evaluation
+        for evaluation in evaluations
+        if all(evaluation.get(key) in (None, identity.get(key)) for key in keys)
+    ]
 
 
 def task_of_run(identity: Any, repetition: int | None) -> dict[str, Any]:
@@ -83,8 +87,8 @@ def outcomes_of(
 def by_verdict(evaluations: list[dict[str, Any]]) -> dict[tuple[str, bool | None], list[dict[str, Any]]]:
     """Evaluations of one run by what they say."""
     found: dict[tuple[str, bool | None], list[dict[str, Any]]] = {}
-    for one in evaluations:
-        found.setdefault(verdict(one), []).append(one)
+    for evaluation in evaluations:
+        found.setdefault(verdict(evaluation), []).append(evaluation)
     return found
 
 

@@ -102,8 +102,8 @@ def import_(
     with folder.reviewing():
         done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
         added = add_reviews(folder, form, done.reviews)
-        everybody = [one.reviewer for one in reviews(folder, form)]
-    here = {one.reviewer for one in done.reviews}
+        everybody = [review.reviewer for review in reviews(folder, form)]
+    here = {review.reviewer for review in done.reviews}
     doubtful = [spellings for spellings in similar_names(everybody) if here.intersection(spellings)]
     for spellings in doubtful:
         names = " and ".join(map(repr, spellings))

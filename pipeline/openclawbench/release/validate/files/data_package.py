@@ -77,12 +77,14 @@ def check_made_from(
 ) -> None:
     """The package names the judges of the records and the released prompts."""
     named_judges = {(one.judge, one.judge_model) for one in provenance.judges}
-    judges_of_records = {(one.basis["judge"], one.basis["judge_model"]) for one in records.values()} - {(None, None)}
+    judges_of_records = {(record.basis["judge"], record.basis["judge_model"]) for record in records.values()} - {
+        (None, None)
+    }
     for judge in sorted(judges_of_records - named_judges, key=str):
         findings.add(
             "datapackage", NAME, f"records have a judge that the package does not name: {canonical_json(list(judge))}"
         )
-    prompts = {f"prompts/{one.stage}/{one.version}.md": one.sha256 for one in provenance.prompts}
+    prompts = {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.sha256 for prompt in provenance.prompts}
     for path, sha256 in digests.items():
         if path.startswith("prompts/") and prompts.get(path) != sha256:
             findings.add("datapackage", NAME, f"{path} is not the prompt that the package names as in force")
