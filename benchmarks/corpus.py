@@ -61,18 +61,18 @@ def sessions_of(sessions: int, seed: int, first: int = 0) -> Iterator[tuple[dict
     for number in range(first, first + sessions):
         task, index = divmod(number, len(shape.model))
         model = shape.model[index]
-        made = make_session(corpus, model, seed, number)
+        session = make_session(corpus, model, seed, number)
         subset = corpus.choices["subsets"].pick(Random(f"task:{seed}:{task}"))
         yield (
             {
                 "source_model": model.folder,
-                "native_session_basename": made.session_id,
+                "native_session_basename": session.session_id,
                 "task_id": f"{subset}_{task}",
                 "subset": subset,
                 "run_id": f"bench-{number:06d}",
                 "attempt": 1,
             },
-            made,
+            session,
         )
 
 
@@ -80,8 +80,8 @@ def one_session_of(size: int, seed: int) -> tuple[dict[str, Any], Made]:
     """(run manifest row, session) of one session that is as long as asked for."""
     shape = load_shape()
     shape = shape.model_copy(update={"size": Size(median=size, sigma=0.0, maximum=size)})
-    made = make_session(Corpus(shape, Texts(shape, seed)), shape.model[0], seed, 0)
-    return {"source_model": shape.model[0].folder, "native_session_basename": made.session_id}, made
+    session = make_session(Corpus(shape, Texts(shape, seed)), shape.model[0], seed, 0)
+    return {"source_model": shape.model[0].folder, "native_session_basename": session.session_id}, session
 
 
 def outcome_of(run: dict[str, Any], made: Made, seed: int) -> dict[str, Any] | None:

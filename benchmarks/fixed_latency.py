@@ -88,9 +88,9 @@ class Connection(asyncio.Protocol):
             if self.buffer.startswith(b"GET"):
                 self.transport.write(self.bill.said())
             else:
-                found = ID.search(self.buffer, 0, self.need)
+                match = ID.search(self.buffer, 0, self.need)
                 self.bill.came()
-                asyncio.get_running_loop().call_later(self.latency, self.reply, found[1] if found else b"")
+                asyncio.get_running_loop().call_later(self.latency, self.reply, match[1] if match else b"")
             del self.buffer[: self.need]
             self.need = 0
 

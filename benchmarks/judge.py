@@ -74,8 +74,8 @@ def measure(name: str, url: str, calls: int, in_flight: int, folder: Path) -> Re
         said, _ = process.communicate()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-    found: Result = json.loads(said)
-    return found | {"measure": name, "in_flight": in_flight, "calls": calls}
+    content: Result = json.loads(said)
+    return content | {"measure": name, "in_flight": in_flight, "calls": calls}
 
 
 def run_benchmark(job: Job) -> Result:

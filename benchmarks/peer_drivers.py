@@ -73,8 +73,8 @@ def daft(prompts: list[str], url: str, in_flight: int, _: Path) -> None:
     library.set_provider("openai", api_key=KEY, base_url=url)
     how = {"system_message": SYSTEM, "model": MODEL, "provider": "openai", "use_chat_completions": True}
     asked = import_module("daft.functions").prompt(library.col("prompt"), **how)
-    found = library.from_pydict({"prompt": prompts}).with_column("answer", asked).collect().to_pydict()["answer"]
-    complete(found, len(prompts))
+    answer = library.from_pydict({"prompt": prompts}).with_column("answer", asked).collect().to_pydict()["answer"]
+    complete(answer, len(prompts))
 
 
 def curator(prompts: list[str], url: str, in_flight: int, folder: Path) -> None:
@@ -137,8 +137,8 @@ def data_designer(prompts: list[str], url: str, in_flight: int, folder: Path) ->
     designer.set_run_config(config.RunConfig(buffer_size=200))
     modes = import_module("data_designer.interface.data_designer").ResumeMode
     again = {"resume": modes.IF_POSSIBLE} if (folder / "artifacts").exists() else {}
-    found = designer.create(builder, num_records=len(prompts), dataset_name="bench", **again).load_dataset()
-    complete(list(found["answer"]), len(prompts))
+    dataset = designer.create(builder, num_records=len(prompts), dataset_name="bench", **again).load_dataset()
+    complete(list(dataset["answer"]), len(prompts))
 
 
 def inspect_scout(prompts: list[str], url: str, in_flight: int, folder: Path) -> None:

@@ -167,8 +167,8 @@ class Tool:
     def run(self) -> tuple[Measured, Result]:
         """Run it to its end: what it took, what the endpoint saw. NotMeasured where it fails."""
         with endpoint(LATENCY_MS) as url:
-            found = self.measure(url, 0)
-            return found, stats(url)
+            measure = self.measure(url, 0)
+            return measure, stats(url)
 
     def measure(self, url: str, enough: int) -> Measured:
         """One run; killed when so many calls are paid for (zero: never). NotMeasured where it ends otherwise."""
@@ -206,8 +206,8 @@ class Tool:
 def stats(url: str) -> Result:
     """What the endpoint has counted."""
     with urllib.request.urlopen(f"{url}/stats", timeout=30) as response:
-        found: Result = json.loads(response.read())
-    return found
+        content: Result = json.loads(response.read())
+    return content
 
 
 def ratios(plain: tuple[Measured, Result], found: tuple[Measured, Result], todo: Job) -> Result:

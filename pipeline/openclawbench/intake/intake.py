@@ -225,10 +225,10 @@ def outcomes_of(
     files = OracleFiles(Path()) if oracle is None else oracle_files(oracle, rules)
     warnings: list[dict[str, Any]] = []
     manifest = manifest_rows([*own, *files.manifests], names, rules, faults, warnings)
-    found = read_oracles(files, manifest, names, models, rules)
-    found.warnings[:0] = warnings
-    found.files["run_manifest"] = len({path.resolve() for path in (*own, *files.manifests)})
-    return manifest, found
+    oracles = read_oracles(files, manifest, names, models, rules)
+    oracles.warnings[:0] = warnings
+    oracles.files["run_manifest"] = len({path.resolve() for path in (*own, *files.manifests)})
+    return manifest, oracles
 
 
 def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | mmap, Stamp | None]]:

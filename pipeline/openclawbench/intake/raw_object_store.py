@@ -91,13 +91,13 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
     names = packed_variants(name)
     if not isinstance(raw, ObjectStore):
         return [raw / one for one in names if (raw / one).exists()]
-    found = []
+    run_manifest = []
     for one in names:
         try:
-            found.append(data.keep_copy(f"raw-{one}", raw.read(one)))
+            run_manifest.append(data.keep_copy(f"raw-{one}", raw.read(one)))
         except FileNotFoundError:
             continue
-    return found
+    return run_manifest
 
 
 def is_there(raw: Raw) -> bool:

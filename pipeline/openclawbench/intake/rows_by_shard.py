@@ -24,8 +24,8 @@ class ByShard(Mapping[int, list[Row]]):
         self.lengths = {shard: len(some) for shard, some in rows.items()}
 
     def __getitem__(self, shard: int) -> list[Row]:
-        found: list[Row] = pickle.loads(self.packed[shard])
-        return found
+        content: list[Row] = pickle.loads(self.packed[shard])
+        return content
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.packed)
@@ -35,10 +35,10 @@ class ByShard(Mapping[int, list[Row]]):
 
     def only(self, shard: int) -> "ByShard[Row]":
         """The rows of one shard, left packed."""
-        found: ByShard[Row] = ByShard({})
+        by_shard: ByShard[Row] = ByShard({})
         if shard in self.packed:
-            found.packed[shard], found.lengths[shard] = self.packed[shard], self.lengths[shard]
-        return found
+            by_shard.packed[shard], by_shard.lengths[shard] = self.packed[shard], self.lengths[shard]
+        return by_shard
 
     def rows(self) -> int:
         """Rows of all shards; none is unpacked."""
@@ -75,10 +75,10 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
 
     def only(self, shard: int) -> "TableByShard":
         """The rows of one shard."""
-        found = TableByShard(self.record, {})
+        table_by_shard = TableByShard(self.record, {})
         if shard in self.tables:
-            found.digests[shard], found.tables[shard] = self.digests[shard], self.tables[shard]
-        return found
+            table_by_shard.digests[shard], table_by_shard.tables[shard] = self.digests[shard], self.tables[shard]
+        return table_by_shard
 
 
 def table_of(rows: list[dict[str, Any]], record: type[Record]) -> pl.DataFrame:

@@ -56,8 +56,8 @@ class Terms(NamedTuple):
 @cache
 def known_licenses() -> dict[str, Terms]:
     """Licences that need no more than their identifier, by the Hub's names."""
-    found = tomllib.loads((Path(__file__).parent / "licenses.toml").read_text(encoding="utf-8"))
-    return {one["id"]: Terms(one["name"], one["url"]) for one in found["license"]}
+    content = tomllib.loads((Path(__file__).parent / "licenses.toml").read_text(encoding="utf-8"))
+    return {one["id"]: Terms(one["name"], one["url"]) for one in content["license"]}
 
 
 class Dataset(Record):

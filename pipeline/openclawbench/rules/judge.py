@@ -281,10 +281,10 @@ class JudgeRules(Rules):
     @cached_property
     def groups(self) -> dict[str, list[Compiled]]:
         """Compiled patterns by group."""
-        found: dict[str, list[Compiled]] = {}
+        groups: dict[str, list[Compiled]] = {}
         for rule in self.patterns:
-            found.setdefault(rule.group, []).append(compiled(rule))
-        return found
+            groups.setdefault(rule.group, []).append(compiled(rule))
+        return groups
 
     @cached_property
     def languages(self) -> frozenset[str]:

@@ -84,8 +84,8 @@ class LanguageRules(Rules):
 
     def known_words(self) -> dict[str, list[str]]:
         """Word -> the languages that have it."""
-        found: dict[str, list[str]] = {}
+        known_words: dict[str, list[str]] = {}
         for language in self.languages:
             for word in " ".join(language.words).split():
-                found.setdefault(word, []).append(language.code)
-        return found
+                known_words.setdefault(word, []).append(language.code)
+        return known_words

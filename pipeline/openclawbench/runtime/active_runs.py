@@ -77,4 +77,4 @@ def is_alive(path: Path) -> bool:
 
 def said(path: Path) -> Any:
     """What the file says; null where it cannot be read."""
-    return next((found for _ in range(TRIES) if (found := read_json(path)) is not None), None)
+    return next((content for _ in range(TRIES) if (content := read_json(path)) is not None), None)

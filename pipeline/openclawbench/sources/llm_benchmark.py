@@ -90,12 +90,12 @@ def rows_of(content: bytes) -> Rows:
     rows = Rows()
     for number_, offset, data in pieces(content):
         faults: list[Fault] = []
-        found = texts_of_line(number_, offset, data, json.loads, False, faults)
-        if not found:
+        texts = texts_of_line(number_, offset, data, json.loads, False, faults)
+        if not texts:
             rows.others.append(Member(f"line{number_}", number_, offset, len(data)))
             rows.counts["broken_line"] += 1
             rows.faults += [fault for fault in faults if fault.reason in FATAL]
-        for position, one in enumerate(found):
+        for position, one in enumerate(texts):
             name = f"line{number_}" + (f"-{position + 1}" if position else "")
             sort_row(rows, Member(name, number_, one.offset, one.length), one.value)
     return rows

@@ -109,8 +109,8 @@ class DataFolder:
 
     def layout(self) -> dict[str, Any]:
         """Number of shards (fixed for the life of the folder) and where the inputs were last; empty when new."""
-        found = read_json(self.layout_file)
-        return found if isinstance(found, dict) else {}
+        content = read_json(self.layout_file)
+        return content if isinstance(content, dict) else {}
 
     def fixed_shards(self, count: int, save: bool) -> int:
         """The number of shards of the parts in object storage; this one where none was fixed yet, and `save` fixes it
@@ -232,19 +232,19 @@ class DataFolder:
         if record.INHERITED is None:
             return {}
         named = {shard: read_origin_keys(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
-        found: dict[int | str, dict[type[Record], str]] = {shard: {} for shard, keys in named.items() if keys}
+        origins: dict[int | str, dict[type[Record], str]] = {shard: {} for shard, keys in named.items() if keys}
         for origin in record.INHERITED.origins:
-            lent = {shard: named[shard][origin.__name__] for shard in found}
+            lent = {shard: named[shard][origin.__name__] for shard in origins}
             self.fetch([self.table(origin) / part_name(shard, key) for shard, key in lent.items()])
             for shard, key in lent.items():
-                found[shard][origin] = key
+                origins[shard][origin] = key
                 if not (file := self.table(origin) / part_name(shard, key)).exists():
                     raise UnreadableInput(
                         f"{file}: is gone, and the {table_name(record)} has columns from there. Run "
                         f"`openclawbench run --data {self.root}`: what is gone is made again."
                     )
             self.origins(origin, lent)
-        return found
+        return origins
 
     def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
         """What stands in these parts: null where other tables have a value (`borrowed.py`)."""

@@ -166,9 +166,9 @@ def cached_code_digests(data: DataFolder) -> Iterator[None]:
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
     """Load what the last run in this folder kept of the program's modules."""
-    found = read_json(data.code_file)
+    content = read_json(data.code_file)
     known = {
-        key: (tree, [(module, name) for module, name in imports]) for key, (tree, imports) in (found or {}).items()
+        key: (tree, [(module, name) for module, name in imports]) for key, (tree, imports) in (content or {}).items()
     }
     PARSED.update(known)
     return known

@@ -89,36 +89,41 @@ class CallReader:
     def read(self, raw: str | None, text: str | None) -> list[Any]:
         """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
         stand inside others, or were written as JSON twice."""
-        found = parse_arguments(text)
+        arguments = parse_arguments(text)
         tool, name, key, server = self.names[raw]
         inner = None
-        if found and text[0] != "{" and written_twice(text):  # type: ignore[index]
-            inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
+        if arguments and text[0] != "{" and written_twice(text):  # type: ignore[index]
+            inner = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
         wrapper = self.wrappers.get(key)
         if wrapper:
-            called = first_text(found, wrapper.name_fields)
+            called = first_text(arguments, wrapper.name_fields)
             if called:
                 tool, name, key, server = self.names[called]
                 wrapped: Any = next(
-                    (found[argument_field] for argument_field in wrapper.argument_fields if argument_field in found), {}
+                    (
+                        arguments[argument_field]
+                        for argument_field in wrapper.argument_fields
+                        if argument_field in arguments
+                    ),
+                    {},
                 )
                 if not isinstance(wrapped, dict):
                     wrapped = parse_arguments(wrapped if isinstance(wrapped, str) else None)
-                found = wrapped
-                inner = json.dumps(found, ensure_ascii=False, sort_keys=True)
-        names = tuple(found)
+                arguments = wrapped
+                inner = json.dumps(arguments, ensure_ascii=False, sort_keys=True)
+        names = tuple(arguments)
         fields = self.known[names]
         values: list[str | None] = [None] * len(READ)
         for place, candidates in fields.places:
-            values[place] = first_text(found, candidates)
+            values[place] = first_text(arguments, candidates)
         if key in self.command_is_action:
             values[ACTION], values[COMMAND] = values[COMMAND], None
-        patch = self.patched(found) if fields.patch else []
+        patch = self.patched(arguments) if fields.patch else []
         narrow, action = self.narrow.get(key), values[ACTION]
         number = None if narrow is None or action is None else narrow.get(plain_name(action))
         number = self.wide.get(key) if number is None else number
         by_word = None if number is not None or tool is None else self.words.number[tool, action]
-        dry_run = any(found[one] in YES for one in fields.dry_run)
+        dry_run = any(arguments[one] in YES for one in fields.dry_run)
         return [tool, name, inner, *values, patch, number, by_word, server, dry_run]
 
     def fields(self, names: tuple[str, ...]) -> Fields:

@@ -89,8 +89,8 @@ def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], 
 
 def content_at(contents: pl.Series, index: int) -> bytes:
     """The bytes of a file."""
-    found: bytes = contents[index][0]
-    return found
+    content: bytes = contents[index][0]
+    return content
 
 
 def read_file(row: dict[str, Any], rules: NormalizeRules) -> InputFile:

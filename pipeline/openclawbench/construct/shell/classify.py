@@ -135,10 +135,12 @@ class Shell:
         simples, parts = self.read(text, powershell=powershell)
         directory: tuple[str, ...] = ()
         for simple in with_fed_text(simples, self.feeders):
-            found = self.simple_parts(simple, depth)
+            simple_parts = self.simple_parts(simple, depth)
             if directory:
-                found = [one._replace(targets=directory) if one.effect and not one.targets else one for one in found]
-            parts += found
+                simple_parts = [
+                    one._replace(targets=directory) if one.effect and not one.targets else one for one in simple_parts
+                ]
+            parts += simple_parts
             words = simple.words
             if len(words) > 1 and words[0].lower() in self.change_directory:
                 directory = (words[-1],)
@@ -216,15 +218,15 @@ class Shell:
             return self.table.by_rule(simple)
         interpreters, clients = self.interpreters.get(name, ()), self.sql_clients.get(name, ())
         read = self.table.options(simple)
-        found = self.table.by_rule(simple, read) if interpreters else None
-        if found and found.effect:  # `perl -pi -e …` changes files, whatever its program says
-            return found
+        own_part = self.table.by_rule(simple, read) if interpreters else None
+        if own_part and own_part.effect:  # `perl -pi -e …` changes files, whatever its program says
+            return own_part
         inside = None
         for interpreter in interpreters:
             inside = inside or self.programs.inline(simple, read, interpreter)
         for client in clients:
             inside = inside or self.programs.client(simple, read, client)
-        return inside or found or self.table.by_rule(simple, read)
+        return inside or own_part or self.table.by_rule(simple, read)
 
     def behind(self, around: Around, simple: SimpleCommand, depth: int) -> list[Part]:
         """Parts of the command that a wrapper runs; none where it runs none."""

@@ -51,15 +51,15 @@ def parse_plain_text(text: str) -> list[SimpleCommand] | None:
     written = as_it_is(text)
     pieces = PIECE.findall(text)
     may_exit = ends([operator for _, operator in pieces[:-1]])
-    found = []
+    plain_text = []
     before = ""
     for (line, operator), last in zip(pieces, may_exit, strict=True):
         words = words_of(line)
         if words[0] in RESERVED:
             return None
-        found.append(SimpleCommand(tuple(words), before == "|", None, (), last, written and as_it_is(line)))
+        plain_text.append(SimpleCommand(tuple(words), before == "|", None, (), last, written and as_it_is(line)))
         before = operator
-    return found
+    return plain_text
 
 
 def read_one(text: str) -> list[SimpleCommand] | None:

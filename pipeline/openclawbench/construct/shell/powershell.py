@@ -26,14 +26,14 @@ class WordReader:
 
     def simples(self, text: str) -> list[SimpleCommand]:
         """The commands of the text in order; assignments and keywords in front of them are passed over."""
-        found: list[SimpleCommand] = []
+        simples: list[SimpleCommand] = []
         words: list[str] = []
         writes: list[str] = []
         piped = redirecting = False
         for hit in self.token.finditer(text):
             kind, token = hit.lastgroup, hit.group()
             if kind == "separator":
-                self.close(words, writes, piped, found)
+                self.close(words, writes, piped, simples)
                 words, writes, piped, redirecting = [], [], token.strip() == "|", False
             elif kind == "redirect":
                 redirecting = True
@@ -41,8 +41,8 @@ class WordReader:
                 word = token[1:-1] if kind == "quoted" else token
                 (writes if redirecting else words).append(word)
                 redirecting = False
-        self.close(words, writes, piped, found)
-        return found
+        self.close(words, writes, piped, simples)
+        return simples
 
     def close(self, words: list[str], writes: list[str], piped: bool, found: list[SimpleCommand]) -> None:
         """Add one command, if the words are one."""

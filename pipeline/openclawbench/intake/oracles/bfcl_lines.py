@@ -78,10 +78,10 @@ class ScoreFile:
 
 def read_results(content: bytes, inference_error: str) -> ResultFile:
     """Every line of a result file."""
-    found = ResultFile()
+    result_file = ResultFile()
     for number, line in typed(content, ResultLine):
         if line is None:
-            found.broken = found.broken or number
+            result_file.broken = result_file.broken or number
             continue
         text = line.result if isinstance(line.result, str) else None
         lost = text if text is not None and re.search(inference_error, text) else None
@@ -90,8 +90,8 @@ def read_results(content: bytes, inference_error: str) -> ResultFile:
             for name in ("native_session_basename", "run_id", "attempt")
             if (value := getattr(line, name)) is not None
         }
-        found.results.append(Result(number, line.id, lost, told, digest_of([line.result, told])))
-    return found
+        result_file.results.append(Result(number, line.id, lost, told, digest_of([line.result, told])))
+    return result_file
 
 
 def digest_of(value: Any) -> bytes:
@@ -101,16 +101,16 @@ def digest_of(value: Any) -> bytes:
 
 def read_scores(content: bytes) -> ScoreFile:
     """Every line of a score file: the first that has no id is the header."""
-    found = ScoreFile()
+    score_file = ScoreFile()
     for number, line in typed(content, ScoreLine):
         if line is not None and line.id is not None and line.valid is not True:
-            found.failures.append(Failure(number, line.id, *error_of(line)))
-        elif line is not None and is_header(line) and found.total_count is None:
-            found.header_line, found.accuracy = number, line.accuracy
-            found.correct_count, found.total_count = whole(line.correct_count), whole(line.total_count)
+            score_file.failures.append(Failure(number, line.id, *error_of(line)))
+        elif line is not None and is_header(line) and score_file.total_count is None:
+            score_file.header_line, score_file.accuracy = number, line.accuracy
+            score_file.correct_count, score_file.total_count = whole(line.correct_count), whole(line.total_count)
         else:
-            found.broken = found.broken or number
-    return found
+            score_file.broken = score_file.broken or number
+    return score_file
 
 
 def is_header(line: ScoreLine) -> bool:

@@ -45,23 +45,23 @@ def read_oracles(
 
     Raises UnreadableInput for a file that cannot be opened.
     """
-    found = OracleInput(files=files.counts())
+    oracle_input = OracleInput(files=files.counts())
     told = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
-    name_unused(found, files)
+    name_unused(oracle_input, files)
     for path in files.jsonl:
-        read_jsonl(found, path, files.name(path), names, rules)
-    for row in found.rows:
-        check_task(found, row, told.get((row["source_model"], row["basename"])))
+        read_jsonl(oracle_input, path, files.name(path), names, rules)
+    for row in oracle_input.rows:
+        check_task(oracle_input, row, told.get((row["source_model"], row["basename"])))
     categories = read_categories(files, models, rules)
     tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
     for category in categories:
-        found.categories.append(join_category(found, category, tasks, names, rules))
+        oracle_input.categories.append(join_category(oracle_input, category, tasks, names, rules))
     trees = sorted({category.tree for category in categories})
     for tree in trees:
-        check_tree(found, tree, [one for one in categories if one.tree == tree], manifest, names)
+        check_tree(oracle_input, tree, [one for one in categories if one.tree == tree], manifest, names)
     for category in categories:
-        check_category(found, category, rules)
-    return found
+        check_category(oracle_input, category, rules)
+    return oracle_input
 
 
 def name_unused(found: OracleInput, files: OracleFiles) -> None:

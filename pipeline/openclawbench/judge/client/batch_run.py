@@ -267,14 +267,14 @@ class BatchRun:
     def rows_of(self, line: bytes) -> Rows | None:
         """The answer's row and the end of its waiting; null where the line holds no answer."""
         try:
-            found = msgspec.json.decode(line, type=Line)
-            key = bytes.fromhex(found.custom_id)
+            content = msgspec.json.decode(line, type=Line)
+            key = bytes.fromhex(content.custom_id)
         except (msgspec.DecodeError, ValueError):  # not of the form of an answer: it is asked for again
             self.tally.failures += 1
             return None
         query = f"select {', '.join(BATCHED)} from batched where key = ?"
         known = self.ledger.reader.execute(query, (key,)).fetchone()
-        response = found.response
+        response = content.response
         if known is None:
             return None
         row = dict(zip(BATCHED, known, strict=True))

@@ -116,13 +116,13 @@ class Ledger:
     def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
         """In which round these requests are, those that are in another one than their first. For another thread than
         the loop's."""
-        found: dict[bytes, int] = {}
+        rounds: dict[bytes, int] = {}
         for some in pieces_of(bases):
             places = ", ".join("?" * len(some))
-            found.update(
+            rounds.update(
                 self.scout.execute(f"select base, round from rounds where base in ({places})", some).fetchall()
             )
-        return found
+        return rounds
 
     def has_answers_of(self, model: str) -> bool:
         """True where this model has answered anything."""

@@ -81,8 +81,8 @@ class BatchClient:
         async def attempt() -> bytes:
             return msgspec.json.encode(await self.listed(name))
 
-        found: dict[str, Any] | None = msgspec.json.decode(await self.tried(attempt))
-        return found
+        content: dict[str, Any] | None = msgspec.json.decode(await self.tried(attempt))
+        return content
 
     async def listed(self, name: str) -> dict[str, Any] | None:
         """The same, tried once."""
@@ -99,9 +99,9 @@ class BatchClient:
 
     async def look(self, id_: str) -> dict[str, Any]:
         """How a batch is doing."""
-        found: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
-        given(found, "status")
-        return found
+        content: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
+        given(content, "status")
+        return content
 
     async def download(self, file: str, to: Path) -> None:
         """A file's content, to the disk."""

@@ -9,7 +9,7 @@ MOST = 64  # opening braces that are tried: a text of nothing else would take th
 
 def objects_in(text: str) -> list[tuple[int, int, dict[str, Any]]]:
     """Objects of a text that are in no other one: begin, end, value. An opening brace that begins none is skipped."""
-    found, place = [], 0
+    objects, place = [], 0
     for _ in range(MOST):
         place = text.find("{", place)
         if place < 0:
@@ -19,6 +19,6 @@ def objects_in(text: str) -> list[tuple[int, int, dict[str, Any]]]:
         except (ValueError, RecursionError):
             place += 1
             continue
-        found.append((place, end, value))
+        objects.append((place, end, value))
         place = end
-    return found
+    return objects

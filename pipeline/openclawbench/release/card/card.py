@@ -186,9 +186,9 @@ def licences(said: Dataset) -> str:
 
 def taxonomy(root: Path) -> str:
     """The released subtypes with their definitions, from the taxonomy that the release holds."""
-    said = tomllib.loads((root / Taxonomy.FILE).read_text(encoding="utf-8"))["subtype"]
+    subtype = tomllib.loads((root / Taxonomy.FILE).read_text(encoding="utf-8"))["subtype"]
     lines = [
-        [code(one["name"]), code(one["family"]), one["definition"], f"Not where {one['not_where']}."] for one in said
+        [code(one["name"]), code(one["family"]), one["definition"], f"Not where {one['not_where']}."] for one in subtype
     ]
     return table(["subtype (`anomaly_type_l2`)", "family (`anomaly_type_l1`)", "definition", "limit"], lines)
 

@@ -43,7 +43,7 @@ def croissant(
 
 def about(found: Facts, rules: PublishRules) -> Node:
     """The dataset as a whole. No date but those of the data and of the settings: a build reads no clock."""
-    said = rules.dataset
+    dataset = rules.dataset
     first, last = found["collected"]["first"], found["collected"]["last"]
     covered = {"temporalCoverage": f"{first}/{last}"} if first and last else {}
     totals = found["corpus"]["totals"]
@@ -53,11 +53,11 @@ def about(found: Facts, rules: PublishRules) -> Node:
         f"{totals['baseline']} baseline labels, {totals['anomalous_baseline']} of them anomalous."
     )
     return {
-        "name": said.name,
-        "description": " ".join(part for part in (found["corpus"].get("notice"), said.description, counts) if part),
+        "name": dataset.name,
+        "description": " ".join(part for part in (found["corpus"].get("notice"), dataset.description, counts) if part),
         "conformsTo": CONFORMS,
         "keywords": rules.card.tags,
-        **{name: value for name, value in given(said).items() if value},
+        **{name: value for name, value in given(dataset).items() if value},
         **covered,
     }
 
@@ -77,8 +77,10 @@ def given(said: Dataset) -> Node:
 
 def responsible(found: Facts, rules: PublishRules) -> Node:
     """The fields of the Responsible AI vocabulary; the first limit is who judged."""
-    made = found["made_by"]
-    judges = ", ".join(f"{name} ({model})" for name, model in zip(made["judge"], made["judge_model"], strict=False))
+    made_by = found["made_by"]
+    judges = ", ".join(
+        f"{name} ({model})" for name, model in zip(made_by["judge"], made_by["judge_model"], strict=False)
+    )
     texts: dict[str, Any] = dict(rules.rai)
     notice = found["corpus"].get("notice")
     texts["dataLimitations"] = " ".join(part for part in (notice, texts["dataLimitations"]) if part)

@@ -67,12 +67,12 @@ class Line:
 
     def record(self) -> dict[str, Any]:
         """A line of a master table. UnreadableInput where it lacks what any schema of it had."""
-        found = self.row()
-        missing = [name for name in NEEDED if name not in found]
-        missing += [] if missing else [name for name in STAMPED if name not in found["provenance"]]
+        record = self.row()
+        missing = [name for name in NEEDED if name not in record]
+        missing += [] if missing else [name for name in STAMPED if name not in record["provenance"]]
         if missing:
             raise unreadable(self.path, self.number, f"has no {missing[0]}")
-        return found
+        return record
 
 
 HEAD = msgspec.json.Decoder(Head)

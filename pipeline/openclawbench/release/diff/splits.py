@@ -25,14 +25,14 @@ class Side:
 
 def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
     """Records whose side is another, a table a cut and one for the calibration pool; null: not in that release."""
-    found = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
+    moves = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
     pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
     for cut, folder in CUTS.items():
         for old, new in joined(sides(before / folder), sides(after / folder)):
-            count(found[cut], old, new)
+            count(moves[cut], old, new)
             if cut == "default_cut":
-                count(found[POOL], pool_side(old, pools[0]), pool_side(new, pools[1]))
-    return found
+                count(moves[POOL], pool_side(old, pools[0]), pool_side(new, pools[1]))
+    return moves
 
 
 def count(tally: Tally, old: Side | None, new: Side | None) -> None:

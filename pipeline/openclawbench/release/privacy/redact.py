@@ -75,23 +75,23 @@ class Redactor:
             return [self.tree(one) for one in value]
         if not isinstance(value, dict):
             return value
-        found = {name: one if name in NAMES else self.tree(one) for name, one in value.items()}
+        tree = {name: one if name in NAMES else self.tree(one) for name, one in value.items()}
         if is_quote(value):
-            found["quote"] = self.quotes.get(place_of(value), found["quote"])
-        return found
+            tree["quote"] = self.quotes.get(place_of(value), tree["quote"])
+        return tree
 
     def line(self, value: dict[str, Any]) -> dict[str, Any]:
         """A line."""
-        found: dict[str, Any] = self.tree(value)
-        return found
+        tree: dict[str, Any] = self.tree(value)
+        return tree
 
     def answer(self, value: dict[str, Any]) -> dict[str, Any]:
         """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""
         said = {name: self.with_quotes(one) for name, one in value.items() if name in ("response_text", "former")}
-        found = self.line(value | said)
+        line = self.line(value | said)
         if value["parsed"] is not None:
-            found["parsed"] = canonical_json(self.line(json.loads(value["parsed"])))
-        return found
+            line["parsed"] = canonical_json(self.line(json.loads(value["parsed"])))
+        return line
 
     def with_quotes(self, value: Any) -> Any:
         """The judge's own text with the quotes that had to change."""

@@ -168,12 +168,12 @@ def judge_used(number: int, judge: Judge) -> JudgeUsed:
 def program_digest() -> str:
     """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart, and
     are where resources.py says."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
     for name in sorted(name for name in names if not name.startswith(f"{INSIDE}/")):
-        found.update(f"{name}\0".encode())
-        found.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
-    return found.hexdigest()
+        sha256.update(f"{name}\0".encode())
+        sha256.update(hashlib.sha256((PROGRAM / name).read_bytes()).digest())
+    return sha256.hexdigest()
 
 
 def lock_digest() -> str | None:

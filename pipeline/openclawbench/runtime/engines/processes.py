@@ -93,9 +93,9 @@ class Recorded(SpawnContext):
 
     def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
         """A new process, recorded."""
-        made = SpawnProcess(*arguments, **named)
-        self.started.append(made)
-        return made
+        Process = SpawnProcess(*arguments, **named)
+        self.started.append(Process)
+        return Process
 
     def what_became_of_it(self) -> str:
         """Why no worker could begin: the end of the first that has one."""

@@ -85,11 +85,11 @@ class ChatMessages(Source):
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """The trial record, the reward of the sample, and the identity that the record gives the run."""
-        made = aec_context.read_context(path, sidecars)
+        context = aec_context.read_context(path, sidecars)
         sample = sidecars.get("sample")
         if isinstance(sample, dict):
-            made["sample"] = {"reward": number_of(sample.get("reward"))}
-        return made | trial_identity(made)
+            context["sample"] = {"reward": number_of(sample.get("reward"))}
+        return context | trial_identity(context)
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         taken = {"sample": "the reward of the sample"} if "sample" in context else {}

@@ -42,14 +42,16 @@ def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
     """
     folder, above = dirname(path), dirname(dirname(path))
     files, below = folders(paths)
-    found = {}
+    sidecars = {}
     if f"{folder}/{AGENT_RESULT}" in paths:
-        found["agent_result"] = f"{folder}/{AGENT_RESULT}"
-    found |= {f"beside:{basename(candidate)}": candidate for candidate in candidates(files.get(folder, []), folder)}
+        sidecars["agent_result"] = f"{folder}/{AGENT_RESULT}"
+    sidecars |= {f"beside:{basename(candidate)}": candidate for candidate in candidates(files.get(folder, []), folder)}
     if above:
         kind = "only" if below.get(above) == {folder} else "above"
-        found |= {f"{kind}:{basename(candidate)}": candidate for candidate in candidates(files.get(above, []), folder)}
-    return found
+        sidecars |= {
+            f"{kind}:{basename(candidate)}": candidate for candidate in candidates(files.get(above, []), folder)
+        }
+    return sidecars
 
 
 def candidates(files: list[str], folder: str) -> list[str]:
@@ -60,16 +62,16 @@ def candidates(files: list[str], folder: str) -> list[str]:
 
 def read_context(path: str, found: dict[str, Any]) -> dict[str, Any]:
     """{agent_result, trial}: what concerns this session, small; empty where nothing does."""
-    made: dict[str, Any] = {}
+    context: dict[str, Any] = {}
     record = trial_of(path, found)
     result = found.get("agent_result")
     if record is not None:
         name, value = record
-        made["trial"] = slim_trial(value) | {"file": name.partition(":")[2]}
+        context["trial"] = slim_trial(value) | {"file": name.partition(":")[2]}
         result = result if isinstance(result, dict) else part(output_of(value), "agent_result")
     if isinstance(result, dict) and result:
-        made["agent_result"] = slim_result(result)
-    return made
+        context["agent_result"] = slim_result(result)
+    return context
 
 
 def describe_use(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:

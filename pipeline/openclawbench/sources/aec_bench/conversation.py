@@ -57,16 +57,16 @@ class AecConversation(Source):
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """As for a trajectory, and {trajectory_beside: true} where one is there (unread counts as there), or the
         {identity} that the header of one without steps gives the run."""
-        made = aec_context.read_context(path, sidecars)
+        context = aec_context.read_context(path, sidecars)
         if "trajectory" in sidecars and opens_trajectory(sidecars["trajectory"]):
             header = only_header(sidecars["trajectory"])
             if header is None:
-                made["trajectory_beside"] = True
+                context["trajectory_beside"] = True
             else:
-                made["header_only"] = True
+                context["header_only"] = True
                 if has_time(header):
-                    return made | {IDENTITY: canonical_digest(header)}
-        return made | trial_identity(made)
+                    return context | {IDENTITY: canonical_digest(header)}
+        return context | trial_identity(context)
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return aec_context.describe_use(path, sidecars, context)

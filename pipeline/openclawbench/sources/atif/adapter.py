@@ -227,12 +227,12 @@ def step_digest(row: RawLine) -> bytes:
 
 def warnings_of(content: bytes, document: Document) -> list[Fault]:
     """What a person should know of a document that was read."""
-    found = []
+    warnings = []
     if not is_utf8(content):
-        found.append(Fault("invalid_utf8", 1, "line 1: bytes that are not UTF-8; kept as \\xNN"))
+        warnings.append(Fault("invalid_utf8", 1, "line 1: bytes that are not UTF-8; kept as \\xNN"))
     if document.continued_trajectory_ref is not None:
-        found.append(Fault("continued_elsewhere", 1, "line 1: the trajectory goes on in another document"))
-    return found
+        warnings.append(Fault("continued_elsewhere", 1, "line 1: the trajectory goes on in another document"))
+    return warnings
 
 
 def run_summary(builder: AtifBuilder, final: Any) -> dict[str, Any]:

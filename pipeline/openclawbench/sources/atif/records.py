@@ -179,7 +179,7 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
 def own_extra(result: Result) -> dict[str, Any]:
     """A result's `extra` without our own labels; nothing where it is no object."""
     try:
-        found = msgspec.json.decode(result.extra, type=dict[str, msgspec.Raw])
+        content = msgspec.json.decode(result.extra, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
         return {}
-    return {key: msgspec.json.decode(value) for key, value in found.items() if key != OWN_LABELS}
+    return {key: msgspec.json.decode(value) for key, value in content.items() if key != OWN_LABELS}

@@ -199,8 +199,8 @@ class AtifBuilder:
         step: AtifStep = stretch.row.value
         text = content_text(step.message)
         if text is not None:
-            made = self.list.reply(text, stretch.moment, [stretch.row], content_text(step.reasoning_content))
-            made["partial"] = failed
+            reply = self.list.reply(text, stretch.moment, [stretch.row], content_text(step.reasoning_content))
+            reply["partial"] = failed
         elif not failed:
             self.list.noise["empty_replies"] += 1
 

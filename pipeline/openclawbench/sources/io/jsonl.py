@@ -145,20 +145,20 @@ def read_lines(
             except (ValueError, RecursionError):
                 pass  # below, with a reason
         faults: list[Fault] = []
-        found = texts_of_line(number, offset, data, decode, valid, faults)
+        texts = texts_of_line(number, offset, data, decode, valid, faults)
         broken = [fault for fault in faults if fault.reason in FATAL]
         torn = broken and broken[0].reason == "broken_json" and is_last(content, offset + len(data))
-        if torn and (raw.lines or found):
-            end = found[-1].offset + found[-1].length if found else offset
+        if torn and (raw.lines or texts):
+            end = texts[-1].offset + texts[-1].length if texts else offset
             raw.torn = True
             raw.torn_length = offset + len(data) - end
-            after = f"; what is whole before its break is read ({len(found)})" if found else ""
+            after = f"; what is whole before its break is read ({len(texts)})" if texts else ""
             raw.warnings.append(Fault("torn_last_line", number, f"line {number}: the last line is incomplete{after}"))
         elif broken:
             raw.fatal = broken[0]
             return raw
         raw.warnings.extend(fault for fault in faults if fault.reason not in FATAL)
-        raw.lines.extend(found)
+        raw.lines.extend(texts)
     return raw
 
 
@@ -269,7 +269,7 @@ def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], fau
     what stands before that."""
     text = data.decode("utf-8", "surrogateescape").rstrip(BLANKS)
     position, offset = 0, row.offset
-    found: list[RawLine] = []
+    objects: list[RawLine] = []
     while position < len(text):
         start = position
         while text[start] in BLANKS:
@@ -285,9 +285,11 @@ def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], fau
                 return []
             why = why_not_json(text, error, start)
             faults.append(Fault("broken_json", row.line, f"line {row.line}: not JSON: {why}"))
-            return found
+            return objects
         offset += start - position  # blanks are one byte each
-        found.append(RawLine(row.line, offset, len(part), clean is not part, value))
+        objects.append(RawLine(row.line, offset, len(part), clean is not part, value))
         position, offset = end, offset + len(part)
-    faults.append(Fault("several_objects_on_a_line", row.line, f"line {row.line}: {len(found)} JSON objects on a line"))
-    return found
+    faults.append(
+        Fault("several_objects_on_a_line", row.line, f"line {row.line}: {len(objects)} JSON objects on a line")
+    )
+    return objects

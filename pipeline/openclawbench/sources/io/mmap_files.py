@@ -34,8 +34,8 @@ def address_of(content: mmap.mmap | memoryview) -> int:
     """Where bytes are in memory."""
     import pyarrow as pa
 
-    found: int = pa.py_buffer(content).address
-    return found
+    address: int = pa.py_buffer(content).address
+    return address
 
 
 def sha256_of(content: bytes | mmap.mmap) -> str:

@@ -205,20 +205,20 @@ def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
 def find_joined_records(session: ParsedSession, lines: list[RawLine]) -> set[int]:
     """Records, by their number among those that are not headers, with which another session of the file begins: a file
     that seems to hold several is kept whole, so these hang on the record before them. Each is warned of."""
-    found: set[int] = set()
+    joined_records: set[int] = set()
     if session.record_counts["metadata:session"] < 2:
-        return found
+        return joined_records
     headers = 0
     for number, row in enumerate(lines):
         if row.value.type == "session":
             headers += 1
         elif number and lines[number - 1].value.type == "session" and headers > 1:
-            found.add(number - headers)
+            joined_records.add(number - headers)
             if session.several_sessions:
                 line = lines[number - 1].line
                 sentence = f"line {line}: another session begins in this file; all of it is kept as one trajectory"
                 session.warnings.append(Fault("several_sessions", line, f"{sentence}. Put each in a file of its own"))
-    return found
+    return joined_records
 
 
 def branch_of(body: list[RawLine], later: set[int], contents: Iterable[Any] | None = None) -> Branch:

@@ -35,14 +35,14 @@ def results_of(message: Message) -> list[Message]:
     """The results in a message of role `tool`, each as OpenClaw writes one: one for every result block, what stands
     beside these with the first; the whole message where there is none."""
     blocks = blocks_of(message)
-    made = [result_of(block) for block in blocks if block.type in RESULT_BLOCKS]
-    if not made:
+    results = [result_of(block) for block in blocks if block.type in RESULT_BLOCKS]
+    if not results:
         message.toolCallId = message.toolCallId or text_in(message.tool_call_id)
         return [message]
     others = [block for block in blocks if block.type not in RESULT_BLOCKS]
     if others:
-        made[0].content = blocks_of(made[0]) + others
-    return made
+        results[0].content = blocks_of(results[0]) + others
+    return results
 
 
 def results_beside(message: Message) -> tuple[list[Message], Message]:

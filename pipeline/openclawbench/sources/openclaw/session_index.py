@@ -37,12 +37,12 @@ def contexts_by_session(content: bytes | memoryview) -> dict[str, dict[str, Any]
         index = entries_of(content)
     except (ValueError, RecursionError):
         return {}
-    found: dict[str, dict[str, Any]] = {}
+    contexts: dict[str, dict[str, Any]] = {}
     for key, entry in index.items():
         session_id = entry.get("sessionId") if isinstance(entry, dict) else None
-        if isinstance(session_id, str) and session_id not in found:
-            found[session_id] = run_context(key, entry)
-    return found
+        if isinstance(session_id, str) and session_id not in contexts:
+            contexts[session_id] = run_context(key, entry)
+    return contexts
 
 
 def entries_of(content: bytes | memoryview) -> dict[str, Any]:

@@ -83,21 +83,21 @@ class Nodes:
 def read_nodes(connection: sqlite3.Connection) -> Nodes:
     """The table's rows in the order of keys; of several for one session the first counts. Nothing where a store has no
     such table. What can be used of a broken row is used: its other columns, another row."""
-    found, faults = Nodes(), []
+    nodes, faults = Nodes(), []
     try:
         for node in rows_of(connection):
             entry, why = entry_of(node)
             session_id = text_of(entry.get("sessionId")) or text_of(node["current_session_id"])
             faults += [f"the row of session_key {quoted_key(node['session_key'])}: {one}" for one in why]
             if session_id is not None:
-                found.contexts.setdefault(session_id, context_of(node, entry))
+                nodes.contexts.setdefault(session_id, context_of(node, entry))
             elif not why:
                 faults.append(f"the row of session_key {quoted_key(node['session_key'])}: it names no session")
     except sqlite3.Error as error:
         faults.append(f"it cannot be read to its end: {error}")
     if faults:
-        found.fault = f"{faults[0]}{more_faults(len(faults))}"
-    return found
+        nodes.fault = f"{faults[0]}{more_faults(len(faults))}"
+    return nodes
 
 
 def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:

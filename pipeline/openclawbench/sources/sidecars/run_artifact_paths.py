@@ -78,8 +78,8 @@ def is_evaluation_of(path: str, run: str) -> bool:
 
 def sessions_of(path: str, paths: frozenset[str]) -> list[str]:
     """Native session files that may be the run's: in its own folder, and next to the artifact."""
-    found = layout(paths).sessions
-    return found.get(path.removesuffix(".json"), []) + found.get(path.rpartition("/")[0], [])
+    sessions = layout(paths).sessions
+    return sessions.get(path.removesuffix(".json"), []) + sessions.get(path.rpartition("/")[0], [])
 
 
 def traces_of(path: str, paths: frozenset[str]) -> list[str]:

@@ -42,8 +42,8 @@ class RulesInForce:
         key = kind.__name__
         if key not in self.loaded:
             self.loaded[key] = self.load(kind)
-        found: R = self.loaded[key]
-        return found
+        rules: R = self.loaded[key]
+        return rules
 
     @cached_property
     def loaded(self) -> dict[str, Any]:
