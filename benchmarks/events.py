@@ -68,8 +68,8 @@ class Outcome:
 
 def measure(cases: list[Case]) -> list[Outcome]:
     """Each case with its differences, in order."""
-    found = descriptors(cases)
-    return [Outcome(case, found[case.id], list(differences(case, found[case.id]))) for case in cases]
+    described = descriptors(cases)
+    return [Outcome(case, described[case.id], list(differences(case, described[case.id]))) for case in cases]
 
 
 def source_file(case: Case) -> Row:
@@ -184,9 +184,9 @@ def flag_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
             must = [outcome for outcome in outcomes if flag in outcome.case.expected.auto_flags]
             allowed = [outcome for outcome in outcomes if flag in outcome.case.expected.flags_optional]
             fired = sum(flag in outcome.row["auto_flags"] for outcome in outcomes)
-            found = sum(flag in one.row["auto_flags"] for one in must)
-            cells.append(share(found, len(must)))
-            cells.append(str(fired - found - sum(flag in one.row["auto_flags"] for one in allowed)))
+            hits = sum(flag in one.row["auto_flags"] for one in must)
+            cells.append(share(hits, len(must)))
+            cells.append(str(fired - hits - sum(flag in one.row["auto_flags"] for one in allowed)))
         rows.append(tuple(cells))
     return rows
 

@@ -103,7 +103,7 @@ def restart(url: str, answered: int, folder: Path) -> Result:
 
 def medians(rows: list[Result]) -> list[Result]:
     """One row a measure and number in flight: medians of the rounds, ratios taken within each round."""
-    found = []
+    values = []
     for in_flight in IN_FLIGHT:
         for name in MEASURES:
             some = [row for row in rows if row["measure"] == name and row["in_flight"] == in_flight]
@@ -114,7 +114,7 @@ def medians(rows: list[Result]) -> list[Result]:
                 )
                 for reference in REFERENCES
             }
-            found.append(
+            values.append(
                 {
                     "measure": name,
                     "in_flight": in_flight,
@@ -124,7 +124,7 @@ def medians(rows: list[Result]) -> list[Result]:
                     "ratios": ratios,
                 }
             )
-    return found
+    return values
 
 
 def same(rows: list[Result], name: str, in_flight: int) -> list[Result]:

@@ -212,9 +212,9 @@ def main(name: str, url: str, calls: str, in_flight: str, folder: str) -> None:
     if name in ENGINES:  # the first question to an unknown endpoint goes alone, and is asked before
         MEASURES[name](url, 1, 1, Path(folder))
     before, started = cpu_seconds(), time.perf_counter()
-    found = MEASURES[name](url, int(calls), int(in_flight), Path(folder))
+    measured_values = MEASURES[name](url, int(calls), int(in_flight), Path(folder))
     seconds, cpu = time.perf_counter() - started, cpu_seconds() - before
-    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), **found}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), **measured_values}))
 
 
 if __name__ == "__main__":

@@ -247,9 +247,9 @@ def measured(measures: dict[str, Callable[[Path], dict[str, Any]]], name: str, f
     """Measure one, and print it."""
     before, started = cpu_seconds(), time.perf_counter()
     base = peak_mb()
-    found = measures[name](Path(folder))
+    result = measures[name](Path(folder))
     seconds, cpu = time.perf_counter() - started, cpu_seconds() - before
-    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), "base_mb": base, **found}))
+    print(json.dumps({"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb(), "base_mb": base, **result}))
 
 
 if __name__ == "__main__":

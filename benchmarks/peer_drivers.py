@@ -209,9 +209,9 @@ async def each(prompts: list[str], one: Callable[[str], Awaitable[str]], in_flig
 
 def complete(answers: list[Any], count: int) -> None:
     """ValueError where an answer is missing."""
-    found = sum("verdict" in str(answer) for answer in answers)
-    if found != count:
-        raise ValueError(f"{found} of {count} answers")
+    answered = sum("verdict" in str(answer) for answer in answers)
+    if answered != count:
+        raise ValueError(f"{answered} of {count} answers")
 
 
 DRIVERS: dict[str, Callable[[list[str], str, int, Path], None]] = {

@@ -137,8 +137,8 @@ def installed(peer: Peer, folder: Path) -> Path:
 def version(python: Path, package: str) -> str:
     """The version of a package that an interpreter has."""
     said = f"import importlib.metadata as m; print(m.version({package!r}))"
-    found = subprocess.run([python, "-P", "-c", said], capture_output=True, text=True)
-    return found.stdout.strip() or "?"
+    output = subprocess.run([python, "-P", "-c", said], capture_output=True, text=True)
+    return output.stdout.strip() or "?"
 
 
 class Tool:

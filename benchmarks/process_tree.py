@@ -32,7 +32,7 @@ def measured(
     enough: Callable[[], bool] = lambda: False,
 ) -> Measured:
     """Run a command to its end; kill -9 with all its processes where it has done `enough`, or takes too long."""
-    found, has_begun = Measured(), False
+    result, has_begun = Measured(), False
     cpu: dict[int, float] = {}
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -40,22 +40,22 @@ def measured(
         )
     end = time.monotonic() + limit_s
     try:
-        while process.poll() is None and time.monotonic() < end and not found.killed:
+        while process.poll() is None and time.monotonic() < end and not result.killed:
             sizes = 0.0
             for pid in tree(process.pid):
                 seconds, size = of_process(pid)
                 cpu[pid] = max(cpu.get(pid, 0.0), seconds)
                 sizes += size
-            found.peak_mb = max(found.peak_mb, sizes)
+            result.peak_mb = max(result.peak_mb, sizes)
             if not has_begun and (has_begun := began()):
-                found.cpu_before = sum(cpu.values())
-            found.killed = enough()
+                result.cpu_before = sum(cpu.values())
+            result.killed = enough()
             time.sleep(EVERY_S)
-        found.status = process.poll()
+        result.status = process.poll()
     finally:
         end_all(process)
-    found.cpu = sum(cpu.values())
-    return found
+    result.cpu = sum(cpu.values())
+    return result
 
 
 def end_all(process: "subprocess.Popen[bytes]") -> None:
@@ -70,14 +70,14 @@ def end_all(process: "subprocess.Popen[bytes]") -> None:
 
 def tree(pid: int) -> list[int]:
     """A process that runs and all below it."""
-    found = [pid]
-    for one in found:
+    process_ids = [pid]
+    for one in process_ids:
         try:
             tasks = list(Path(f"/proc/{one}/task").iterdir())
-            found += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+            process_ids += [int(child) for task in tasks for child in (task / "children").read_text().split()]
         except OSError:
             continue  # it has ended
-    return found
+    return process_ids
 
 
 def of_process(pid: int) -> tuple[float, float]:

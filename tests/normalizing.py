@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclawbench.construct.normalize.input_file import InputFile
+from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.construct.normalize.normalize import normalize, read_file
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
@@ -57,7 +57,7 @@ def raw_row(content: bytes, path: str = "m/s.jsonl", **more: Any) -> Row:
     return blank | {"source_model": "m", "path": path, "base_line": 1, "base_offset": 0, "content": content} | more
 
 
-def read(content: bytes, path: str = "m/s.jsonl") -> InputFile:
+def read(content: bytes, path: str = "m/s.jsonl") -> SessionFile:
     """One file read by its adapter; the accounting has to hold."""
     is_clean = next(are_clean_utf8(bytes_column("content", [content, b""])))
     one = read_file(raw_row(content, path, is_clean_utf8=is_clean), RULES)

@@ -22,7 +22,7 @@ from run_artifact_builders import (
     turn,
 )
 
-from openclawbench.construct.normalize.input_file import InputFile
+from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.construct.normalize.session_rows import oracle_record
 from openclawbench.intake.sidecars import value_of
 from openclawbench.records.oracle import Contradiction, Fused, OracleRecord, SourceOutcome
@@ -281,7 +281,7 @@ def taken(document: dict[str, Any], result: dict[str, Any]) -> None:
         document, RUN, dict.fromkeys(ADAPTER.find_sidecars(RUN, frozenset([RUN, RESULT])), read)
     )
     session = parse(written, **json.loads(json.dumps(context)))
-    file = InputFile("m", RUN, None, 1, 0, "00", session=session)
+    file = SessionFile("m", RUN, None, 1, 0, "00", session=session)
     rows = [{"source_model": "m", "trajectory_id": "t", "oracle": oracle_record(file, one)} for one in session.outcomes]
     assert from_records(rows, SourceOutcome).height == len(rows)
 

@@ -23,21 +23,21 @@ def module_source(name: str) -> tuple[str, tuple[str, ...]]:
     if key not in PARSED:
         PARSED[key] = parsed(content)
     tree, imports = PARSED[key]
-    found = {module for module, _ in imports}
-    found.update(f"{module}.{one}" for module, one in imports if one is not None and is_module(module, one))
-    return tree, tuple(sorted(found))
+    modules = {module for module, _ in imports}
+    modules.update(f"{module}.{one}" for module, one in imports if one is not None and is_module(module, one))
+    return tree, tuple(sorted(modules))
 
 
 def parsed(content: bytes) -> Parsed:
     """Digest of the AST of a module's bytes, and (module, name or null) of each import of this project in it."""
     tree = ast.parse(content)
-    found: list[tuple[str, str | None]] = []
+    imports: list[tuple[str, str | None]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(alias.name, None) for alias in node.names]
+            imports += [(alias.name, None) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [(node.module, alias.name) for alias in node.names]
-    ours = [(module, name) for module, name in found if module.split(".")[0] == PROJECT]
+            imports += [(node.module, alias.name) for alias in node.names]
+    ours = [(module, name) for module, name in imports if module.split(".")[0] == PROJECT]
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), ours
 
 

@@ -49,7 +49,7 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     hits, said = of_names(rules)
     raw = names["tool_name"].to_list()
     spellings = {"name": [one and spelled(one) for one in raw], "key": [one and plain_name(one) for one in raw]}
-    known = names.with_columns(pl.Series(column, found, pl.String) for column, found in spellings.items())
+    known = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
     return collect_unoptimized(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
 
 

@@ -88,7 +88,7 @@ def fates(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
     lists = ("oracle_rows", "oracle_rows_set_aside")
     met = pl.concat(fused.select(met="subset", row_id=name, set_aside=pl.lit(name != lists[0])) for name in lists)
     met = met.explode("row_id").drop_nulls("row_id").sort("row_id", "set_aside", "met")
-    found = met.unique("row_id", keep="first", maintain_order=True)
+    row_fates = met.unique("row_id", keep="first", maintain_order=True)
     lost = pl.col("set_aside").is_null()
     why = (
         pl.when(pl.col("sessions_named") > 1)
@@ -98,7 +98,7 @@ def fates(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
         .otherwise(pl.lit("no_session"))
     )
     reason = pl.when(lost).then(pl.coalesce("unjoined", why)).when("set_aside").then(pl.lit("set_aside"))
-    return oracle.unique("row_id").join(found, on="row_id", how="left").with_columns(lost=lost, reason=reason)
+    return oracle.unique("row_id").join(row_fates, on="row_id", how="left").with_columns(lost=lost, reason=reason)
 
 
 def unmatched(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
@@ -118,11 +118,11 @@ def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyF
         *[pl.col("oracle").struct.field(name) for name in [*said, "evaluator"]],
     )
     named = fused.filter(pl.col("oracle_match") == "contradiction").select(*TRAJECTORY_KEY, row_id="oracle_rows")
-    found = named.explode("row_id")
-    own = oracle.join(found, on="row_id", how="semi").unique("row_id")
+    conflicting = named.explode("row_id")
+    own = oracle.join(conflicting, on="row_id", how="semi").unique("row_id")
     rows = pl.concat([own.select("row_id", "source_model", *said, "evaluator"), carried]).with_columns(source_path=file)
     return (
-        found.join(rows, on=["row_id", "source_model"], how="left")
+        conflicting.join(rows, on=["row_id", "source_model"], how="left")
         .select(list(schema(Contradiction)))
         .sort(*TRAJECTORY_KEY, "row_id")
     )

@@ -19,9 +19,9 @@ def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rule
     """
     names = [rule.name for rule in rules.earliest]
     first = group_by_trajectory(aligned, *earliest(rules))
-    found = beside(risks.select(TRAJECTORY_KEY), first)
-    found = beside(found, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
-    held = found.collect().lazy()
+    onsets = beside(risks.select(TRAJECTORY_KEY), first)
+    onsets = beside(onsets, riskiest(step_risks, rules.top_k)).with_columns(pl.col(RISKIEST).fill_null([]))
+    held = onsets.collect().lazy()
     return beside(held, candidates(held, names)).select(
         *TRAJECTORY_KEY,
         onset_candidates=pl.struct([*names, *RISKIEST]),

@@ -134,8 +134,8 @@ def bearing_steps(packets: pl.DataFrame, places: list[int], rules: PacketRules) 
     if not places:
         return {}
     steps = packets.select("steps", place=pl.int_range(pl.len()))[places].explode("steps").unnest("steps")
-    found = steps.filter(rules.bears_evidence).group_by("place").agg("step_id")
-    return {place: set(ids) for place, ids in found.iter_rows()}
+    bearing = steps.filter(rules.bears_evidence).group_by("place").agg("step_id")
+    return {place: set(ids) for place, ids in bearing.iter_rows()}
 
 
 def shortened(packets: pl.DataFrame, texts: list[dict[str, Any]]) -> pl.DataFrame:

@@ -87,11 +87,11 @@ def shortened(text: str, keep: int, rules: PacketRules) -> str:
 
 def put(kind: str, rows: list[dict[str, Any]], shown: dict[Place, tuple[str, CutRule]]) -> list[dict[str, Any]]:
     """The rows with their shortened texts."""
-    found = [dict(row) for row in rows]
+    shortened_rows = [dict(row) for row in rows]
     for (where, number, name), (short, _) in shown.items():
         if where == kind:
-            found[number][name] = short
-    return found
+            shortened_rows[number][name] = short
+    return shortened_rows
 
 
 def cut_row(

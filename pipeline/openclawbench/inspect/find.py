@@ -33,15 +33,15 @@ def find(run: Run, wanted: str) -> Key:
     of_model = [key for key in keys if model in ("", key.source_model)]
     exact = [key for key in of_model if key.trajectory_id == name]
     same_basename = [key for key in of_model if key.trajectory_id.rpartition(".")[0] == name]
-    found = exact or same_basename or [key for key in of_model if key.trajectory_id.startswith(name)]
-    if not found:
+    matches = exact or same_basename or [key for key in of_model if key.trajectory_id.startswith(name)]
+    if not matches:
         raise NotFound(why_not(run, model, name, wanted))
-    if len(found) > 1:
+    if len(matches) > 1:
         some = ", ".join(
-            f"{key.source_model}/{key.trajectory_id}" for key in sorted(found, key=lambda key: key[:2])[:5]
+            f"{key.source_model}/{key.trajectory_id}" for key in sorted(matches, key=lambda key: key[:2])[:5]
         )
-        raise UsageError(f"{wanted}: names {len(found)} trajectories: {some}. Give one of them whole.")
-    return found[0]
+        raise UsageError(f"{wanted}: names {len(matches)} trajectories: {some}. Give one of them whole.")
+    return matches[0]
 
 
 def known(run: Run) -> list[Key]:

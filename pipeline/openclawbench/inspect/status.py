@@ -76,18 +76,18 @@ def failures(run: Run) -> list[dict[str, Any]]:
 
 def unknown(run: Run) -> list[dict[str, Any]]:
     """Record types, roles, content blocks and tools that no rule knows, counted; kept in the data, fatal to nothing."""
-    found: list[dict[str, Any]] = []
+    stages_without: list[dict[str, Any]] = []
     if has(run, FileOutcome):
         counts = summed(rows_of(run, FileOutcome), "record_counts")
-        found += [{"what": name, "count": count} for name, count in counts if name.startswith("unknown_")]
+        stages_without += [{"what": name, "count": count} for name, count in counts if name.startswith("unknown_")]
     if has(run, Trajectory):
         blocks = summed(rows_of(run, Trajectory), "unknown_blocks")
-        found += [{"what": f"unknown_block:{name}", "count": count} for name, count in blocks]
+        stages_without += [{"what": f"unknown_block:{name}", "count": count} for name, count in blocks]
     if has(run, AlignedDescriptor):
         other = rows_of(run, AlignedDescriptor).filter(pl.col("event_type") == "other")
         tools = other.group_by("tool_name_raw").agg(count=pl.len()).sort("tool_name_raw", nulls_last=True).collect()
-        found += [{"what": f"tool:{row['tool_name_raw']}", "count": row["count"]} for row in tools.to_dicts()]
-    return found
+        stages_without += [{"what": f"tool:{row['tool_name_raw']}", "count": row["count"]} for row in tools.to_dicts()]
+    return stages_without
 
 
 def summed(rows: pl.LazyFrame, column: str) -> list[tuple[str, int]]:

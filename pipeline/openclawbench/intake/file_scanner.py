@@ -91,9 +91,9 @@ class FileScanner:
             return
         try:
             if (long := self.read_long(name, size)) is not None:
-                found, sha256 = long
-                context = self.read_context(name, found)
-                yield self.entry(name, size, sha256=sha256, found=found, context=context, stamp=stamp)
+                identified, sha256 = long
+                context = self.read_context(name, identified)
+                yield self.entry(name, size, sha256=sha256, found=identified, context=context, stamp=stamp)
                 return
             content = self.read_content(name)
         except AdapterFailure:
@@ -104,23 +104,23 @@ class FileScanner:
         if content is None:
             yield from self.store_entries(name, size)
             return
-        found = identify(content)
-        source = found.source
+        identified = identify(content)
+        source = identified.source
         members = call_hook(source, source.find_members, content) if source else None
         if members is not None:
             yield from (self.member_entry(name, member, content, source) for member in members)
             return
-        context = self.read_context(name, found)
-        yield self.entry(name, size, sha256=sha256_of(content), found=found, context=context, stamp=stamp)
-        yield from self.embedded_entries(name, content, found, "", Member("", 1, 0, len(content)))
+        context = self.read_context(name, identified)
+        yield self.entry(name, size, sha256=sha256_of(content), found=identified, context=context, stamp=stamp)
+        yield from self.embedded_entries(name, content, identified, "", Member("", 1, 0, len(content)))
 
     def member_entry(self, name: str, member: Member, content: bytes, source: Source | None) -> RawEntry:
         """One part of a file that holds several sessions. `source`: the adapter of the file."""
         part = content[member.offset : member.offset + member.length]
-        found = identify(part)
-        context = {PART_OF: source.name} if found.source is None and source else None
+        identified = identify(part)
+        context = {PART_OF: source.name} if identified.source is None and source else None
         return self.entry(
-            name, member.length, sha256=sha256_of(part), found=found, context=context, place=place_of(member)
+            name, member.length, sha256=sha256_of(part), found=identified, context=context, place=place_of(member)
         )
 
     def embedded_entries(

@@ -241,15 +241,15 @@ def reading(raw: Raw, entries: list[RawEntry]) -> Callable[[str], tuple[bytes | 
 
 def spread(rows: list[Row], column: str, places: Places, shards: int) -> dict[int, list[Row]]:
     """Rows go where the sessions they may join are; a row that names no session here goes by its own hash."""
-    found: dict[int, list[Row]] = defaultdict(list)
+    rows_by_model: dict[int, list[Row]] = defaultdict(list)
     for row in rows:
         model, name = row["source_model"], row[column] or ""
         at = set(places.get((model, name), ()))
         if row.get("session_id"):
             at.update(places.get((model, f"id:{row['session_id']}"), ()))
         for shard in at or {shard_of(f"{model}\0{name}", shards)}:
-            found[shard].append(row)
-    return found
+            rows_by_model[shard].append(row)
+    return rows_by_model
 
 
 def shard_of(identity: str, shards: int) -> int:

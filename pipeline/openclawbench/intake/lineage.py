@@ -119,15 +119,15 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     for entry in entries:
         if entry.session_id is not None or (entry.source_model, entry.identity) in wanted:
             groups[entry.source_model, entry.identity].append(entry)
-    found = {}
+    names = {}
     for key, group in groups.items():
         first = group[0]
         if len(group) > 1:  # as seldom: the order is not worked out for every session there is
             first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
         packed = any(one.path.endswith(PACKED) for one in group)
         if not packed or len({entry_name(one) for one in group}) == 1:
-            found[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"
-    return found
+            names[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"
+    return names
 
 
 def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:
@@ -150,5 +150,5 @@ def collisions(entries: Iterable[RawEntry]) -> list[dict[str, Any]]:
 
 def run_of(context: Any) -> dict[str, Any]:
     """The index part of a context."""
-    found = context.get("index") if isinstance(context, dict) else None
-    return found if isinstance(found, dict) else {}
+    index = context.get("index") if isinstance(context, dict) else None
+    return index if isinstance(index, dict) else {}

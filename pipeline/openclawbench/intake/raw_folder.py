@@ -111,13 +111,13 @@ def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
     looked at as a whole. OSError where it cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        found = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)
-        if found is None:
+        identified = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)
+        if identified is None:
             return None
         digest = hashlib.sha256()
         for data in chunks(handle):
             digest.update(data)
-        return found, digest.hexdigest()
+        return identified, digest.hexdigest()
     finally:
         os.close(handle)
 

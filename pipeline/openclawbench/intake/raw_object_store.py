@@ -36,10 +36,10 @@ class Fetched:
         """A file's bytes as they are stored. OSError where they cannot be read."""
         if name not in self.held:
             self.held = self.raw.read_some(self.batch(name))
-        found = self.held.pop(name)
-        if isinstance(found, OSError):
-            raise found
-        return found
+        content = self.held.pop(name)
+        if isinstance(content, OSError):
+            raise content
+        return content
 
     def batch(self, name: str) -> list[str]:
         """The names to fetch together, from this one on."""

@@ -26,7 +26,7 @@ def manifest_rows(
     are faults too: never guessed; a subset that is not the task's is kept, with a warning.
     UnreadableInput for a file that cannot be opened.
     """
-    found: dict[tuple[str, str], dict[tuple[Any, ...], tuple[str, Row]]] = defaultdict(dict)
+    rows_by_model: dict[tuple[str, str], dict[tuple[Any, ...], tuple[str, Row]]] = defaultdict(dict)
     for path in paths:
         read = lines(path, faults)
         warnings += other_subsets("run_manifest", str(path), read, rules)
@@ -37,10 +37,10 @@ def manifest_rows(
                 continue
             row["native_session_basename"] = session.basename
             row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-            of_session = found[row["source_model"], row["native_session_basename"]]
+            of_session = rows_by_model[row["source_model"], row["native_session_basename"]]
             of_session.setdefault(tuple(row.values()), (f"{path}:{number}", row))
     kept = []
-    for (model, name), rows in found.items():
+    for (model, name), rows in rows_by_model.items():
         if len(rows) > 1:
             faults.append(several(model, name, [place for place, _ in rows.values()]))
         else:
@@ -50,7 +50,7 @@ def manifest_rows(
 
 def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
     """(line, RunManifestRow dict) of a file; a line that is not one is a fault."""
-    found = []
+    manifest_lines = []
     for number, _, data in pieces(content_of(path)):
         try:
             row = RunManifestRow.model_validate(BLANK | loaded(data))
@@ -58,8 +58,8 @@ def lines(path: Path, faults: list[Row]) -> list[tuple[int, Row]]:
             message = f"{path}: line {number}: not a run manifest line: {why(error)}. Correct it and run again."
             faults.append({"reason": "run_manifest_malformed", "file": str(path), "line": number, "message": message})
             continue
-        found.append((number, row.model_dump()))
-    return found
+        manifest_lines.append((number, row.model_dump()))
+    return manifest_lines
 
 
 def why(error: Exception) -> str:

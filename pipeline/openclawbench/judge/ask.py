@@ -31,11 +31,11 @@ class ShardQuestions:
     def questions(self, rows: list[dict[str, Any]]) -> Iterator[Question]:
         """A question a row, in their order; the material of these rows alone is read."""
         keys = pl.LazyFrame([{name: row[name] for name in TRAJECTORY_KEY} for row in rows]).unique()
-        found = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
-        places = {key: number for number, key in enumerate(found.select(TRAJECTORY_KEY).iter_rows())}
+        materials = self.material.join(keys, on=TRAJECTORY_KEY, how="semi").collect()
+        places = {key: number for number, key in enumerate(materials.select(TRAJECTORY_KEY).iter_rows())}
         for start in range(0, len(rows), WRITTEN_AT_ONCE):
             some = rows[start : start + WRITTEN_AT_ONCE]
-            material = canonical_rows(found[[places[row["source_model"], row["trajectory_id"]] for row in some]])
+            material = canonical_rows(materials[[places[row["source_model"], row["trajectory_id"]] for row in some]])
             yield from (question(row, text, self.prompt) for row, text in zip(some, material, strict=True))
 
 

@@ -25,9 +25,9 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a block")
-    if found := [one for one in RAW_CONTROL if one in material_json]:
-        place = material_json.index(found[0])
-        raise ValueError(f"material is not JSON on one line: control character {found[0]!r} at {place}")
+    if control_characters := [one for one in RAW_CONTROL if one in material_json]:
+        place = material_json.index(control_characters[0])
+        raise ValueError(f"material is not JSON on one line: control character {control_characters[0]!r} at {place}")
     fence = fence_of(name, material_json)
     inside = material_json
     if not material_json.isascii() or "\x7f" in material_json:

@@ -107,12 +107,12 @@ class LanguageModelJudge:
         MissingAnswer where the ledger has none."""
         if not question.fits:
             return Reply("", NO_TOKENS, 0.0, None, "too_long")
-        found = self.standing(question)
-        if found is None:
+        answer = self.standing(question)
+        if answer is None:
             raise MissingAnswer(
                 f"{question.trajectory_id}: the ledger {self.ledger} has no answer of {self.model} for it."
             )
-        first, last = found
+        first, last = answer
         reply = reply_of(last)
         if first.key == last.key:
             return reply
@@ -159,10 +159,10 @@ class LanguageModelJudge:
 
     def kept(self, key: bytes) -> StoredAnswer:
         """An answer that a settled question names."""
-        found = stored(self.looked_up(), key)
-        if found is None:
+        stored_answer = stored(self.looked_up(), key)
+        if stored_answer is None:
             raise MissingAnswer(f"{self.ledger}: answer {key.hex()} is missing. Run `openclawbench ledger verify`.")
-        return found
+        return stored_answer
 
     def question_id(self, request_sha256: str) -> bytes:
         """Under which a question's answer is settled: this judge, this question."""
@@ -320,8 +320,8 @@ class LanguageModelJudge:
         if kept.finish in NO_SECOND:
             return None
         reply = reply_of(kept)
-        said = reply.text if reply.finish == "complete" else None
-        return self.request(question, corrective(messages, said, complaint.detail, self.again.text))
+        first_text = reply.text if reply.finish == "complete" else None
+        return self.request(question, corrective(messages, first_text, complaint.detail, self.again.text))
 
 
 def reply_of(kept: StoredAnswer) -> Reply:
@@ -334,15 +334,15 @@ def reply_of(kept: StoredAnswer) -> Reply:
     if kept.parsed is None and kept.finish in NO_SECOND and no_tokens:
         text = kept.response.decode("utf-8", "backslashreplace")
         return Reply(text, usage, kept.cost_usd, kept.request_id, kept.finish)
-    found = kept.parsed or parsed(kept.response)
+    parsed_answer = kept.parsed or parsed(kept.response)
     return Reply(
-        text=found.text,
+        text=parsed_answer.text,
         usage=usage,
         cost_usd=kept.cost_usd,
         request_id=kept.request_id,
-        finish=found.finish,
-        text_from=found.text_from,
-        reasoning=found.reasoning,
+        finish=parsed_answer.finish,
+        text_from=parsed_answer.text_from,
+        reasoning=parsed_answer.reasoning,
     )
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from openclawbench.rules.loading.numbers import AtLeastOne
+from openclawbench.rules.loading.numbers import AtLeastOne, Count
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.tables.record import Record
 
@@ -27,7 +27,7 @@ class StatisticsSettings(Record):
     confidence: float = Field(gt=0, lt=1)
     interval: Literal["wilson", "exact"]
     posterior_draws: int = Field(default=20_000, ge=1000)  # of the corrected gap; releases before it lack both
-    posterior_seed: int = 20_260_101
+    posterior_seed: Count = 20_260_101
     onset_steps: list[AtLeastOne] = Field(min_length=1)  # rising; last step of each group
     onset_parts: int = Field(ge=1, le=1000)  # a row each
     pictures: list[Literal["png", "svg"]] = Field(min_length=1)

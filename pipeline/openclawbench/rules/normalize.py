@@ -253,8 +253,8 @@ class NormalizeRules(Rules):
             return
         turn, notice, name = self.notice_patterns
         for match in notice.finditer(raw_text) if turn.search(raw_text) else ():
-            said = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
-            if status := next(said, None):
+            statuses = (rule.status for rule in self.notice_statuses if re.search(rule.pattern, match["said"]))
+            if status := next(statuses, None):
                 yield Notice(name.findall(match["about"]), status)
 
     def person_speaks(self, kinds: list[str]) -> bool:
@@ -315,10 +315,10 @@ class NormalizeRules(Rules):
     def runner_text(self, text: str, is_unused: bool) -> str | None:
         """Id of the rule that says that the program wrote this text in the agent's place, else None. `is_unused`: in a
         message that failed or used no tokens."""
-        said = text.strip()
-        if not said.startswith(self.runner_openings):
+        stripped = text.strip()
+        if not stripped.startswith(self.runner_openings):
             return None
-        fitting = (rule for pattern, rule in self.runner_patterns if pattern.fullmatch(said))
+        fitting = (rule for pattern, rule in self.runner_patterns if pattern.fullmatch(stripped))
         return next((rule.id for rule in fitting if is_unused or not rule.unused), None)
 
     @cached_property

@@ -59,8 +59,8 @@ class ActiveRun:
 
 def runs(data: DataFolder) -> list[dict[str, Any]]:
     """The runs that are alive: {host, pid, share, shards: [[shard, stages]]}."""
-    found = [said(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
-    return [one for one in found if isinstance(one, dict)]
+    entries = [said(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
+    return [one for one in entries if isinstance(one, dict)]
 
 
 def is_alive(path: Path) -> bool:

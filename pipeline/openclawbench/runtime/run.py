@@ -292,13 +292,13 @@ def rounds(stages: list[Stage], judges: Judges) -> Iterator[list[Stage]]:
     """Stages that shards go through without waiting for each other; and, each alone, those that wait for every shard.
     What reads the tables of one that waits comes after it."""
     depth: dict[type[Record], int] = {}
-    found: dict[tuple[int, str], list[Stage]] = {}
+    steps_by_round: dict[tuple[int, str], list[Stage]] = {}
     for stage in stages:
         at = max((depth.get(record, 0) for record in stage.reads.values()), default=0)
         waiting = waits(stage, judges)
-        found.setdefault((at, stage.name if waiting else ""), []).append(stage)
+        steps_by_round.setdefault((at, stage.name if waiting else ""), []).append(stage)
         depth |= dict.fromkeys(stage.writes, at + waiting)
-    for _, together in sorted(found.items(), key=lambda item: (item[0][0], item[0][1] != "")):
+    for _, together in sorted(steps_by_round.items(), key=lambda item: (item[0][0], item[0][1] != "")):
         yield together
 
 
@@ -347,9 +347,9 @@ def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
 
 def sums(record: type[Record], table: pl.LazyFrame) -> dict[str, dict[str, int]]:
     """Named counts of the columns that a record names in COUNTS, summed over the rows: {column: {name: count}}."""
-    found = {}
+    totals = {}
     for column in record.COUNTS:
         one = table.select(pl.col(column).explode().drop_nulls()).unnest(column)
         rows = one.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
-        found[column] = dict(rows)
-    return found
+        totals[column] = dict(rows)
+    return totals

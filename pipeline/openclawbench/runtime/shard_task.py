@@ -66,7 +66,7 @@ class ShardWorker:
     def carry_out(self, chain: ShardTask) -> list[StageResult]:
         """Bring a shard up to date as far as it goes: an error ends the chain, later stages would read what is not
         there."""
-        found: list[StageResult] = []
+        results: list[StageResult] = []
         tables = ShardTables(self.data, chain)
         with gc_disabled(), engine_of(chain):
             for place, link in enumerate(chain.links):
@@ -75,10 +75,10 @@ class ShardWorker:
                 tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
                 error = self.compute(link, tables)
                 spent = time.perf_counter() - started, time.process_time() - cpu
-                found.append(StageResult(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
+                results.append(StageResult(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
                 if error is not None:
                     break
-        return found
+        return results
 
     def compute(self, link: StageTask, tables: "ShardTables") -> str | None:
         """Run the stage function on one shard and write its parts; an error of the function, or a part that cannot be
@@ -175,8 +175,8 @@ def load(data: DataFolder, chain: ShardTask, record: type[Record], keys: Keys) -
     """The rows of a table that a shard (or the whole corpus) reads."""
     if record not in SOURCES:
         return data.scan(record, keys)
-    found = [chain.intake.read(record, int(shard)) for shard in keys if shard != ALL]
-    return found[0] if len(found) == 1 else pl.concat(found) if found else pl.LazyFrame(schema=schema(record))
+    frames = [chain.intake.read(record, int(shard)) for shard in keys if shard != ALL]
+    return frames[0] if len(frames) == 1 else pl.concat(frames) if frames else pl.LazyFrame(schema=schema(record))
 
 
 def engine_of(chain: ShardTask) -> contextlib.AbstractContextManager[Any]:

@@ -41,8 +41,8 @@ class Stage:
 
 def stage_named(module: str, name: str) -> Stage:
     """The stage of this name that a module declares."""
-    found: Stage = getattr(importlib.import_module(module), name)
-    return found
+    attribute: Stage = getattr(importlib.import_module(module), name)
+    return attribute
 
 
 def record_of(hint: Any) -> type[Record] | None:

@@ -133,8 +133,8 @@ class ParsedSession:
 
     def fill_from(self, copy: "ParsedSession") -> None:
         """Take over what lay beside a copy of this session, where nothing beside this one said it."""
-        told = {name: value for name, value in copy.context.items() if value is not None}
-        self.context = told | {name: value for name, value in self.context.items() if value is not None}
+        known_values = {name: value for name, value in copy.context.items() if value is not None}
+        self.context = known_values | {name: value for name, value in self.context.items() if value is not None}
         for outcome in copy.outcomes:
             if self.outcome is None:
                 self.outcome = outcome

@@ -67,11 +67,11 @@ def identify_long(path: str, head: bytes, size: int) -> FileFormat | None:
     has_line, may_be_json = b"\n" in head, begins in (b"{", b"[")
     if not has_line and may_be_json and not is_index(path):
         return None
-    found = identify(head)
-    if found.source is not None:
-        return found if found.source.reads_long else None
-    is_record = has_line and (found.first is not None or size > WHOLE_JSON)
-    return found if is_record or is_index(path) or not may_be_json else None
+    identified = identify(head)
+    if identified.source is not None:
+        return identified if identified.source.reads_long else None
+    is_record = has_line and (identified.first is not None or size > WHOLE_JSON)
+    return identified if is_record or is_index(path) or not may_be_json else None
 
 
 def first_record(content: bytes) -> tuple[Any, bytes]:

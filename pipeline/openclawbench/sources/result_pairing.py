@@ -55,7 +55,7 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
 
 def grouped(keys: list[str | None]) -> dict[str | None, deque[int]]:
     """Where each key stands, in order; keys in the order of their first."""
-    found: dict[str | None, deque[int]] = {}
+    groups: dict[str | None, deque[int]] = {}
     for place, key in enumerate(keys):
-        found.setdefault(key, deque()).append(place)
-    return found
+        groups.setdefault(key, deque()).append(place)
+    return groups

@@ -343,8 +343,8 @@ class DataFolder:
 
     def failures(self) -> list[dict[str, Any]]:
         """What was noted of failed shards: {stage, shard, key, error}, in the order of names."""
-        found = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
-        return [one for one in found if isinstance(one, dict)]
+        records = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
+        return [one for one in records if isinstance(one, dict)]
 
     @property
     def running(self) -> Path:

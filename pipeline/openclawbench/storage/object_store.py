@@ -54,15 +54,15 @@ class ObjectStore:
     def names(self, folder: str) -> set[str]:
         """Names of the objects right below a folder of the prefix; a request for each thousand of them."""
         with said(self.url):
-            found = self.system.find(self.path(folder), maxdepth=1)
-        return {str(path).rpartition("/")[2] for path in found}
+            paths = self.system.find(self.path(folder), maxdepth=1)
+        return {str(path).rpartition("/")[2] for path in paths}
 
     def stamps(self) -> dict[str, Stamp]:
         """Every object below the prefix with its size, time and the digest that the store has of it."""
         with said(self.url):
-            found = self.system.find(self.root, detail=True)
+            entries = self.system.find(self.root, detail=True)
         length = len(self.root) + 1
-        return {str(path)[length:]: stamp(about) for path, about in found.items()}
+        return {str(path)[length:]: stamp(about) for path, about in entries.items()}
 
     def exists(self) -> bool:
         """True where something is below the prefix."""
@@ -78,8 +78,8 @@ class ObjectStore:
         """Bytes of several objects, fetched at the same time; the error of one that cannot be had."""
         paths = {self.path(name): name for name in names}
         with said(self.url):
-            found = self.system.cat([*paths], on_error="return")
-        return {paths[path]: one if isinstance(one, bytes) else as_os_error(one) for path, one in found.items()}
+            contents = self.system.cat([*paths], on_error="return")
+        return {paths[path]: one if isinstance(one, bytes) else as_os_error(one) for path, one in contents.items()}
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object, over what is there."""

@@ -48,9 +48,9 @@ def is_torn(part: str) -> bool:
 
 def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
     """The error that names the damaged parts of a data folder, of one shard or of all; null where there is none."""
-    if not (found := list(damaged(root / "work", shard))):
+    if not (damages := list(damaged(root / "work", shard))):
         return None
-    first, *others = found
+    first, *others = damages
     more = f" So {'is' if len(others) == 1 else 'are'} {', '.join(map(str, others))}." if others else ""
     it = "them" if others else "it"
     return DamagedPart(
@@ -61,4 +61,4 @@ def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
 
 def cause_in_what_was_read() -> DamagedPart | None:
     """cause() of the folders that this process has read tables of."""
-    return next((found for root in READ if (found := cause(root)) is not None), None)
+    return next((damage for root in READ if (damage := cause(root)) is not None), None)

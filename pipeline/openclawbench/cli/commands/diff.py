@@ -29,13 +29,13 @@ def diff(
     from openclawbench.release.diff.diff import diff as compare
     from openclawbench.release.diff.markdown import as_markdown
 
-    found = compare(before, after, examples)
+    difference = compare(before, after, examples)
     if markdown is not None:
-        write_output([as_markdown(found, MEANINGS).encode()], markdown)
+        write_output([as_markdown(difference, MEANINGS).encode()], markdown)
     if json_out:
-        print(json.dumps(found | {"meanings": MEANINGS}, indent=1, ensure_ascii=False))
+        print(json.dumps(difference | {"meanings": MEANINGS}, indent=1, ensure_ascii=False))
     else:
-        print_diff(found, output())
+        print_diff(difference, output())
 
 
 def print_diff(found: dict[str, Any], console: Console) -> None:

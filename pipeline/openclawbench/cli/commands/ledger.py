@@ -25,11 +25,11 @@ CALLS_SHOWN = 20  # calls without an answer that are printed; --json has all
 def stats(data: Data = DATA, json_out: Json = False) -> None:
     """Answers, tokens and USD; every call that may have been paid for without an answer."""
     with reading(DataFolder(data).ledger) as connection:
-        found = ledger_report.stats(connection)
+        totals = ledger_report.stats(connection)
     if json_out:
-        print(json.dumps(found, indent=1, ensure_ascii=False))
+        print(json.dumps(totals, indent=1, ensure_ascii=False))
     else:
-        print_stats(output(), found)
+        print_stats(output(), totals)
 
 
 def print_stats(console: Console, found: dict[str, Any]) -> None:

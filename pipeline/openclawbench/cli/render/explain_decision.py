@@ -18,8 +18,8 @@ def print_label(found: Row | None, console: Console, command: str = "annotate") 
     line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {found['judge'] or 'not asked'}")
     line(console, f"tier {found['quality_tier']}{f', because of {cause}' if cause else ''}")
     for stage, answer in found["stages"].items():
-        told = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
-        line(console, f"{stage.replace('_', ' ')}: {told}", 4)
+        words = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
+        line(console, f"{stage.replace('_', ' ')}: {words}", 4)
     for evidence_step in found["evidence_steps"]:
         line(
             console,

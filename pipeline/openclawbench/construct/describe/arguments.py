@@ -168,14 +168,14 @@ def parse_arguments(text: str | None) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        found = DECODE(text)
+        decoded = DECODE(text)
     except msgspec.DecodeError:  # e.g. a lone surrogate, which the standard library reads
-        found = loads_slowly(text)
+        decoded = loads_slowly(text)
     except RecursionError:
         return {}
-    if isinstance(found, str) and written_twice(text):
-        return parse_arguments(found)
-    return found if isinstance(found, dict) else {}
+    if isinstance(decoded, str) and written_twice(text):
+        return parse_arguments(decoded)
+    return decoded if isinstance(decoded, dict) else {}
 
 
 def written_twice(text: str | None) -> bool:

@@ -27,12 +27,12 @@ def text_evidence(texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """
     nothing = texts.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
     readable = pl.col("coverage") != "no_words"
-    found = [nothing]
+    evidence_frames = [nothing]
     for language in rules.languages:
         spoken = texts.filter(readable & pl.col("language").fill_null(language).eq(language))
         if not spoken.is_empty():
-            found += in_language(spoken, language, rules)
-    return pl.concat(found)
+            evidence_frames += in_language(spoken, language, rules)
+    return pl.concat(evidence_frames)
 
 
 def in_language(texts: pl.DataFrame, language: str, rules: FlagRules) -> list[pl.DataFrame]:

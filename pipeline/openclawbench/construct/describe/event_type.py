@@ -60,8 +60,8 @@ def classify_calls(steps: pl.LazyFrame, rules: DescribeRules, shell_rules: Shell
     called = steps.select("action_kind", *CALL).filter(action_kind="tool_call").select(CALL)
     distinct = collect_unoptimized(called.unique(maintain_order=True))
     done = by_name(read_calls(distinct, rules, shell_rules), rules)
-    said = meanings(done, shell_rules)
-    changed = lookup_join(done, said, ["kind", "said"]).with_columns(changes()).with_row_index("row")
+    call_meanings = meanings(done, shell_rules)
+    changed = lookup_join(done, call_meanings, ["kind", "said"]).with_columns(changes()).with_row_index("row")
     known = lookup_join(changed, own_state(changed, rules), ["row"])
     return collect_in_pool(known.lazy().select_seq(*CALL, "tool", "name", "server", *decided(rules)), "calls")
 
@@ -141,9 +141,9 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     """What each distinct command or program text does; the only loop over commands."""
     shell = shell_of(shell_rules)
     texts = done.filter(pl.col("said").is_not_null()).select("kind", "said").unique(maintain_order=True)
-    found = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
+    rows = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
     shell.forget()
-    values = list(zip(*found, strict=True)) or [()] * len(ShellMeaning._fields)
+    values = list(zip(*rows, strict=True)) or [()] * len(ShellMeaning._fields)
     columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
@@ -216,9 +216,9 @@ def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     own, told, first = own_files(rules)
     changed = calls.lazy().select("row", "effect", target="written").filter("effect").drop("effect")
     plan = changed.explode("target", empty_as_null=True).with_columns_seq(own)
-    found = collect_in_pool(plan, "calls").filter("own")
+    own_calls = collect_in_pool(plan, "calls").filter("own")
     return collect_unoptimized(
-        collect_in_pool(found.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first)
+        collect_in_pool(own_calls.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first)
     )
 
 

@@ -83,12 +83,12 @@ def by_word(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
 def by_hint(distinct: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     """word, language, worth: languages to which a letter or the ending of a word points that no language has."""
     others = distinct.join(word_table(rules), on="word", how="anti")
-    found = [
+    frames = [
         others.filter(pl.col("word").str.contains(language.hint_pattern)).with_columns(language=pl.lit(language.code))
         for language in rules.languages
         if language.hint_pattern
     ]
-    every = pl.concat([others.clear().with_columns(language=pl.lit(None, pl.String)), *found])
+    every = pl.concat([others.clear().with_columns(language=pl.lit(None, pl.String)), *frames])
     return every.with_columns(worth=rules.told.hint_points)
 
 

@@ -47,9 +47,9 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     texts = pl.col("reflection_text")
     given = steps.with_columns(text_body=pl.when(texts.str.starts_with("{")).then(texts)).collect()
     given = lookup_join(given, bodies(given["result_details"], "details"), ["result_details"])
-    said = bodies(given["text_body"], "text")
-    said = lookup_join(said, reports(said["text_body"], rules.status.report), ["text_body"])
-    frame = lookup_join(given, said, ["text_body"]).lazy()
+    text_bodies = bodies(given["text_body"], "text")
+    text_bodies = lookup_join(text_bodies, reports(text_bodies["text_body"], rules.status.report), ["text_body"])
+    frame = lookup_join(given, text_bodies, ["text_body"]).lazy()
     for columns in told(rules):
         frame = frame.with_columns_seq(columns)
     return collect_in_pool(frame.drop(BETWEEN), "signs")
@@ -161,14 +161,14 @@ def read_report(text: str, rules: ReportRules) -> tuple[Any, ...] | None:
         body = DECODE_REPORT(text.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, RecursionError):
         return None
-    said = {name: value for name, value in body.items() if value not in (None, "", [], {})} if body else {}
-    if not said or not said.keys() <= rules.known:
+    fields = {name: value for name, value in body.items() if value not in (None, "", [], {})} if body else {}
+    if not fields or not fields.keys() <= rules.known:
         return None
-    word = next((str(said[one]) for one in rules.status if isinstance(said.get(one), str)), None)
-    number = http_code(said, rules)
-    code = next((str(said[one]) for one in rules.error if said.get(one)), None)
-    refused = any(said.get(one) is False for one in rules.success)
-    why = next((said[one] for one in rules.reason if isinstance(said.get(one), str)), None)
+    word = next((str(fields[one]) for one in rules.status if isinstance(fields.get(one), str)), None)
+    number = http_code(fields, rules)
+    code = next((str(fields[one]) for one in rules.error if fields.get(one)), None)
+    refused = any(fields.get(one) is False for one in rules.success)
+    why = next((fields[one] for one in rules.reason if isinstance(fields.get(one), str)), None)
     error = (why or code or text) if refused or code else None
     return number or word, number is not None, error, code is not None
 

@@ -232,8 +232,8 @@ def cleared(rules: DescribeRules) -> pl.Expr:
     texts = []
     for rule in rules.clears:
         of_tool = name.is_in(plain_names(rule.tools)).fill_null(False)
-        said = pl.when(~of_tool).then(pl.lit("")).otherwise("message")  # an empty text costs a search nothing
-        texts.append(pl.when(of_tool & said.str.contains(rule.pattern)).then(pl.lit(rule.id)))
+        words = pl.when(~of_tool).then(pl.lit("")).otherwise("message")  # an empty text costs a search nothing
+        texts.append(pl.when(of_tool & words.str.contains(rule.pattern)).then(pl.lit(rule.id)))
     return pl.coalesce(*texts, pl.when(no_match).then(pl.lit(status.clear_rule)))
 
 

@@ -4,7 +4,7 @@ do."""
 from typing import Any
 
 from openclawbench.base.session_names import unpacked
-from openclawbench.construct.normalize.input_file import InputFile
+from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.sources.identification import WHOLE_JSON
 from openclawbench.sources.io.file_encodings import other_form
 from openclawbench.sources.io.json_values import TOO_DEEP, why_not_json
@@ -36,65 +36,65 @@ CONVERT = f"Take the file out of the raw folder, or convert it to a format that 
 COMPLETE = "Add what is missing, or take the file out of the raw folder."
 
 
-def unreadable(one: InputFile, error: str) -> str:
+def unreadable(file: SessionFile, error: str) -> str:
     """Sentence for bytes that could not be had; an error that ends with a full stop says itself what to do."""
-    return f"{one.path}: {error}" if error.endswith(".") else f"{one.path}: {error}. Make it readable and run again."
+    return f"{file.path}: {error}" if error.endswith(".") else f"{file.path}: {error}. Make it readable and run again."
 
 
-def broken_index(one: InputFile, fault: Fault) -> str:
+def broken_index(file: SessionFile, fault: Fault) -> str:
     """Sentence for a session index of which something cannot be used."""
-    return f"{one.path}: {fault.message}. {INDEX_HINT}"
+    return f"{file.path}: {fault.message}. {INDEX_HINT}"
 
 
-def of_store(one: InputFile, reason: str, what: str) -> str:
+def of_store(file: SessionFile, reason: str, what: str) -> str:
     """Sentence for something about a store that is no session; of a log of a store, which `what` names."""
     if reason == "store_log":
-        return f"{one.path}: a log of {what}, which is read with it."
+        return f"{file.path}: a log of {what}, which is read with it."
     kind = "an SQLite database that is not laid out as OpenClaw's store: " if reason == "unknown_store" else ""
-    table = f"{one.member}: " if one.member else ""
-    return f"{one.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
+    table = f"{file.member}: " if file.member else ""
+    return f"{file.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
 
 
-def beside(one: InputFile, kind: str | None, gave: list[str]) -> str:
+def beside(file: SessionFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
-    if one.member is not None:
-        return f"{one.path}: {one.member}: lies beside sessions and is none{what}."
+    if file.member is not None:
+        return f"{file.path}: {file.member}: lies beside sessions and is none{what}."
     if gave:
-        return f"{one.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
-    return f"{one.path}: lies beside sessions and is none{what}."
+        return f"{file.path}: lies beside sessions{what} and gave them: {'; '.join(gave)}."
+    return f"{file.path}: lies beside sessions and is none{what}."
 
 
-def refused(one: InputFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
+def refused(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, str]:
     """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
-    line = None if fault.line is None else one.base_line + fault.line - 1
+    line = None if fault.line is None else file.base_line + fault.line - 1
     message = fault.message.removeprefix(f"line {fault.line}: ")
     where = "" if message == fault.message else f"{'record' if stored else 'line'} {line}: "
     hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in LINE_REASONS else ""
-    return line, f"{place(one, stored)}: {where}{message}. {hint}".rstrip()
+    return line, f"{place(file, stored)}: {where}{message}. {hint}".rstrip()
 
 
-def too_deep(one: InputFile, stored: bool) -> str:
+def too_deep(file: SessionFile, stored: bool) -> str:
     """Sentence for a session that an adapter gives up for the depth of a value, it does not know where."""
-    return f"{place(one, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
+    return f"{place(file, stored)}: {TOO_DEEP}. {STORE_HINT if stored else LINE_HINT}"
 
 
-def place(one: InputFile, stored: bool) -> str:
+def place(file: SessionFile, stored: bool) -> str:
     """Which file, and which session of a store."""
-    return f"{one.path}: session {one.member}" if stored else one.path
+    return f"{file.path}: session {file.member}" if stored else file.path
 
 
-def no_session(one: InputFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
+def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:
     """Reason, line and sentence for a file, or a line of one that holds several sessions, whose first record no source
     claims."""
     number, _, data = next(pieces(content), (1, 0, b""))
-    line = one.base_line + number - 1
-    where = f"{place(one, stored)}: {'record' if stored else 'line'} {line}"
-    inside = STORE_HINT if stored else ROW_HINT if one.member is not None else None
+    line = file.base_line + number - 1
+    where = f"{place(file, stored)}: {'record' if stored else 'line'} {line}"
+    inside = STORE_HINT if stored else ROW_HINT if file.member is not None else None
     if first is None and is_too_deep(data):
         return "nested_too_deeply", line, f"{where}: {TOO_DEEP}. {inside or LINE_HINT}"
     if first is None and inside is None and (form := other_form(content)):
-        return "not_json", line, f"{one.path}: {form}, or take the file out of the raw folder."
+        return "not_json", line, f"{file.path}: {form}, or take the file out of the raw folder."
     if first is None:
         why = why_not_json(data.decode("utf-8", "surrogateescape").strip(), ValueError("no JSON object"))
         return "not_json", line, f"{where}: not JSON: {why}. {inside or NOT_JSON}"

@@ -9,7 +9,7 @@ import polars as pl
 
 from openclawbench.base.session_names import NATIVE_NAME, path_name
 from openclawbench.construct.normalize import messages
-from openclawbench.construct.normalize.input_file import InputFile, refuse, trajectory_key
+from openclawbench.construct.normalize.session_file import SessionFile, refuse, trajectory_key
 from openclawbench.construct.normalize.session_rows import add_rows, outcome_row, task_rows
 from openclawbench.construct.normalize.step_columns import StepColumns
 from openclawbench.construct.normalize.trajectory_ids import name_trajectories
@@ -48,33 +48,33 @@ def normalize(
     """
     columns = StepColumns()
     read = [with_columns(read_file(row, rules), columns, again) for row, again in rows_of(files)]
-    sessions = [one for one in read if one.session is not None]
+    sessions = [file for file in read if file.session is not None]
     name_trajectories(sessions)
     kept = [session for session in sessions if session.disposition == "trajectory"]
     tasks = task_rows(manifest.collect())
     rows: dict[str, list[dict[str, Any]]] = {"trajectory": [], "turn": [], "outcome": []}
-    for one in kept:
-        add_rows(rows, one, tasks)
+    for file in kept:
+        add_rows(rows, file, tasks)
     return (
         from_records(rows["trajectory"], Trajectory).lazy(),
-        columns.table([(trajectory_key(one), one.steps) for one in kept]),
+        columns.table([(trajectory_key(file), file.steps) for file in kept]),
         from_records(rows["turn"], UserTurn).lazy(),
         from_records(rows["outcome"], SourceOutcome).lazy(),
-        from_records([outcome_row(one) for one in read], FileOutcome).lazy(),
+        from_records([outcome_row(file) for file in read], FileOutcome).lazy(),
     )
 
 
-def with_columns(one: InputFile, columns: StepColumns, again: Callable[[], bytes]) -> InputFile:
+def with_columns(file: SessionFile, columns: StepColumns, again: Callable[[], bytes]) -> SessionFile:
     """A file with the steps of its session, if it is one, taken over into the columns. Its bytes, if they are asked for
     once more, are not held meanwhile: `again` gives them."""
-    session = one.session
+    session = file.session
     if session is not None and session.packed_steps is not None:
-        one.steps, session.packed_steps = session.packed_steps, None
+        file.steps, session.packed_steps = session.packed_steps, None
     elif session is not None:
-        one.steps, session.steps = columns.add(session.steps), []
+        file.steps, session.steps = columns.add(session.steps), []
         if isinstance(session.record_digests, RecordDigests):
             session.record_digests.content = again
-    return one
+    return file
 
 
 def rows_of(files: pl.LazyFrame) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
@@ -93,134 +93,134 @@ def content_at(contents: pl.Series, index: int) -> bytes:
     return content
 
 
-def read_file(row: dict[str, Any], rules: NormalizeRules) -> InputFile:
+def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
     """Read one file as far as it goes."""
     place = (row["source_model"], row["path"], row["member"], row["base_line"], row["base_offset"], row["sha256"])
-    one = InputFile(*place)
-    one.identity, source = row["identity"], source_named(row["adapter"])
+    file = SessionFile(*place)
+    file.identity, source = row["identity"], source_named(row["adapter"])
     content: bytes | memoryview | None = row["content"]
     context = json.loads(row["context"]) if row["context"] else {}
     if (noted := context.get("noted")) is not None:
-        return note_store(one, noted, rules)
-    if (row["error"] is not None or content is None) and (kind := rules.store_companion(one.path)):
-        return beside(one, kind, [], b"")
+        return note_store(file, noted, rules)
+    if (row["error"] is not None or content is None) and (kind := rules.store_companion(file.path)):
+        return beside(file, kind, [], b"")
     if row["error"] is not None or content is None:
-        return refuse(one, "unreadable_file", None, messages.unreadable(one, row["error"]))
+        return refuse(file, "unreadable_file", None, messages.unreadable(file, row["error"]))
     if not isinstance(content, memoryview):
-        return read_content(one, content, source, context, rules, row.get("is_clean_utf8", False))
-    looked_at = read_long(one, content, source, context, rules)
-    return one if looked_at is None else read_content(one, looked_at, source, context, rules, False, content)
+        return read_content(file, content, source, context, rules, row.get("is_clean_utf8", False))
+    looked_at = read_long(file, content, source, context, rules)
+    return file if looked_at is None else read_content(file, looked_at, source, context, rules, False, content)
 
 
-def note_store(one: InputFile, noted: dict[str, Any], rules: NormalizeRules) -> InputFile:
+def note_store(file: SessionFile, noted: dict[str, Any], rules: NormalizeRules) -> SessionFile:
     """What there is to say of a store, or of a log of one: no session."""
-    reason, one.records_in = noted["reason"], noted["records"]
-    if reason in rules.no_store_reasons and (kind := rules.store_companion(one.path)):
-        return beside(one, kind, [], b"")
-    if reason == "unknown_store" and not rules.may_be_store(one.path):
-        return beside(one, "other_database", [], b"")
+    reason, file.records_in = noted["reason"], noted["records"]
+    if reason in rules.no_store_reasons and (kind := rules.store_companion(file.path)):
+        return beside(file, kind, [], b"")
+    if reason == "unknown_store" and not rules.may_be_store(file.path):
+        return beside(file, "other_database", [], b"")
     if reason in rules.beside_reasons:
-        one.disposition = "sidecar"
-    return refuse(one, reason, None, messages.of_store(one, reason, noted["what"]))
+        file.disposition = "sidecar"
+    return refuse(file, reason, None, messages.of_store(file, reason, noted["what"]))
 
 
 def read_content(
-    one: InputFile,
+    file: SessionFile,
     looked_at: bytes,
     source: Source | None,
     context: dict[str, Any],
     rules: NormalizeRules,
     is_clean_utf8: bool,
     whole: memoryview | None = None,
-) -> InputFile:
+) -> SessionFile:
     """Read a file's content as far as it goes. `whole`: all of it, where only its beginning is to be looked at."""
     content = looked_at if whole is None else whole
     size = len(content)
-    stored = one.stored = bool(context.get("store"))
-    named_session = stored or ".jsonl" in one.path.rpartition("/")[2]
+    stored = file.stored = bool(context.get("store"))
+    named_session = stored or ".jsonl" in file.path.rpartition("/")[2]
     first, _ = first_record(looked_at)
-    told = None if source else skip_reason(context, first) or rules.named(one.path)
+    told = None if source else skip_reason(context, first) or rules.named(file.path)
     sidecar, gave = rules.sidecar(first) or told, context.get("gave", [])
     if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
-        return refuse(one, "empty_file", None, f"{one.path}: the file is empty. Remove it, or put the session back.")
-    if source is None and is_index(one.path) and not rules.is_other_index(first):
-        return read_index(one, content, gave)
+        return refuse(file, "empty_file", None, f"{file.path}: the file is empty. Remove it, or put the session back.")
+    if source is None and is_index(file.path) and not rules.is_other_index(first):
+        return read_index(file, content, gave)
     unknown = sidecar is None and source is None and not stored
-    if unknown and (why := messages.diagnose_damaged_document(one.path, looked_at, first, size)):
-        return refuse(one, *why, content)
+    if unknown and (why := messages.diagnose_damaged_document(file.path, looked_at, first, size)):
+        return refuse(file, *why, content)
     if sidecar or (source is None and not named_session):
-        return beside(one, sidecar, gave, content)
-    if one.source_model == "":
+        return beside(file, sidecar, gave, content)
+    if file.source_model == "":
         return refuse(
-            one, "no_source_model", None, f"{one.path}: lies in no folder. Put it under raw/<source_model>/.", content
+            file, "no_source_model", None, f"{file.path}: lies in no folder. Put it under raw/<source_model>/.", content
         )
     if source is None:
-        return refuse(one, *messages.no_session(one, looked_at, first, stored), content)
-    return parse(one, looked_at, source, context, rules, is_clean_utf8)
+        return refuse(file, *messages.no_session(file, looked_at, first, stored), content)
+    return parse(file, looked_at, source, context, rules, is_clean_utf8)
 
 
-def beside(one: InputFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> InputFile:
+def beside(file: SessionFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> SessionFile:
     """A file that lies beside sessions. `kind`: id of the rule that knows it; `gave`: what sessions took of it."""
-    one.disposition = "sidecar"
+    file.disposition = "sidecar"
     reason = "used_as_context" if gave else kind or "no_session"
-    return refuse(one, reason, None, messages.beside(one, kind, gave), content)
+    return refuse(file, reason, None, messages.beside(file, kind, gave), content)
 
 
-def read_index(one: InputFile, content: bytes | memoryview, gave: list[str]) -> InputFile:
+def read_index(file: SessionFile, content: bytes | memoryview, gave: list[str]) -> SessionFile:
     """A session index, which lies beside sessions: told where something in it cannot be used."""
-    if (fault := index_fault(one.path, content)) is None:
-        return beside(one, None, gave, content)
-    one.disposition = "sidecar"
-    return refuse(one, fault.reason, fault.line, messages.broken_index(one, fault), content)
+    if (fault := index_fault(file.path, content)) is None:
+        return beside(file, None, gave, content)
+    file.disposition = "sidecar"
+    return refuse(file, fault.reason, fault.line, messages.broken_index(file, fault), content)
 
 
 def read_long(
-    one: InputFile, content: memoryview, source: Source | None, context: dict[str, Any], rules: NormalizeRules
+    file: SessionFile, content: memoryview, source: Source | None, context: dict[str, Any], rules: NormalizeRules
 ) -> bytes | None:
     """Read a very long session where its source has a way that takes little memory: then nothing is left to be looked
     at. Else what is: the file's beginning where that says enough, or the whole of it."""
     head = bytes(content[:HEAD_BYTES])
     if source is None:
-        return bytes(content) if identify_long(one.path, head, len(content)) is None else head
+        return bytes(content) if identify_long(file.path, head, len(content)) is None else head
     if not source.reads_long:
         return bytes(content)
-    if one.source_model == "" or rules.sidecar(first_record(head)[0]):
+    if file.source_model == "" or rules.sidecar(first_record(head)[0]):
         return head
     session = parse_long_session(source, content, context, rules)
     if session is None:
         return bytes(content)
-    keep(one, session, context)
+    keep(file, session, context)
     return None
 
 
 def parse(
-    one: InputFile, content: bytes, source: Source, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool
-) -> InputFile:
+    file: SessionFile, content: bytes, source: Source, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool
+) -> SessionFile:
     """Run the adapter over a file that is a session."""
     stored = bool(context.get("store"))
     try:
         session = parse_session(source, content, context, rules, is_clean_utf8)
     except MalformedSession as error:
         if error.fault.reason in rules.beside_reasons:
-            one.disposition = "sidecar"
-        return refuse(one, error.fault.reason, *messages.refused(one, error.fault, stored), content)
+            file.disposition = "sidecar"
+        return refuse(file, error.fault.reason, *messages.refused(file, error.fault, stored), content)
     except RecursionError:
-        return refuse(one, "nested_too_deeply", None, messages.too_deep(one, stored), content)
-    keep(one, session, context)
-    return one
+        return refuse(file, "nested_too_deeply", None, messages.too_deep(file, stored), content)
+    keep(file, session, context)
+    return file
 
 
-def keep(one: InputFile, session: ParsedSession, context: dict[str, Any]) -> None:
+def keep(file: SessionFile, session: ParsedSession, context: dict[str, Any]) -> None:
     """Note the session that a file holds."""
-    session.identity = one.identity
-    one.session = session
-    one.parent = context.get("parent_trajectory_id")
+    session.identity = file.identity
+    file.session = session
+    file.parent = context.get("parent_trajectory_id")
     if "circular_parent" in context:
         sentence = f"its parent would be {context['circular_parent']}, which makes it its own ancestor; none is noted"
         session.warnings.append(Fault("circular_parent", 1, sentence))
     if NATIVE_NAME in context:
-        one.aliases.add(context[NATIVE_NAME])
-    if one.member is None and (name := path_name(one.path)):
-        one.aliases.add(name)
-    one.records_in = session.records_in
-    one.disposition = "trajectory"
+        file.aliases.add(context[NATIVE_NAME])
+    if file.member is None and (name := path_name(file.path)):
+        file.aliases.add(name)
+    file.records_in = session.records_in
+    file.disposition = "trajectory"

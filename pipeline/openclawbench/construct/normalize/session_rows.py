@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.construct.normalize.input_file import InputFile, session_name, trajectory_key
+from openclawbench.construct.normalize.session_file import SessionFile, session_name, trajectory_key
 from openclawbench.records.oracle import Evaluator, OracleRecord
 from openclawbench.records.session import RunContext, RunSummary
 from openclawbench.sources.io.jsonl import Fault
@@ -38,46 +38,46 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
     return rows
 
 
-def task_of(one: InputFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
+def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
     """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
     several for a session: never guessed."""
-    names = {session_name(one), *one.aliases}
-    told = {task_in(row) for name in names for row in tasks.get((one.source_model, name), ())}
-    if not told and one.session is not None:
-        return dict.fromkeys(TASK) | one.session.task
+    names = {session_name(file), *file.aliases}
+    told = {task_in(row) for name in names for row in tasks.get((file.source_model, name), ())}
+    if not told and file.session is not None:
+        return dict.fromkeys(TASK) | file.session.task
     return dict(zip(TASK, told.pop() if len(told) == 1 else (None, None, None), strict=True))
 
 
 def add_rows(
-    rows: dict[str, list[dict[str, Any]]], one: InputFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
+    rows: dict[str, list[dict[str, Any]]], file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
 ) -> None:
     """Table rows of one trajectory."""
-    session = one.session
+    session = file.session
     assert session is not None
-    task = task_of(one, tasks)
-    key = trajectory_key(one)
+    task = task_of(file, tasks)
+    key = trajectory_key(file)
     for row in session.user_turns:
         row.update(key)
     rows["turn"] += session.user_turns
-    rows["outcome"] += [{**key, "oracle": oracle_record(one, outcome)} for outcome in session.outcomes]
+    rows["outcome"] += [{**key, "oracle": oracle_record(file, outcome)} for outcome in session.outcomes]
     rows["trajectory"].append(
         {
             **key,
-            "parent_trajectory_id": one.parent,
+            "parent_trajectory_id": file.parent,
             "session_id": session.session_id,
-            "native_session_basename": session_name(one),
-            "aliases": sorted(one.aliases - {session_name(one)}),
+            "native_session_basename": session_name(file),
+            "aliases": sorted(file.aliases - {session_name(file)}),
             "subset": task["subset"],
             "task_id": task["task_id"],
             "attempt": task["attempt"],
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
-            "num_steps": len(one.steps),
+            "num_steps": len(file.steps),
             "truncated": session.truncated,
             "order_ambiguous": session.order_ambiguous,
             "several_sessions": session.several_sessions,
-            "divergent": one.divergent,
+            "divergent": file.divergent,
             "head_drop": session.head_drop,
             "completeness": session.completeness,
             "escaped_fields": session.escaped_fields,
@@ -85,11 +85,11 @@ def add_rows(
             "abandoned_steps": session.abandoned_steps,
             "run": only_possible(BLANK_RUN | session.run),
             "context": only_possible_context(BLANK_CONTEXT | session.context),
-            "source_file": one.path,
-            "source_member": one.member,
-            "source_base_line": one.base_line,
-            "source_base_offset": one.base_offset,
-            "source_sha256": one.sha256,
+            "source_file": file.path,
+            "source_member": file.member,
+            "source_base_line": file.base_line,
+            "source_base_offset": file.base_offset,
+            "source_sha256": file.sha256,
         }
     )
 
@@ -99,14 +99,14 @@ def only_possible_context(context: dict[str, Any]) -> dict[str, Any]:
     return context | {"estimated_cost_usd": None} if cannot_be(context["estimated_cost_usd"]) else context
 
 
-def oracle_record(one: InputFile, outcome: dict[str, Any]) -> dict[str, Any]:
+def oracle_record(file: SessionFile, outcome: dict[str, Any]) -> dict[str, Any]:
     """An OracleRecord of what the source says; `success` counts only where it was scored."""
-    assert one.session is not None
+    assert file.session is not None
     blank = dict.fromkeys(OracleRecord.model_fields) | {"flags": [], "status": "not_scored"}
     named = {
-        "source_model": one.source_model,
-        "native_session_basename": session_name(one),
-        "session_id": one.session.session_id,
+        "source_model": file.source_model,
+        "native_session_basename": session_name(file),
+        "session_id": file.session.session_id,
     }
     record = blank | outcome | named
     record["evaluator"] = dict.fromkeys(Evaluator.model_fields) | (record["evaluator"] or {})
@@ -114,23 +114,23 @@ def oracle_record(one: InputFile, outcome: dict[str, Any]) -> dict[str, Any]:
     return OracleRecord.model_validate(record).model_dump()
 
 
-def outcome_row(one: InputFile) -> dict[str, Any]:
+def outcome_row(file: SessionFile) -> dict[str, Any]:
     """What became of a file, with the place of every record in it."""
-    warnings: list[Fault] = one.session.warnings if one.session else []
-    counts = one.session.record_counts if one.session else {one.disposition: one.records_in}
+    warnings: list[Fault] = file.session.warnings if file.session else []
+    counts = file.session.record_counts if file.session else {file.disposition: file.records_in}
     return {
-        "source_model": one.source_model,
-        "path": one.path,
-        "member": one.member,
-        "sha256": one.sha256,
-        "disposition": one.disposition,
-        "trajectory_id": one.trajectory_id,
-        "reason": one.reason,
-        "line": one.line,
-        "message": one.message,
-        "warnings": (warned := warning_rows(warnings, one.base_line)),
+        "source_model": file.source_model,
+        "path": file.path,
+        "member": file.member,
+        "sha256": file.sha256,
+        "disposition": file.disposition,
+        "trajectory_id": file.trajectory_id,
+        "reason": file.reason,
+        "line": file.line,
+        "message": file.message,
+        "warnings": (warned := warning_rows(warnings, file.base_line)),
         "first_warning_line": min((row["line"] for row in warned), default=None),
-        "records_in": one.records_in,
+        "records_in": file.records_in,
         "record_counts": named_counts(counts),
     }
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from openclawbench.base.session_names import copy_order, identity_digits
-from openclawbench.construct.normalize.input_file import InputFile, refuse, session_name
+from openclawbench.construct.normalize.session_file import SessionFile, refuse, session_name
 from openclawbench.records.oracle import SILENT_STATUSES
 from openclawbench.sources.base import RecordDigests
 from openclawbench.sources.io.jsonl import Fault
@@ -13,14 +13,14 @@ from openclawbench.sources.io.jsonl import Fault
 SUFFIX_DIGITS = 4  # hex digits of an id's suffix; more if the id is taken
 
 
-def name_trajectories(files: list[InputFile]) -> None:
+def name_trajectories(files: list[SessionFile]) -> None:
     """Give each session its trajectory id: `<session name>.<h8 of its identity>`.
 
     Of files with one identity, a file whose records are a prefix of another file's is a copy of it. So is a file that
     differs only in what a repair of the file changes. Other files with that identity are divergent: each becomes a
     trajectory of its own, with a warning and an id from `divergent_ids`.
     """
-    by_identity: dict[tuple[str, str], list[InputFile]] = defaultdict(list)
+    by_identity: dict[tuple[str, str], list[SessionFile]] = defaultdict(list)
     for file in files:
         assert file.session is not None
         by_identity[file.source_model, file.session.identity].append(file)
@@ -44,7 +44,7 @@ def name_trajectories(files: list[InputFile]) -> None:
             file.session.record_digests = ()  # frees the file's bytes, which they may hold
 
 
-def separate_copies(group: list[InputFile]) -> tuple[list[InputFile], list[tuple[InputFile, InputFile]]]:
+def separate_copies(group: list[SessionFile]) -> tuple[list[SessionFile], list[tuple[SessionFile, SessionFile]]]:
     """(originals, (copy, its original) pairs) of the files with one identity."""
     longest_first = sorted(group, key=lambda file: (-len(record_digests(file)), *sort_key(file)))
     originals, copies = split_copies(longest_first, is_prefix)
@@ -57,11 +57,11 @@ def separate_copies(group: list[InputFile]) -> tuple[list[InputFile], list[tuple
 
 
 def split_copies(
-    files: list[InputFile], is_copy: Callable[[InputFile, InputFile], bool]
-) -> tuple[list[InputFile], list[tuple[InputFile, InputFile]]]:
+    files: list[SessionFile], is_copy: Callable[[SessionFile, SessionFile], bool]
+) -> tuple[list[SessionFile], list[tuple[SessionFile, SessionFile]]]:
     """(originals, (copy, its original) pairs). A copy goes to an original before it, preferably of its name."""
-    originals: list[InputFile] = []
-    copies: list[tuple[InputFile, InputFile]] = []
+    originals: list[SessionFile] = []
+    copies: list[tuple[SessionFile, SessionFile]] = []
     for file in files:
         longer = [original for original in originals if is_copy(file, original)]
         if longer:
@@ -71,18 +71,18 @@ def split_copies(
     return originals, copies
 
 
-def record_digests(file: InputFile) -> Sequence[bytes]:
+def record_digests(file: SessionFile) -> Sequence[bytes]:
     """Digests of a session's records."""
     return file.session.record_digests if file.session else ()
 
 
-def lasting_digests(file: InputFile) -> Sequence[bytes]:
+def lasting_digests(file: SessionFile) -> Sequence[bytes]:
     """Digests of the records that a repair of the file in place does not change."""
     digests = record_digests(file)
     return digests.lasting if isinstance(digests, RecordDigests) else digests
 
 
-def is_prefix(file: InputFile, longer: InputFile) -> bool:
+def is_prefix(file: SessionFile, longer: SessionFile) -> bool:
     """True if the records of a file begin another: byte by byte, or else by their canonical JSON."""
     own, others = record_digests(file), record_digests(longer)
     if list(others[: len(own)]) == list(own):
@@ -92,13 +92,13 @@ def is_prefix(file: InputFile, longer: InputFile) -> bool:
     return others.canonical[: len(own)] == own.canonical
 
 
-def is_repaired_prefix(file: InputFile, longer: InputFile) -> bool:
+def is_repaired_prefix(file: SessionFile, longer: SessionFile) -> bool:
     """True if the lasting records of a file begin those of another: one of the two files was repaired."""
     own = lasting_digests(file)
     return list(lasting_digests(longer)[: len(own)]) == list(own)
 
 
-def sort_key(file: InputFile) -> tuple[int | str, ...]:
+def sort_key(file: SessionFile) -> tuple[int | str, ...]:
     """Sorts the files of one identity: the file that gives the trajectory its name comes first."""
     return copy_order(file.path, file.member, file.session.session_id if file.session else None)
 
@@ -129,7 +129,7 @@ def shared_prefix_length(records: Sequence[bytes], others: Sequence[bytes]) -> i
     return next((place for place, (own, other) in pairs if own != other), min(len(records), len(others)))
 
 
-def note_divergence(file: InputFile, originals: list[InputFile]) -> None:
+def note_divergence(file: SessionFile, originals: list[SessionFile]) -> None:
     """Flag a file whose identity other files claim for other records, and warn about it."""
     assert file.session is not None
     file.divergent = True
@@ -138,7 +138,7 @@ def note_divergence(file: InputFile, originals: list[InputFile]) -> None:
     file.session.warnings.append(Fault("divergent", 1, sentence))
 
 
-def merge_copy(original: InputFile, copy: InputFile) -> None:
+def merge_copy(original: SessionFile, copy: SessionFile) -> None:
     """Add what only the files around a copy say: an index, a store, an outcome, a lost head, a parent."""
     assert original.session is not None
     assert copy.session is not None

@@ -71,8 +71,8 @@ class Shell:
         named = [part for part in parts if part.category != nothing]
         ok = self.exit_one_ok(parts)
         if not named:
-            said = any(part.command for part in parts) or not text.strip()
-            rule = self.rules.nothing_rule if said else self.rules.unparsed_rule
+            is_command = any(part.command for part in parts) or not text.strip()
+            rule = self.rules.nothing_rule if is_command else self.rules.unparsed_rule
             return ShellMeaning(self.rules.fallback_category, rule, False, rule, (), False, ok, parts=tuple(parts))
         best = named[0] if len(named) == 1 else min(named, key=self.place)
         external = True in [part.external for part in named]
@@ -230,21 +230,21 @@ class Shell:
 
     def behind(self, around: Around, simple: SimpleCommand, depth: int) -> list[Part]:
         """Parts of the command that a wrapper runs; none where it runs none."""
-        found: list[Part] = []
+        later_commands: list[Part] = []
         wrapper = around.wrapper
         for inner in wrapped(around, simple):
             if isinstance(inner, Unknown):
                 fed = Part(self.rules.fed_category, self.rules.fed_rule, False)
-                found.append(fed._replace(command=self.shown(simple), may_exit=simple.may_exit))
+                later_commands.append(fed._replace(command=self.shown(simple), may_exit=simple.may_exit))
             elif isinstance(inner, Text):
                 parts = self.parts(inner.text, depth + 1, powershell=wrapper.powershell)
-                found += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
+                later_commands += [part._replace(may_exit=part.may_exit and simple.may_exit) for part in parts]
             else:
                 parts = self.simple_parts(inner._replace(writes=()), depth + 1)
                 if FED not in simple.words:
                     parts = [part._replace(command=part.command.removesuffix(f" {FED}")) for part in parts]
-                found += parts
-        return [part._replace(external=True) for part in found] if wrapper.external else found
+                later_commands += parts
+        return [part._replace(external=True) for part in later_commands] if wrapper.external else later_commands
 
     def forget(self) -> None:
         """Forget commands: they may be long, and of those of one shard few come again in another."""

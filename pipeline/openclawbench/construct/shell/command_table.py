@@ -262,12 +262,12 @@ class CommandTable:
 
 def candidates(rules: ShellRules) -> dict[str, Candidates]:
     """The rules of commands by name, in file order."""
-    found: dict[str, list[Condition]] = {}
+    conditions_by_name: dict[str, list[Condition]] = {}
     for rule in rules.commands:
         condition = Condition(rule, rules)
         for name in rule.names:
-            found.setdefault(name.lower(), []).append(condition)
-    return {name: Candidates(conditions) for name, conditions in found.items()}
+            conditions_by_name.setdefault(name.lower(), []).append(condition)
+    return {name: Candidates(conditions) for name, conditions in conditions_by_name.items()}
 
 
 class DryRuns:

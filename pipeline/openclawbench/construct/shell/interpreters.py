@@ -39,13 +39,13 @@ class Programs:
 
     def likely(self, text: str) -> list[re.Pattern[str]]:
         """The patterns of writes of which a plain text that they need is there."""
-        found = []
+        matching = []
         for needs, pattern in self.writes:
             for need in needs:
                 if need in text:
-                    found.append(pattern)
+                    matching.append(pattern)
                     break
-        return found
+        return matching
 
     def client(self, simple: SimpleCommand, read: Options, client: SqlClient) -> Part | None:
         """What a database client's statement does; None where there is no statement to see."""

@@ -56,16 +56,16 @@ class OptionReader:
                 places.extend(range(place + 1, len(arguments)))
                 break
             else:
-                said = self.known[word]
-                for name, value in said.flags:
+                option = self.known[word]
+                for name, value in option.flags:
                     flags.setdefault(name, value)
-                if said.takes is not None:
+                if option.takes is not None:
                     following = arguments[place + 1] if place + 1 < len(arguments) else ""
                     if following in self.values:  # of a flag that takes a value in some sub-commands only (git -n)
                         following = ""
                     else:
                         taken = place + 1
-                    flags.setdefault(said.takes, following)
+                    flags.setdefault(option.takes, following)
         return Options(flags, tuple(positionals), places)
 
     def dashed(self, word: str) -> Dashed:

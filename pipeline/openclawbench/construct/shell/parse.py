@@ -67,9 +67,9 @@ def parse_shell(text: str) -> Reading:
     text. Other broken text gives what the grammar could recover, in the worst case nothing.
     """
     root, broken = tree(text)
-    found: list[SimpleCommand] = []
-    walk(root, False, True, found)
-    return Reading(found, broken)
+    commands: list[SimpleCommand] = []
+    walk(root, False, True, commands)
+    return Reading(commands, broken)
 
 
 def tree(text: str) -> tuple[Node, bool]:

@@ -109,9 +109,9 @@ def bare(word: str) -> str:
 
 def ends(operators: list[str]) -> list[bool]:
     """Of each command, whether the exit code may be its own: it ends its pipeline, and no more than `&&` follows."""
-    found = [True]
+    is_end = [True]
     chained = True
     for operator in reversed(operators):
         chained = chained and operator in ("&&", "|")
-        found.append(chained and operator != "|")
-    return found[::-1]
+        is_end.append(chained and operator != "|")
+    return is_end[::-1]

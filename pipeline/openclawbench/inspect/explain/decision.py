@@ -47,13 +47,13 @@ def decisions(known: "Known") -> list[Row]:
 
 def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
     """One pass. A stage is null where nobody was asked; `label` where the pass is not up to date."""
-    found = rows(known, Annotation, annotation_pass)
-    provenance = found[0]["provenance"] if found else {}
+    annotations = rows(known, Annotation, annotation_pass)
+    provenance = annotations[0]["provenance"] if annotations else {}
     return {
         "annotation_pass": annotation_pass,
         "judge": judge.name,
         "judge_model": judge.model,
-        "label": label(found[0] if found else None),
+        "label": label(annotations[0] if annotations else None),
         **{name: provenance.get(name) for name in PAID},
         "stages": {stage: asked(known, stage, annotation_pass, judge) for stage in TABLES},
     }
@@ -70,8 +70,10 @@ def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row
         given["calls"] = calls(known.run.data.ledger, judge, request[0]["request_sha256"])
     if reading:
         parsed = reading[0]["answer"]
-        said = {name: parsed[name] for name in (*STAGES[stage], "evidence_steps") if name in parsed} if parsed else None
-        given["read"] = {name: reading[0][name] for name in READ} | {"answer": said}
+        fields = (
+            {name: parsed[name] for name in (*STAGES[stage], "evidence_steps") if name in parsed} if parsed else None
+        )
+        given["read"] = {name: reading[0][name] for name in READ} | {"answer": fields}
     return given
 
 

@@ -87,32 +87,32 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
     rules read it from; null where it is written otherwise. Offsets are code points of action_text."""
     values = list(arguments(whole(action_text)))
     names, _ = argument_names()
-    told = command_texts(values)
+    texts = command_texts(values)
     shown = [part["command"] for part in parts if part["target"] == target]
     shown += [part["command"] for part in parts if part["side_effect"] and part["target"] != target]
-    found = in_commands(told, target, shown) if parts else None
+    found = in_commands(texts, target, shown) if parts else None
     if found is None:
         equal = [(plain_name(name), value) for name, value in values if value.text == target and target]
         ranked = sorted(equal, key=lambda one: names.index(one[0]) if one[0] in names else len(names))
         found = ranked[0][1].span() if ranked else None
-    return found or first(by_pattern(told, target)) or first(standing_alone([value for _, value in values], target))
+    return found or first(by_pattern(texts, target)) or first(standing_alone([value for _, value in values], target))
 
 
 def command_place(action_text: str, shown: str) -> Span | None:
     """Where the simple command or redirection stands that a part shows; null where it is written otherwise."""
-    told = command_texts(arguments(whole(action_text)))
-    for value in told:
+    texts = command_texts(arguments(whole(action_text)))
+    for value in texts:
         for command in commands(value):
             begin = command.begin(shown)
             if begin is not None:
                 return command.words[begin].span[0], command.words[-1].span[1]
-    return first(standing_alone(told, shown))
+    return first(standing_alone(texts, shown))
 
 
 def elsewhere_place(action_text: str) -> Span | None:
     """Where the name of what runs a command on another machine stands (ssh)."""
-    told = command_texts(arguments(whole(action_text)))
-    words = (command.words[0] for value in told for command in commands(value) if not command.redirection)
+    texts = command_texts(arguments(whole(action_text)))
+    words = (command.words[0] for value in texts for command in commands(value) if not command.redirection)
     return first(one.span for one in words if bare_names(one.text) & carriers())
 
 

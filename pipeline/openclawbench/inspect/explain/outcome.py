@@ -25,12 +25,12 @@ def outcome(known: "Known") -> Row:
     """The oracle's word: the rows that count and those that are set aside, each with its file and line and how it was
     joined; rows that come near and are not joined, with the reason; why there is no outcome, where there is none."""
     fused, trajectory = known.rows(Fused)[0], known.rows(Trajectory)[0]
-    found = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
+    fields = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
     rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
     joined = [joined_row(known, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
     joined += [joined_row(known, rows[one], trajectory, set_aside=True) for one in fused["oracle_rows_set_aside"]]
     others = [] if joined else near(fused, trajectory, rows.values())
-    return {**found, "rows": joined, "not_joined": others, "why_none": why_none(known, fused, joined)}
+    return {**fields, "rows": joined, "not_joined": others, "why_none": why_none(known, fused, joined)}
 
 
 def rows_of_model(known: "Known") -> list[Row]:
@@ -51,8 +51,8 @@ def joined_row(known: "Known", row: Row, trajectory: Row, *, set_aside: bool) ->
     """An oracle row of this session: what it says, and how it was joined."""
     category = category_of(known, row)
     message = category["message"] if category and row["status"] == "unscorable" else None
-    said = {name: row[name] for name in SAID}
-    return {**said, "joined": how(row, category, trajectory), "set_aside": set_aside, "category": message}
+    fields = {name: row[name] for name in SAID}
+    return {**fields, "joined": how(row, category, trajectory), "set_aside": set_aside, "category": message}
 
 
 def category_of(known: "Known", row: Row) -> Row | None:
@@ -92,8 +92,8 @@ def near(fused: Row, trajectory: Row, rows: Any) -> list[Row]:
     task = OracleRules.load().canonical_id(fused["task_id"])
     naming = [row for row in rows if row["basename"] in names or is_id(row, trajectory)]
     same_task = [row for row in rows if row not in naming and task is not None and row["task_id_canonical"] == task]
-    found = [*naming, *sorted(same_task, key=lambda row: row["row_id"])[:SHOWN]]
-    return [{name: row[name] for name in SAID} | {"reason": why_not(row)} for row in found]
+    near_rows = [*naming, *sorted(same_task, key=lambda row: row["row_id"])[:SHOWN]]
+    return [{name: row[name] for name in SAID} | {"reason": why_not(row)} for row in near_rows]
 
 
 def is_id(row: Row, trajectory: Row) -> bool:
@@ -118,9 +118,13 @@ def why_none(known: "Known", fused: Row, joined: list[Row]) -> str | None:
         return None
     if fused["oracle_match"] == "unmatched":
         refused = sum("line" in fault for fault in known.run.intake.faults)
-        told = [category["message"] for category in categories_of_task(known, fused["task_id"]) if category["message"]]
-        told += [f"lines of input that were refused: {refused} (`openclawbench status` names them)"] if refused else []
-        return "; ".join(["no oracle row is joined with this session", *told])
+        messages = [
+            category["message"] for category in categories_of_task(known, fused["task_id"]) if category["message"]
+        ]
+        messages += (
+            [f"lines of input that were refused: {refused} (`openclawbench status` names them)"] if refused else []
+        )
+        return "; ".join(["no oracle row is joined with this session", *messages])
     if fused["oracle_match"] == "contradiction":
         return "its oracle rows contradict each other, so that none of them counts"
     reasons = filter(None, (one["category"] or one["error_message"] or one["error_type"] for one in joined))

@@ -85,8 +85,8 @@ def prior_rule(subset: str | None) -> RuleText:
             f"[[prior]] {listing.weight:g}: it lists subset {subset}",
         )
     number = next((number for number, line in enumerate(lines, 1) if re.match(wanted, line)), 1)
-    said = "; ".join(filter(None, [settings().says.get(f"risk.{PRIOR}"), says]))
-    return RuleText(rule_id=f"risk.{PRIOR}", place=f"{shown_path(rules.FILE)}:{number}", says=said)
+    sentence = "; ".join(filter(None, [settings().says.get(f"risk.{PRIOR}"), says]))
+    return RuleText(rule_id=f"risk.{PRIOR}", place=f"{shown_path(rules.FILE)}:{number}", says=sentence)
 
 
 def shown_path(file: str) -> str:
@@ -115,8 +115,8 @@ def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def entry_in_words(entry: dict[str, Any]) -> str:
     """The settings of an entry that say what it does, in one line."""
-    told = [(key, entry[key]) for key in settings().entry.keys if key in entry]
-    return "; ".join(f"{key.replace('_', ' ')} {value_in_words(value)}" for key, value in told)
+    pairs = [(key, entry[key]) for key in settings().entry.keys if key in entry]
+    return "; ".join(f"{key.replace('_', ' ')} {value_in_words(value)}" for key, value in pairs)
 
 
 def value_in_words(value: Any) -> str:

@@ -43,13 +43,13 @@ def event(known: "Known", step: Row) -> Row:
     )
     of_state = step["event_rule"] in {state_file.id for state_file in describe_rules().state_files}
     marks = target_marks(step, step["state_write_target"]) if of_state else command_marks(step, naming)
-    found = given(step["event_type"], step["event_rule"], marks)
+    explained = given(step["event_type"], step["event_rule"], marks)
     if step["event_type"] != step["previous_event_type"]:
-        found |= {
+        explained |= {
             "before_alignment": step["previous_event_type"],
             "alignment": given(step["event_type"], step["alignment_rule"]),
         }
-    return found
+    return explained
 
 
 def parts(known: "Known", step: Row) -> list[Row]:
@@ -72,10 +72,10 @@ def alignment(known: "Known", step: Row) -> Row:
 def status(known: "Known", step: Row) -> Row:
     """tool_status, and the words of the result in which its rule found it."""
     marks = marked(step, "reflection_text", status_words(step)) if step["status_rule"] else []
-    found = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
+    explained = given(step["tool_status"], step["status_rule"], marks) | {"resolved_by_step": step["resolved_by_step"]}
     if not marks and step["has_result"]:
-        found["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
-    return found
+        explained["read_from"] = {name: short(step[name]) for name in ("result_is_error", "result_details")}
+    return explained
 
 
 def status_words(step: Row) -> str | None:
@@ -110,7 +110,7 @@ def targets(known: "Known", step: Row) -> list[Row]:
 def flags(known: "Known", step: Row) -> list[Row]:
     """Each firing of each flag. One without a place in a text names the descriptor that it was read from, and the
     other steps that it rests on."""
-    found = []
+    flag_entries = []
     for one in step["flag_evidence"]:
         marks = [{name: one[name] for name in ("field", "start", "end")}] if one["start"] is not None else []
         firing = given(one["flag"], one["rule_id"], texts(step, marks))
@@ -120,8 +120,8 @@ def flags(known: "Known", step: Row) -> list[Row]:
             firing["read_from"] = {"field": one["field"], "value": short(step.get(one["field"]))}
         if because := rests_on(known, step, one["flag"]):
             firing["because_of"] = because
-        found.append(firing)
-    return found
+        flag_entries.append(firing)
+    return flag_entries
 
 
 def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:

@@ -59,21 +59,21 @@ def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
         raise NotFound(f"{run.data.root}: Master {advice(run)}")
     for shard in sorted(whole, key=lambda one: f"{one:>9}"):
         trajectories, steps, turns, masters = (rows(run, record, parts[record], shard) for record in TABLES)
-        found = []
+        steps_by_turn = []
         for key in sorted(trajectories):
             mine = sorted(steps.get(key, []), key=lambda step: step["step_id"])
             said = sorted(turns.get(key, []), key=lambda turn: turn["user_turn"])
-            found.append(Labelled(trajectories[key][0], mine, said, masters[key][0]))
-        yield str(shard), found
+            steps_by_turn.append(Labelled(trajectories[key][0], mine, said, masters[key][0]))
+        yield str(shard), steps_by_turn
 
 
 def rows(run: Run, record: type[Record], parts: Parts, shard: int | str) -> dict[tuple[str, str], list[dict[str, Any]]]:
     """Rows of one part, by key."""
     frame = run.data.scan(record, {shard: parts[shard]}).collect()
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    rows_by_key: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in frame.iter_rows(named=True):
-        found.setdefault((row[TRAJECTORY_KEY[0]], row[TRAJECTORY_KEY[1]]), []).append(row)
-    return found
+        rows_by_key.setdefault((row[TRAJECTORY_KEY[0]], row[TRAJECTORY_KEY[1]]), []).append(row)
+    return rows_by_key
 
 
 def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:

@@ -15,7 +15,7 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     Raises UnreadableInput, InvalidRules (file, key, what to do), or UsageError where a file stands for none of `kinds`,
     or two for the same.
     """
-    found: dict[str, tuple[Path, Rules]] = {}
+    own_rules: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
     others = passed_over(paths, kinds)
     for path in (toml_file for toml_file in toml_files(paths) if toml_file not in others):
@@ -28,13 +28,13 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
                 f"{path}: stands for none of {known}, whose effect can be computed from steps. "
                 f'Name the file like one of them, or write file = "…" into it.'
             )
-        if file in found:
-            raise UsageError(f"{path}: {found[file][0]} stands for {file} already. Give one of them.")
-        found[file] = (path, kinds[file].checked(content, path))
+        if file in own_rules:
+            raise UsageError(f"{path}: {own_rules[file][0]} stands for {file} already. Give one of them.")
+        own_rules[file] = (path, kinds[file].checked(content, path))
         contents[file] = content
-    for file, (path, rules) in found.items():
+    for file, (path, rules) in own_rules.items():
         rules.must_fit(contents[file], path, lambda other: contents.get(other) or read_rules(other))
-    return found
+    return own_rules
 
 
 def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:

@@ -25,8 +25,8 @@ def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     made = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
     after = made[0].collect()
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
-    found = [change(pairs, what, place(what, ""), place(what, AFTER)) for what in WHATS]
-    return pl.concat(pl.collect_all(found)).match_to_schema(CHANGE), {
+    moved = [change(pairs, what, place(what, ""), place(what, AFTER)) for what in WHATS]
+    return pl.concat(pl.collect_all(moved)).match_to_schema(CHANGE), {
         "before": count_splits(before),
         "after": count_splits(after),
     }

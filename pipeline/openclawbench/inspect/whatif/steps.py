@@ -58,13 +58,13 @@ WHATS = [
 def of_steps(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of descriptors and flags."""
     pairs = paired(before, after, AlignedDescriptor, STEP_KEY)
-    found = [of_value(pairs, name, rules) for name, rules in VALUES.items()]
-    found.append(list_change(pairs, "command_parts", "command_parts", "other parts"))
-    found.append(list_change(pairs, "languages", "languages", "other languages"))
+    changed = [of_value(pairs, name, rules) for name, rules in VALUES.items()]
+    changed.append(list_change(pairs, "command_parts", "command_parts", "other parts"))
+    changed.append(list_change(pairs, "languages", "languages", "other languages"))
     for flag in FLAGS:
-        found += [of_flag(pairs, flag), of_evidence(pairs, flag)]
-    found.append(of_order(pairs))
-    return found + [other_rule(pairs, name) for name in RULED]
+        changed += [of_flag(pairs, flag), of_evidence(pairs, flag)]
+    changed.append(of_order(pairs))
+    return changed + [other_rule(pairs, name) for name in RULED]
 
 
 def of_step_risk(before: Tables, after: Tables) -> list[pl.LazyFrame]:

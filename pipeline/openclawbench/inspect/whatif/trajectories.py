@@ -56,8 +56,8 @@ def of_signals(pairs: pl.LazyFrame) -> list[pl.LazyFrame]:
 def of_onset(before: Tables, after: Tables) -> list[pl.LazyFrame]:
     """Changes of the candidates. The rule that made one bears its name."""
     pairs = paired(before, after, Onset, TRAJECTORY_KEY)
-    found = [of_candidate(pairs, name) for name in CANDIDATES]
-    return [*found, list_change(pairs, "onset_rules", "onset_rules", "other candidates")]
+    changed = [of_candidate(pairs, name) for name in CANDIDATES]
+    return [*changed, list_change(pairs, "onset_rules", "onset_rules", "other candidates")]
 
 
 def of_candidate(pairs: pl.LazyFrame, name: str) -> pl.LazyFrame:

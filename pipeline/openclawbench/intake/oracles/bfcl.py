@@ -61,16 +61,18 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
     `models` maps a model's folder to the source model that sessions say; a folder that is not in it is the source
     model's own name. Raises UnreadableInput for a file that cannot be opened.
     """
-    found: dict[tuple[str, str, str], Category] = {}
+    categories_by_name: dict[tuple[str, str, str], Category] = {}
     for one in files.bfcl:
         key = (files.name(one.tree), one.model, one.category)
-        if key not in found:
+        if key not in categories_by_name:
             source_model = models.get(one.model, one.model)
-            found[key] = Category(source_model, one.category, rules.subset(one.category), key[0], one.tree.name)
-        found[key].files[one.role].append(one)
-    for category in found.values():
+            categories_by_name[key] = Category(
+                source_model, one.category, rules.subset(one.category), key[0], one.tree.name
+            )
+        categories_by_name[key].files[one.role].append(one)
+    for category in categories_by_name.values():
         read(category, rules)
-    return [found[key] for key in sorted(found)]
+    return [categories_by_name[key] for key in sorted(categories_by_name)]
 
 
 def read(category: Category, rules: OracleRules) -> None:

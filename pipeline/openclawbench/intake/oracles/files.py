@@ -84,16 +84,16 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
     except OSError as error:
         raise UnreadableInput(f"{path}: there is no such oracle file or folder. Name an existing one.") from error
     if not path.is_dir():
-        found = OracleFiles(path.parent)
-        sort_file(found, path, rules, alone=True)
-        return found
-    found = OracleFiles(path)
+        files = OracleFiles(path.parent)
+        sort_file(files, path, rules, alone=True)
+        return files
+    files = OracleFiles(path)
     for one, why in listed(path):
         if why is None:
-            sort_file(found, one, rules, alone=False)
+            sort_file(files, one, rules, alone=False)
         else:
-            found.unused(one, why)
-    return found
+            files.unused(one, why)
+    return files
 
 
 def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
@@ -123,8 +123,8 @@ def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -
 def first_values(path: Path) -> tuple[Any, Any]:
     """The first two lines that are not blank, as JSON; null for a line that is not valid JSON."""
     with opened(path) as file:
-        found = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
-        return value_of(next(found, b"")), value_of(next(found, b""))
+        first_lines = (line for line in iter(lambda: file.readline(FIRST_LINE), b"") if line.strip())
+        return value_of(next(first_lines, b"")), value_of(next(first_lines, b""))
 
 
 def value_of(line: bytes) -> Any:

@@ -121,8 +121,12 @@ def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
     if written is None:
         sessions = 0 if session_id is None else names.of_id(row["source_model"], session_id)
         return {"basename": None, "sessions_named": sessions, "by_session_id": True, "unjoined": unjoined}
-    found = names.find(row["source_model"], written, session_id)
-    known = {"basename": found.basename, "sessions_named": found.sessions, "by_session_id": found.by_session_id}
+    session_name = names.find(row["source_model"], written, session_id)
+    known = {
+        "basename": session_name.basename,
+        "sessions_named": session_name.sessions,
+        "by_session_id": session_name.by_session_id,
+    }
     return known | {"unjoined": unjoined}
 
 

@@ -96,12 +96,12 @@ class BatchRun:
 
     async def found_again(self, name: str) -> str | None:
         """The id of a batch whose making was cut off; null where the endpoint knows none: it is made anew."""
-        found = await self.client.find(name)
-        if found is None:
+        batch = await self.client.find(name)
+        if batch is None:
             keys = self.ledger.reader.execute("select key from batched where batch = ?", (name,)).fetchall()
             await self.ledger.put((ADD_BATCH, (name, None, "collected", 0.0)), *((END_BATCHED, key) for key in keys))
             return None
-        return str(found["id"])
+        return str(batch["id"])
 
     # ----------------------------------------------------------------------------------------------------- handing over
     async def hand_over(self, batches: Iterator[list[QuestionTask]]) -> tuple[int, BudgetReached | None]:
@@ -192,13 +192,13 @@ class BatchRun:
     # ------------------------------------------------------------------------------------------------------- collecting
     async def collect(self, name: str, id_: str) -> None:
         """Wait for a batch and keep its answers."""
-        while (found := await self.client.look(id_))["status"] not in ENDED:
+        while (batch := await self.client.look(id_))["status"] not in ENDED:
             self.stopped()
             await asyncio.sleep(self.rules.batch.poll_s)
-        last_word = f"batch {id_} ended as {found['status']}{because(found)}"
+        last_word = f"batch {id_} ended as {batch['status']}{because(batch)}"
         self.refused, before = [], set(self.collected)
         for field in ("output_file_id", "error_file_id"):
-            if file_id := found.get(field):
+            if file_id := batch.get(field):
                 path = self.ledger.folder / f"{PASSING}{name}.{field}.jsonl"
                 await self.client.download(file_id, path)
                 await self.keep(path)
@@ -209,7 +209,7 @@ class BatchRun:
         await self.ledger.put((ADD_BATCH, (name, id_, "collected", 0.0)), *ended)
         self.budget.restart(self.ledger.spent())
         await self.settle_refused(bool(self.collected - before))
-        if found["status"] == "failed":  # the same file would fail again
+        if batch["status"] == "failed":  # the same file would fail again
             raise EndpointFailing(f"{last_word}. Every answer is kept; run again to make another one.")
         if most := max((self.failures[key] for key in unanswered), default=0):
             self.tally.failures += len(unanswered)
@@ -260,9 +260,9 @@ class BatchRun:
         with path.open("rb") as file:
             lines = (line for line in lines_of(file, self.rules.connection.largest_answer_bytes) if line.strip())
             while some := list(islice(lines, COMMIT_TOGETHER)):
-                found = [rows for line in some if (rows := self.rows_of(line)) is not None]
-                if found:
-                    await self.ledger.put(*chain.from_iterable(found))
+                answer_rows = [rows for line in some if (rows := self.rows_of(line)) is not None]
+                if answer_rows:
+                    await self.ledger.put(*chain.from_iterable(answer_rows))
 
     def rows_of(self, line: bytes) -> Rows | None:
         """The answer's row and the end of its waiting; null where the line holds no answer."""
@@ -341,8 +341,8 @@ class Line(msgspec.Struct):
 def because(batch: dict[str, Any]) -> str:
     """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
     errors = batch.get("errors")
-    said = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
-    words = one_line("; ".join(str(one) for one in said if one))
+    messages = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
+    words = one_line("; ".join(str(one) for one in messages if one))
     return f": {words}" if words else ""
 
 

@@ -104,10 +104,10 @@ class RateLimits:
 def number(text: str | None) -> float | None:
     """A finite number, or null where it is none."""
     try:
-        found = None if text is None else float(text)
+        value = None if text is None else float(text)
     except ValueError:
         return None
-    return found if found is not None and math.isfinite(found) else None
+    return value if value is not None and math.isfinite(value) else None
 
 
 def duration(text: str) -> float:

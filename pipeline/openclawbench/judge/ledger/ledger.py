@@ -139,10 +139,10 @@ class Ledger:
 
     def among(self, query: str, keys: list[bytes]) -> set[bytes]:
         """The keys that a query finds. For another thread than the loop's."""
-        found: set[bytes] = set()
+        known_keys: set[bytes] = set()
         for some in pieces_of(keys):
-            found.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
-        return found
+            known_keys.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
+        return known_keys
 
     def answer(self, key: bytes) -> StoredAnswer | None:
         """The answer to a request; null where there is none."""
@@ -313,11 +313,11 @@ class Ledger:
 def by_kind(group: list[PendingWrite]) -> dict[Statement, list[tuple[Any, ...]]]:
     """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
     and may wait long for its turn again."""
-    found: dict[Statement, list[tuple[Any, ...]]] = {}
+    counts: dict[Statement, list[tuple[Any, ...]]] = {}
     for one in group:
         for kind, row in one.rows:
-            found.setdefault(kind, []).append(row)
-    return found
+            counts.setdefault(kind, []).append(row)
+    return counts
 
 
 def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
@@ -331,11 +331,11 @@ def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
 
 def by_loop(group: list[PendingWrite]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
     """The futures of a group by the loop that waits for them (there is one, but for tests)."""
-    found: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
+    connections: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
     for one in group:
         if one.future is not None:
-            found.setdefault(one.future.get_loop(), []).append(one.future)
-    return found
+            connections.setdefault(one.future.get_loop(), []).append(one.future)
+    return connections
 
 
 def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> None:

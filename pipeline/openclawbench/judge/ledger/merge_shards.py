@@ -52,16 +52,16 @@ def refuse_other_shares(ledger: Path, share: ShardSelection) -> None:
 def merge(ledger: Path) -> int:
     """Merge the ledgers of shares into the one of everything and remove them; how many they were. What was in flight
     when their runs ended may have been paid for, and is listed as lost. LedgerLocked where one is in use."""
-    found = share_ledgers(ledger)
-    if not found:
+    ledgers = share_ledgers(ledger)
+    if not ledgers:
         return 0
     with locked(ledger), closing(open_for_writing(ledger)) as connection:
-        for folder in found:
+        for folder in ledgers:
             with locked(folder):
                 closing_log(folder)
                 add(connection, folder / NAME)
             shutil.rmtree(folder)
-    return len(found)
+    return len(ledgers)
 
 
 def closing_log(folder: Path) -> None:

@@ -107,13 +107,15 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
 def differs(finish: str, response: bytes, prompt: int, completion: int) -> str | None:
     """How an answer's columns differ from its verbatim response; null where they don't."""
     try:
-        found = parsed(response)
+        parsed_answer = parsed(response)
     except (ValueError, LookupError, RecursionError, Failed) as error:
         return f"the response cannot be read: {error}"
     kept = {"prompt_tokens": prompt, "completion_tokens": completion}
-    stated = {name: value for name, value in found.usage.model_dump().items() if name in kept}
-    same = all(kept[name] == stated[name] for name in kept if name not in found.missing)
-    finishes = {found.finish, "empty"} if found.text_from != "content" else {found.finish}  # as former versions read it
+    stated = {name: value for name, value in parsed_answer.usage.model_dump().items() if name in kept}
+    same = all(kept[name] == stated[name] for name in kept if name not in parsed_answer.missing)
+    finishes = (
+        {parsed_answer.finish, "empty"} if parsed_answer.text_from != "content" else {parsed_answer.finish}
+    )  # as former versions read it
     return None if same and finish in finishes else "its columns differ from its response"
 
 

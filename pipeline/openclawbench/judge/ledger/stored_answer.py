@@ -114,20 +114,30 @@ def stored_answer(
     """An answer as it is kept: `finish` of a refused question, else what the answer says itself. Usage that was not
     stated, or that cannot be, is estimated from the bytes on the safe side, and marked; an answer that was cut off
     counts as its limit."""
-    found = received.parsed
+    parsed_answer = received.parsed
     request_id = None if received.request_id is None else storable(received.request_id)
-    if found is None or finish is not None:
+    if parsed_answer is None or finish is not None:
         assert finish is not None
         return StoredAnswer(key, finish, received.body, request_id, 0, 0, 0, 0.0, limit)
-    usage = found.usage
+    usage = parsed_answer.usage
     prompt, cached, completion = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
     each = rules.estimate.bytes_per_token_reserved
-    if "prompt_tokens" in found.missing:
+    if "prompt_tokens" in parsed_answer.missing:
         prompt = int(request_bytes / each) + 1
-    if "completion_tokens" in found.missing:
-        written = len(found.text.encode()) + len((found.reasoning or "").encode())
-        completion = limit if found.finish == "truncated" else min(limit, int(written / each) + 1)
+    if "completion_tokens" in parsed_answer.missing:
+        written = len(parsed_answer.text.encode()) + len((parsed_answer.reasoning or "").encode())
+        completion = limit if parsed_answer.finish == "truncated" else min(limit, int(written / each) + 1)
     cost = price.of(prompt, cached, completion)
-    request_id = request_id or (None if found.id is None else storable(found.id))
+    request_id = request_id or (None if parsed_answer.id is None else storable(parsed_answer.id))
     tokens = (prompt, cached, completion)
-    return StoredAnswer(key, found.finish, received.body, request_id, *tokens, cost, limit, bool(found.missing), found)
+    return StoredAnswer(
+        key,
+        parsed_answer.finish,
+        received.body,
+        request_id,
+        *tokens,
+        cost,
+        limit,
+        bool(parsed_answer.missing),
+        parsed_answer,
+    )

@@ -20,8 +20,8 @@ def proxy_for(url: str) -> str | None:
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc):
         return None
-    found = getproxies()
-    return found.get(parts.scheme) or found.get("all")
+    proxies = getproxies()
+    return proxies.get(parts.scheme) or proxies.get("all")
 
 
 def failure_of(error: BaseException | None) -> TransientError:

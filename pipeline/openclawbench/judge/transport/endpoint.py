@@ -48,12 +48,12 @@ class Endpoint:
 
     def headers(self) -> dict[str, str]:
         """Headers that say who asks."""
-        found = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
+        request_headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         if self.organization:
-            found["OpenAI-Organization"] = self.organization
+            request_headers["OpenAI-Organization"] = self.organization
         if self.project:
-            found["OpenAI-Project"] = self.project
-        return found | dict(self.more_headers)
+            request_headers["OpenAI-Project"] = self.project
+        return request_headers | dict(self.more_headers)
 
     def secrets(self, rules: AskingRules) -> Secrets:
         """The keys that no file and no screen may show."""
@@ -83,7 +83,7 @@ def header_value(name: str, environment: Mapping[str, str]) -> str | None:
 def custom_headers(text: str) -> dict[str, str]:
     """`Name: value` lines, as the `openai` client reads them."""
     pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
-    found = {name.strip(): value.strip() for name, value in pairs}
-    if "" in found or any(not (one.isprintable() and one.isascii()) for one in (*found, *found.values())):
+    headers = {name.strip(): value.strip() for name, value in pairs}
+    if "" in headers or any(not (one.isprintable() and one.isascii()) for one in (*headers, *headers.values())):
         raise UsageError("OPENAI_CUSTOM_HEADERS: a name or value is not a valid header. Write `Name: value` lines.")
-    return found
+    return headers

@@ -29,9 +29,11 @@ class TransientError(Exception):
     def sentence(self) -> str:
         """The reason, with the cause and what to do about it where one is known, and the words."""
         known = CAUSES.get(self.reason)
-        said = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
+        quoted_words = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
         return (
-            ": ".join([self.reason, "; ".join(one for one in (known, said) if one)]) if known or said else self.reason
+            ": ".join([self.reason, "; ".join(one for one in (known, quoted_words) if one)])
+            if known or quoted_words
+            else self.reason
         )
 
 

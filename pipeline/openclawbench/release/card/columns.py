@@ -31,16 +31,16 @@ def column_tables() -> str:
 
 def inside(record: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Path -> record, of the records that columns hold; one that several hold stands at the first."""
-    found: dict[str, type[BaseModel]] = {}
+    inner_fields: dict[str, type[BaseModel]] = {}
     waiting = [("", record)]
     while waiting:
         before, one = waiting.pop(0)
         for field in one.model_fields:
             inner = inner_record(one, field)
-            if inner is not None and inner not in found.values():
-                found[f"{before}{field}"] = inner
+            if inner is not None and inner not in inner_fields.values():
+                inner_fields[f"{before}{field}"] = inner
                 waiting.append((f"{before}{field}.", inner))
-    return found
+    return inner_fields
 
 
 def column_table(record: type[BaseModel]) -> str:

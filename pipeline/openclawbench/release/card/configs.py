@@ -63,12 +63,12 @@ class Config(NamedTuple):
 def configs(root: Path) -> list[Config]:
     """The configurations of a release, the default one first. A split without a row is left out, and so is a
     configuration without a split: loaders refuse them."""
-    found = []
+    loadable = []
     for config in all_configs(root):
         splits = {name: pattern for name, pattern in config.splits.items() if rows(root, pattern)}
         if splits:
-            found.append(config._replace(splits=splits))
-    return found
+            loadable.append(config._replace(splits=splits))
+    return loadable
 
 
 def all_configs(root: Path) -> Iterator[Config]:

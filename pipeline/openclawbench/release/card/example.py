@@ -82,9 +82,9 @@ def choose(root: Path) -> tuple[str, str] | None:
 def whole_row(root: Path, model: str, name: str) -> Row:
     """One record."""
     for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
-        found = pl.scan_parquet(path, glob=False).filter(pl.col("trajectory_id") == name).collect(engine="streaming")
-        if found.height:
-            return found.row(0, named=True)
+        rows = pl.scan_parquet(path, glob=False).filter(pl.col("trajectory_id") == name).collect(engine="streaming")
+        if rows.height:
+            return rows.row(0, named=True)
     raise LookupError(f"{model}/{name} is in no file")
 
 

@@ -69,14 +69,14 @@ def master(root: Path, models: list[str]) -> pl.DataFrame:
 
 def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
     """Counts of one source model."""
-    said = read(root / ROOT / model / MODEL_SUMMARY)
-    tiers = said["quality_tier"]
+    summary = read(root / ROOT / model / MODEL_SUMMARY)
+    tiers = summary["quality_tier"]
     return {
         "source_model": model,
-        "trajectories": said["totals"]["trajectories"],
+        "trajectories": summary["totals"]["trajectories"],
         "steps": records.filter(pl.col("source_model") == model)["num_steps"].sum(),
         **{tier: tiers.get(tier, 0) for tier in TIERS},
-        **{name: said["totals"][name] for name in ("anomalous_accepted", "anomalous_baseline")},
+        **{name: summary["totals"][name] for name in ("anomalous_accepted", "anomalous_baseline")},
     }
 
 
@@ -98,18 +98,18 @@ def label_row(root: Path, cut: str, side: str) -> Facts:
 
 def left_out(path: Path) -> dict[str, int]:
     """Records that are in no label file of a cut, by reason."""
-    found: dict[str, int] = {}
+    counts_by_reason: dict[str, int] = {}
     with open_lines(path) as file:
         for line in file:
             reason = json.loads(line)["reason"]
-            found[reason] = found.get(reason, 0) + 1
-    return dict(sorted(found.items()))
+            counts_by_reason[reason] = counts_by_reason.get(reason, 0) + 1
+    return dict(sorted(counts_by_reason.items()))
 
 
 def counts(values: pl.Series) -> dict[str, int]:
     """Value -> records, nulls left out, sorted by value."""
-    found = values.drop_nulls().value_counts().sort(values.name)
-    return dict(found.iter_rows())
+    counted = values.drop_nulls().value_counts().sort(values.name)
+    return dict(counted.iter_rows())
 
 
 def read(path: Path) -> Any:

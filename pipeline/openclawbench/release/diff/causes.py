@@ -64,10 +64,10 @@ def causes(before: dict[str, Any], after: dict[str, Any], fields: Fields, prompt
         JUDGE: label_moved and other_judge(old, new),
         CODE: old["schema_version"] != new["schema_version"],
     }
-    found = [cause for cause, moved in marks.items() if moved]
-    if not found:
-        found = [JUDGE if answered_anew(old, new, fields) else CODE]
-    return found
+    moved_causes = [cause for cause, moved in marks.items() if moved]
+    if not moved_causes:
+        moved_causes = [JUDGE if answered_anew(old, new, fields) else CODE]
+    return moved_causes
 
 
 def other_prompt(old: dict[str, str | None], new: dict[str, str | None], prompts: Prompts) -> bool:
@@ -100,5 +100,5 @@ def top(field: str) -> str:
 def content_digest(record: dict[str, Any]) -> bytes:
     """Digest of what the session says, whatever it is called."""
     steps = [[step.get(name) for name in STEP_TEXTS] for step in record["steps"]]
-    said = [steps, [turn.get("text") for turn in record["user_turns"]]]
-    return hashlib.sha256(canonical_json(said).encode()).digest()
+    content = [steps, [turn.get("text") for turn in record["user_turns"]]]
+    return hashlib.sha256(canonical_json(content).encode()).digest()

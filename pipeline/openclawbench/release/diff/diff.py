@@ -101,32 +101,32 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
     for root in (before, after):
         models(root)
     files = other_files(before, after)
-    found = Diff(limit, other_prompts(files["changed"]))
+    difference = Diff(limit, other_prompts(files["changed"]))
     for old, new in joined(records(before), records(after)):
-        found.take(old, new)
-    found.settle()
+        difference.take(old, new)
+    difference.settle()
     names = ("a", "b", "same", "restamped")
-    totals = {name: found.counts[name] for name in names} | {
-        "changed": found.changed.total,
-        "added": found.added.total,
-        "removed": found.removed.total,
-        "other_key": found.called.total,
+    totals = {name: difference.counts[name] for name in names} | {
+        "changed": difference.changed.total,
+        "added": difference.added.total,
+        "removed": difference.removed.total,
+        "other_key": difference.called.total,
     }
     return {
         "releases": {
             name: {"path": str(root), "made_with": {what: dict(sorted(n.items())) for what, n in made.items()}}
-            for name, root, made in (("a", before, found.versions[0]), ("b", after, found.versions[1]))
+            for name, root, made in (("a", before, difference.versions[0]), ("b", after, difference.versions[1]))
         },
         "identical": not any(files.values()),
         "records": totals,
-        "changed": found.changed.as_data(),
-        "added": found.added.as_data(),
-        "removed": found.removed.as_data(),
-        "other_key": found.called.as_data(),
-        "label_flips": found.flips.as_data(),
-        "tier_moves": found.tiers.as_data(),
+        "changed": difference.changed.as_data(),
+        "added": difference.added.as_data(),
+        "removed": difference.removed.as_data(),
+        "other_key": difference.called.as_data(),
+        "label_flips": difference.flips.as_data(),
+        "tier_moves": difference.tiers.as_data(),
         "split_moves": {cut: tally.as_data() for cut, tally in split_moves(before, after, limit).items()},
-        "fields": found.fields.as_data(),
+        "fields": difference.fields.as_data(),
         "files": files,
         "made_from": made_from_others(before, after),
     }

@@ -52,8 +52,8 @@ def agent_step(session: Labelled, steps: list[Row], synthetic: str) -> Row:
     extra: Row = {OWN_LABELS: {"steps": session.described(steps)}}
     if first["orphan"]:
         extra |= {"openclaw_role": "toolResult", "tool_call_id": f"orphan-{first['step_id']}"}
-        found = {"message": "", "llm_call_count": 0, "observation": {"results": [result(first, synthetic)]}}
-        return made | found | {"extra": extra}
+        step_fields = {"message": "", "llm_call_count": 0, "observation": {"results": [result(first, synthetic)]}}
+        return made | step_fields | {"extra": extra}
     if first["partial"]:
         extra["stop_reason"] = "error"
     reply = first["action_kind"] == "reply"

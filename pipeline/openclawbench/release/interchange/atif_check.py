@@ -90,8 +90,8 @@ def fault(data: bytes) -> str | None:
     for number, step in enumerate(document.steps, start=1):
         if step.step_id != number:
             return f"step {number} is called {step.step_id}"
-        if found := step_fault(step):
-            return f"step {number}: {found}"
+        if first_fault := step_fault(step):
+            return f"step {number}: {first_fault}"
     return None
 
 

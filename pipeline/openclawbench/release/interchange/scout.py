@@ -51,7 +51,7 @@ SUCCESS = {"pass": True, "fail": False}
 def as_scout(session: Labelled, synthetic: str) -> Row:
     """The row."""
     one, label, run = session.trajectory, session.master, session.trajectory["run"]
-    said = [message for item in session.in_order() for message in messages(item, synthetic)]
+    chat = [message for item in session.in_order() for message in messages(item, synthetic)]
     name = f"{one['source_model']}/{one['trajectory_id']}"
     return {
         "transcript_id": f"{plain(one['source_model'])}:{plain(one['trajectory_id'])}",
@@ -66,12 +66,12 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
         "model": one["models"][0] if one["models"] else one["source_model"],
         "score": label["oracle_outcome"],
         "success": SUCCESS.get(label["oracle_outcome"] or ""),
-        "message_count": len(said),
+        "message_count": len(chat),
         "total_time": run["wall_time_s"],
         "total_tokens": run["total_tokens"],
         "error": run["first_provider_error"],
         "trust_content": False,
-        "messages": msgspec.json.encode(said).decode(),
+        "messages": msgspec.json.encode(chat).decode(),
         "events": "[]",
         **{column: label[column] for column in LABEL},
         "openclawbench": canonical_json(session.label),

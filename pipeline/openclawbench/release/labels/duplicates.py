@@ -79,13 +79,13 @@ def alike(sketches: "Numbers", how: Duplicates) -> "Iterator[tuple[int, Numbers]
 
 def in_one_band(sketches: "Numbers", how: Duplicates) -> "list[Numbers]":
     """Numbers of the MinHashes that are the same in one of the index's bands, two or more of each."""
-    found = []
+    pairs = []
     number, rows = bands(how.similarity, how.permutations, how.miss_weight)
     for start in range(0, number * rows, rows):
         band = pl.DataFrame(sketches[:, start : start + rows])
         same = band.with_row_index("text").group_by(band.columns).agg("text").filter(pl.col("text").list.len() > 1)
-        found += [texts.to_numpy() for texts in same["text"]]
-    return found
+        pairs += [texts.to_numpy() for texts in same["text"]]
+    return pairs
 
 
 @cache

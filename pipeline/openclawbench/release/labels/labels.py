@@ -60,10 +60,10 @@ def write_hold_outs(assignments: pl.DataFrame, staging: StagingFolder) -> None:
     for model in sorted(assignments["source_model"].unique()):
         staging.write(f"{HOLD_OUT}/{model}/{LEFT_OUT_FILE}", reasons)
         for name in SIDES:
-            found = labels(assignments.filter(hold_out(model) == name))
+            label_rows = labels(assignments.filter(hold_out(model) == name))
             path = f"{HOLD_OUT}/{model}/silver_{name}_labels.jsonl"
-            staging.write(path, as_lines(found))
-            write_parts(found, path, staging)
+            staging.write(path, as_lines(label_rows))
+            write_parts(label_rows, path, staging)
 
 
 def write_parts(rows: pl.DataFrame, jsonl: str, staging: StagingFolder) -> None:
@@ -89,10 +89,10 @@ def pool(assignments: pl.DataFrame) -> pl.DataFrame:
 
 def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: ReleaseRules) -> dict[str, Any]:
     """How the corpus was cut: rules in force, size of the pool by slice and model, counts, reasons, certificates."""
-    found = {row["cut"]: json.loads(row["certificate"]) for row in certificates.iter_rows(named=True)}
+    cut_certificates = {row["cut"]: json.loads(row["certificate"]) for row in certificates.iter_rows(named=True)}
     for cut in CUTS:
         reasons = assignments.filter(pl.col(cut).is_null())[cut.replace("cut", "reason")].value_counts(sort=True)
-        found[cut]["left_out"] = dict(reasons.sort(reasons.columns[0]).iter_rows())
+        cut_certificates[cut]["left_out"] = dict(reasons.sort(reasons.columns[0]).iter_rows())
     by = pool(assignments).group_by("slice_label", "source_model").len().sort("slice_label", "source_model")
     return {
         "rules": rules.model_dump(mode="json", by_alias=True),
@@ -100,7 +100,7 @@ def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: Release
             "size": by["len"].sum(),
             "by_slice_and_model": [f"{s} {m}: {n}" for s, m, n in by.iter_rows()],
         },
-        "cuts": found,
+        "cuts": cut_certificates,
     }
 
 

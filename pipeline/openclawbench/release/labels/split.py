@@ -79,18 +79,18 @@ def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Itera
     status = main_status(rows["label_status"])
     pool = pl.col("in_calibration_pool")
     shown = [pl.when(pl.col("label_status") == status).then(cut) for cut in cuts.values()]
-    found = [on_sides(rows, cut) for cut in shown]
+    side_counts = [on_sides(rows, cut) for cut in shown]
     pools = [beside_train(rows, pool, cut) for cut in shown]
-    near = [int(one.sum()) for one in near_in_each([*found, *pools], texts, rules)]
-    for number, (name, cut) in enumerate(zip(cuts, found, strict=True)):
+    near = [int(one.sum()) for one in near_in_each([*side_counts, *pools], texts, rules)]
+    for number, (name, cut) in enumerate(zip(cuts, side_counts, strict=True)):
         sides = LabelledSides(rows.filter(cut.train), rows.filter(cut.test), rows.filter(pool))
         yield name, {"label_status": status} | certificate(sides, near[number], near[number + len(cuts)])
 
 
 def on_sides(rows: pl.DataFrame, cut: pl.Expr) -> Sides:
     """Of each row, whether it is on a side of a cut."""
-    found = rows.select((cut == side).fill_null(False).alias(side) for side in ("test", "train"))
-    return Sides(found["test"].to_numpy(), found["train"].to_numpy())
+    sides = rows.select((cut == side).fill_null(False).alias(side) for side in ("test", "train"))
+    return Sides(sides["test"].to_numpy(), sides["train"].to_numpy())
 
 
 def beside_train(rows: pl.DataFrame, held: pl.Expr, cut: pl.Expr) -> Sides:
@@ -165,11 +165,11 @@ def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, s
     """How many of each stratum go to test: floors first, then the largest remainders, ceil(share * n) in all."""
     total = math.ceil(round(share * sum(sizes.values()), 9))
     exact = {stratum: share * size for stratum, size in sizes.items()}
-    found = {stratum: int(one) for stratum, one in exact.items()}
-    by_remainder = sorted(sizes, key=lambda stratum: (-(exact[stratum] - found[stratum]), stratum))
-    for stratum in by_remainder[: total - sum(found.values())]:
-        found[stratum] += 1
-    return found
+    quota_by_stratum = {stratum: int(one) for stratum, one in exact.items()}
+    by_remainder = sorted(sizes, key=lambda stratum: (-(exact[stratum] - quota_by_stratum[stratum]), stratum))
+    for stratum in by_remainder[: total - sum(quota_by_stratum.values())]:
+        quota_by_stratum[stratum] += 1
+    return quota_by_stratum
 
 
 def calibration_pool(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:

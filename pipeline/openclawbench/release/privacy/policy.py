@@ -69,12 +69,12 @@ def refuse_blocked(scanned: Scanned, where: str) -> None:
 def blocked_names(scanned: Scanned) -> Iterator[str]:
     """What is said where a find in a name blocks."""
     groups = scanned.rules.blocked_in_names()
-    found = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
-    if found:
+    in_names = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
+    if in_names:
         kept = (one for one in (*scanned.scan.kept, *scanned.paths.kept) if one.in_name)
         yield (
-            f"{len(found)} names of records or files hold what must not be "
-            f"({named(kept, groups, scanned, len(found))}). A name joins records with one another and with their "
+            f"{len(in_names)} names of records or files hold what must not be "
+            f"({named(kept, groups, scanned, len(in_names))}). A name joins records with one another and with their "
             "inputs, and cannot be redacted: rename the file (or folder); a session_id or task_id is changed where the "
             "session or the oracle says it."
         )
@@ -83,12 +83,12 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
 def blocked_texts(scanned: Scanned) -> Iterator[str]:
     """What is said where a find in a text blocks."""
     groups = scanned.rules.groups("block")
-    found = scanned.scan.in_texts(groups)
-    if found:
+    in_texts = scanned.scan.in_texts(groups)
+    if in_texts:
         flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
         kept = (one for one in scanned.scan.kept if not one.in_name)
         yield (
-            f"{len(found)} records hold what must not be ({named(kept, groups, scanned, len(found))}). "
+            f"{len(in_texts)} records hold what must not be ({named(kept, groups, scanned, len(in_texts))}). "
             f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
         )
 
@@ -97,8 +97,8 @@ def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number:
     """The first hit of the first records."""
     kept = sorted((hit for hit in finds if hit.group in groups), key=order)
     first = {(one.source_model, one.trajectory_id): one for one in reversed(kept)}
-    said = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
-    return said + (f"; and {number - NAMED} more" if number > NAMED else "")
+    sentences = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
+    return sentences + (f"; and {number - NAMED} more" if number > NAMED else "")
 
 
 def sentence(find: TextFind) -> str:

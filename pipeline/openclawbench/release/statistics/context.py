@@ -98,7 +98,7 @@ def slices_identities(figures: Figures) -> Iterator[Identity]:
 @statistic(reads=["risk_bucket", "risk_score", "failures_only"], identities=slices_identities)
 def slices(corpus: Corpus, settings: StatisticsSettings) -> Section:
     """T14 beside T13: counts, the scores that occur, and what a slice is for."""
-    found = slices_of(corpus.records.lazy(), paper_words())
+    section = slices_of(corpus.records.lazy(), paper_words())
     scores: dict[str, list[Any]] = {
         name: scored
         for name, *scored in corpus.records.group_by(pl.col("slice_label").fill_null(NO_OUTCOME))
@@ -112,14 +112,14 @@ def slices(corpus: Corpus, settings: StatisticsSettings) -> Section:
         "highest_risk_score": "largest risk_score of a record in it",
     }
     return replace(
-        found,
+        section,
         title="Outcome-aware risk slices (T13, T14)",
-        columns=columns | {name: text for name, text in found.columns.items() if name != "slice_label"},
+        columns=columns | {name: text for name, text in section.columns.items() if name != "slice_label"},
         rows=[
             row
             | {"default_use": settings.default_use.get(row["slice_label"], "")}
             | dict(zip(list(columns)[2:], scores.get(row["slice_label"], (None, None)), strict=True))
-            for row in found.rows
+            for row in section.rows
         ],
         prose=frozenset({"default_use"}),
     )

@@ -107,9 +107,9 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
         verdicts = root / typed_file(HUMAN_FILE)
         human = pl.read_parquet(verdicts, glob=False, columns=list(HUMAN_COLUMNS)) if verdicts.is_file() else None
     except (OSError, pl.exceptions.PolarsError) as error:
-        said = str(error).partition("\n")[0]
+        reason = str(error).partition("\n")[0]
         raise UnreadableInput(
-            f"{root}: cannot read the release: {said}. Validate the copy, or fetch it anew."
+            f"{root}: cannot read the release: {reason}. Validate the copy, or fetch it anew."
         ) from error
     return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root), human)
 

@@ -23,12 +23,12 @@ def statistics_of(root: Path, rules: PublishRules) -> Report:
 
 def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:
     """Name -> bytes of every file; the same numbers give the same bytes."""
-    found = {DATA: as_json(report.data()).encode(), TEXT: text(report, rules)}
+    content_by_name = {DATA: as_json(report.data()).encode(), TEXT: text(report, rules)}
     for section in drawn(report):
-        said = stamp(section, report)
-        made = plots.pictures(section.plot, rules.statistics.pictures, said) if section.plot else {}
-        found |= {picture_name(section, kind): content for kind, content in made.items()}
-    return found
+        label = stamp(section, report)
+        made = plots.pictures(section.plot, rules.statistics.pictures, label) if section.plot else {}
+        content_by_name |= {picture_name(section, kind): content for kind, content in made.items()}
+    return content_by_name
 
 
 def text(report: Report, rules: PublishRules) -> bytes:

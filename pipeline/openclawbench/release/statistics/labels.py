@@ -92,11 +92,11 @@ def mass(row: Row, corpus: Corpus, whole: int, settings: StatisticsSettings) -> 
     """Share, interval and support of one subtype."""
     own = pl.col("anomaly_type_l2") == row["anomaly_type_l2"]
     tested = corpus.labels.filter(own & (pl.col("label_status") == corpus.status) & (pl.col("side") == "test"))
-    found = proportion(row["trajectories"], whole, settings.confidence, settings.interval)
+    interval = proportion(row["trajectories"], whole, settings.confidence, settings.interval)
     return {
-        "share": found.value,
-        "low_share": found.low,
-        "high_share": found.high,
+        "share": interval.value,
+        "low_share": interval.low,
+        "high_share": interval.high,
         "with_review": corpus.records.filter(ANOMALOUS & own).height,
         "default_cut_test": tested.filter(pl.col("cut") == "default_cut").height,
         "paper_cut_test": tested.filter(pl.col("cut") == "paper_cut").height,

@@ -132,8 +132,8 @@ def rule_files() -> list[RuleFile]:
 
 def rule_folders() -> dict[str, Path]:
     """File name -> folder in which it comes with the program, of those rule files."""
-    found = {path.name: BUILT_IN for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
-    return found | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
+    folders = {path.name: BUILT_IN for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
+    return folders | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
 
 
 def rule_contents() -> dict[str, Any]:
@@ -210,7 +210,7 @@ def licenses(said: Dataset) -> list[License]:
 
 def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:
     """Every file, by path. Names are unique: two paths that come to the same name get a number."""
-    found: list[Resource] = []
+    entries: list[Resource] = []
     names: set[str] = set()
     for number, (path, sha256) in enumerate(sorted(digests.items())):
         name = ODD.sub("-", path.lower()).replace("/", ".")
@@ -218,5 +218,5 @@ def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:
         names.add(name)
         form = path.rpartition(".")[2]
         size = (root / path).stat().st_size
-        found.append(Resource(name=name, path=path, format=form, bytes=size, hash=f"sha256:{sha256}"))
-    return found
+        entries.append(Resource(name=name, path=path, format=form, bytes=size, hash=f"sha256:{sha256}"))
+    return entries

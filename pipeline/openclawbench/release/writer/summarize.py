@@ -106,18 +106,18 @@ def summary_files(counts: pl.DataFrame, models: list[str]) -> dict[str, dict[str
 
 def summary(counts: pl.DataFrame) -> dict[str, Any]:
     """{group: {name: count}} of every group, the gap with its rates, and what to know of the judge."""
-    found: dict[str, Any] = {name: {} for name in (*GROUPS, *TOTALS, *LISTED)}
+    counts_by_group: dict[str, Any] = {name: {} for name in (*GROUPS, *TOTALS, *LISTED)}
     sums = counts.group_by("group", "name").agg(pl.col("count").sum()).sort("group", "name")
     for row in sums.iter_rows(named=True):
-        found[row["group"]][row["name"]] = row["count"]
+        counts_by_group[row["group"]][row["name"]] = row["count"]
     for group, names in TOTALS.items():
-        found[group] = {name: found[group].get(name, 0) for name in names}
-    gap = found["outcome_process_gap"]
+        counts_by_group[group] = {name: counts_by_group[group].get(name, 0) for name in names}
+    gap = counts_by_group["outcome_process_gap"]
     for base in (name.removesuffix("_anomalous") for name in [*gap] if name.endswith("_anomalous")):
         gap[f"{base}_anomalous_rate"] = share(gap[f"{base}_anomalous"], gap[base])
-    if (notice := notice_of(found["judge"])) is not None:
-        found["notice"] = notice
-    return found
+    if (notice := notice_of(counts_by_group["judge"])) is not None:
+        counts_by_group["notice"] = notice
+    return counts_by_group
 
 
 def listed(basis: pl.LazyFrame, group: str, column: str) -> pl.LazyFrame:

@@ -23,8 +23,8 @@ NOTHING: Texts = frozenset([""])
 def needed(regex: str, flags: int) -> tuple[str, ...]:
     """Texts of which at least one stands in the lower case of whatever the pattern is found in; empty where there are
     none. `flags` hold re.ASCII: then the letters of a pattern mean themselves in two cases and no others."""
-    found = needed_by(parser.parse(regex, flags | re.ASCII))
-    return tuple(sorted(found)) if found and min(map(len, found)) >= SHORTEST else ()
+    literals = needed_by(parser.parse(regex, flags | re.ASCII))
+    return tuple(sorted(literals)) if literals and min(map(len, literals)) >= SHORTEST else ()
 
 
 def needed_by(sequence: Iterable[Part]) -> Texts | None:

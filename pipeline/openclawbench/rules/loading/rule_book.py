@@ -22,7 +22,7 @@ class RuleBook(Rules):
     @classmethod
     def of(cls, contents: dict[str, Any]) -> Self:
         """The book of rule files with these contents, by their names."""
-        found = canonical_digest(contents)
-        book = cls(version=found[:12])
-        book._digest = found
+        digest = canonical_digest(contents)
+        book = cls(version=digest[:12])
+        book._digest = digest
         return book

@@ -89,5 +89,5 @@ def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | s
     if isinstance(content, float):
         return None if isfinite(content) else place
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
-    found = (not_finite(value, (*place, key)) for key, value in inside)
-    return next((item for item in found if item is not None), None)
+    places = (not_finite(value, (*place, key)) for key, value in inside)
+    return next((item for item in places if item is not None), None)

@@ -93,9 +93,9 @@ class Recorded(SpawnContext):
 
     def Process(self, *arguments: Any, **named: Any) -> SpawnProcess:  # type: ignore[override]
         """A new process, recorded."""
-        Process = SpawnProcess(*arguments, **named)
-        self.started.append(Process)
-        return Process
+        process = SpawnProcess(*arguments, **named)
+        self.started.append(process)
+        return process
 
     def what_became_of_it(self) -> str:
         """Why no worker could begin: the end of the first that has one."""

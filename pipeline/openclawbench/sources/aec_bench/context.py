@@ -176,8 +176,8 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
     if not trial.get("evaluated") and not failed:
         return None
     success = None if failed else says(trial.get("verdict"))
-    told = trial.get("errors")
-    errors = [one for one in told if isinstance(one, str)] if isinstance(told, list) else []
+    errors_given = trial.get("errors")
+    errors = [one for one in errors_given if isinstance(one, str)] if isinstance(errors_given, list) else []
     fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | {
         "session_id": text(trial.get("trial_id")),
         "run_id": text(trial.get("run_id")),
@@ -198,12 +198,12 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
 
 def task(trial: dict[str, Any]) -> dict[str, Any]:
     """subset, task_id and attempt of a run as its record names them, whatever came of it; empty where it names none."""
-    told = {
+    fields = {
         "subset": text(trial.get("dataset")),
         "task_id": text(trial.get("task_id")),
         "attempt": count_of(trial.get("attempt")),
     }
-    return told if any(one is not None for one in told.values()) else {}
+    return fields if any(one is not None for one in fields.values()) else {}
 
 
 def text(value: Any) -> str | None:
@@ -236,8 +236,8 @@ def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules
     """timeout | aborted | error where the run is said to have failed; null where it is not."""
     if result.get("status") != "failed" and trial.get("execution_status") not in ("failed", "cancelled", "invalid"):
         return None
-    told = f"{result.get('failure_kind') or ''} {result.get('provider_error') or ''}"
-    if rules.is_timeout(told):
+    words = f"{result.get('failure_kind') or ''} {result.get('provider_error') or ''}"
+    if rules.is_timeout(words):
         return "timeout"
     return "aborted" if trial.get("execution_status") == "cancelled" else "error"
 
@@ -254,5 +254,5 @@ def run_context(beside: dict[str, Any]) -> dict[str, Any]:
 
 def models(beside: dict[str, Any]) -> list[str]:
     """The model that the agent's result, or else the trial record, names."""
-    told = beside.get("agent_result", {}).get("resolved_model") or beside.get("trial", {}).get("model")
-    return [told] if isinstance(told, str) else []
+    model = beside.get("agent_result", {}).get("resolved_model") or beside.get("trial", {}).get("model")
+    return [model] if isinstance(model, str) else []

@@ -21,8 +21,8 @@ def last_reply(conversation: Any) -> dict[str, str]:
     `conversation`: its text, or its only line."""
     for entry in records_in(conversation, backwards=True):
         if isinstance(entry, dict) and entry.get("role") == "assistant":
-            said = not_blank(text_of(entry.get("content")))
-            return {} if said is None else {"last_reply": digest(said)}
+            reply = not_blank(text_of(entry.get("content")))
+            return {} if reply is None else {"last_reply": digest(reply)}
     return {}
 
 

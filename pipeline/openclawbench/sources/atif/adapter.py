@@ -75,13 +75,13 @@ class Atif(Source):
             ranges = element_ranges(content, "subagent_trajectories")
         except ValueError:
             return []
-        found: list[Member] = []
+        embedded: list[Member] = []
         line, seen = 1, 0
         for number, (begin, end) in enumerate(ranges, start=1):
             line += content.count(b"\n", seen, begin)
             seen = begin
-            found.append(Member(f"subagent{number}", line, begin, end - begin))
-        return found
+            embedded.append(Member(f"subagent{number}", line, begin, end - begin))
+        return embedded
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get(harbor.NATIVE):
@@ -148,8 +148,8 @@ def child_files(first: Any, path: str) -> list[str]:
 
 def list_in(value: Any, key: str) -> list[Any]:
     """A list inside an object; empty where it is not one."""
-    found = value.get(key) if isinstance(value, dict) else None
-    return found if isinstance(found, list) else []
+    items = value.get(key) if isinstance(value, dict) else None
+    return items if isinstance(items, list) else []
 
 
 def id_of(first: Any, key: str) -> str | None:

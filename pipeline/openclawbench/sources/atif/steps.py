@@ -212,10 +212,10 @@ def is_result(step: AtifStep) -> bool:
         return False
     if count_of(step.llm_call_count) == 0 or extra_of(step).openclaw_role == "toolResult":
         return True
-    said = content_text(step.message)
-    if said is None:
+    text = content_text(step.message)
+    if text is None:
         return content_text(step.reasoning_content) is None
-    return [said] == [content_text(one.content) for one in results_of(step)]
+    return [text] == [content_text(one.content) for one in results_of(step)]
 
 
 def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given]], set[int], list[Given]]:

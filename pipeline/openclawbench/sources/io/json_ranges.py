@@ -30,26 +30,26 @@ def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
 
     ValueError where there is no whole object.
     """
-    found: dict[str, Range] = {}
+    ranges: dict[str, Range] = {}
     at = after(data, start, b"{")
     while data[at : at + 1] != b"}":
         key_end = value_end(data, at)
         value_start = after(data, key_end, b":")
         end = value_end(data, value_start)
-        found[json.loads(readable(data[at:key_end]))] = (value_start, end)
+        ranges[json.loads(readable(data[at:key_end]))] = (value_start, end)
         at = next_member(data, end, b"}")
-    return found
+    return ranges
 
 
 def array_ranges(data: bytes, start: int = 0) -> list[Range]:
     """Byte range of each element of the array at `start`. ValueError where there is no whole array."""
-    found: list[Range] = []
+    ranges: list[Range] = []
     at = after(data, start, b"[")
     while data[at : at + 1] != b"]":
         end = value_end(data, at)
-        found.append((at, end))
+        ranges.append((at, end))
         at = next_member(data, end, b"]")
-    return found
+    return ranges
 
 
 def value_end(data: bytes, start: int) -> int:

@@ -22,12 +22,12 @@ def mapped(handle: int, size: int) -> mmap.mmap | None:
         with tempfile.TemporaryFile() as copy:
             while (at := copy.seek(0, os.SEEK_END)) < size and os.sendfile(copy.fileno(), handle, at, size - at):
                 pass
-            found = mmap.mmap(copy.fileno(), size, prot=mmap.PROT_READ) if at >= size else None
+            mapping = mmap.mmap(copy.fileno(), size, prot=mmap.PROT_READ) if at >= size else None
     except OSError:
         return None
-    if found is not None:
-        MAPPED[address_of(found)] = found
-    return found
+    if mapping is not None:
+        MAPPED[address_of(mapping)] = mapping
+    return mapping
 
 
 def address_of(content: mmap.mmap | memoryview) -> int:

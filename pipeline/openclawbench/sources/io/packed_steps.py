@@ -87,18 +87,18 @@ class PackedSteps:
 
 def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:
     """What stays of the rows from `first` on; without their texts, where those are of no use any more."""
-    found = []
+    columns = []
     for index in range(first, len(steps)):
         step = steps[index]
         if may_be_linked(step, rules):
-            found.append({name: step[name] for name in (*LOOKED_AT, *TEXTS)})
+            columns.append({name: step[name] for name in (*LOOKED_AT, *TEXTS)})
         elif (
             index in (0, len(steps) - 1)
             or step["user_turn"] != steps[index - 1]["user_turn"]
             or step["order_ambiguous"]
         ):
-            found.append({name: step[name] for name in LOOKED_AT} | dict.fromkeys(TEXTS))
-    return found
+            columns.append({name: step[name] for name in LOOKED_AT} | dict.fromkeys(TEXTS))
+    return columns
 
 
 def may_be_linked(step: Row, rules: NormalizeRules) -> bool:

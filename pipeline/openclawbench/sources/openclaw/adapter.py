@@ -266,10 +266,10 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
             counts.note("unknown_type:", kind)
     own = "it would be its own ancestor; it hangs on the record before it"
     behind = {index: body[parent].line for index, parent in branch.later_parents.items()}
-    told = [(index, "missing_parent", "its parent is not in the file") for index in branch.missing_parents]
-    told += [(index, "circular_record", own) for index in branch.circular]
-    told += [(at, "later_parent", f"its parent stands behind it, in line {one}") for at, one in behind.items()]
-    for index, reason, sentence in sorted(told):
+    branch_notes = [(index, "missing_parent", "its parent is not in the file") for index in branch.missing_parents]
+    branch_notes += [(index, "circular_record", own) for index in branch.circular]
+    branch_notes += [(at, "later_parent", f"its parent stands behind it, in line {one}") for at, one in behind.items()]
+    for index, reason, sentence in sorted(branch_notes):
         line = body[index].line
         session.warnings.append(Fault(reason, line, f"line {line}: {sentence}"))
 

@@ -23,12 +23,12 @@ ENTRY_KEYS = {
 
 def run_context(session_key: str | None, entry: dict[str, Any]) -> dict[str, Any]:
     """RunContext of one index entry; a value of an unexpected type is null."""
-    found: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
+    context: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
     for name, (key, kind) in ENTRY_KEYS.items():
         value = entry.get(key)
         if fits(value, kind):
-            found[name] = number_of(value) if kind is float else value
-    return found | {"session_key": session_key}
+            context[name] = number_of(value) if kind is float else value
+    return context | {"session_key": session_key}
 
 
 def fits(value: Any, kind: type) -> bool:

@@ -36,8 +36,8 @@ def node_of(value: dict[str, Any]) -> Node:
     """What the tree needs of a record."""
     one, parent = value.get("id"), value.get("parentId")
     name = None if one is None else str(one)
-    said = {key: part for key, part in value.items() if key != "timestamp"}
-    return Node(name, None if parent is None else str(parent), "parentId" in value, said)
+    parts = {key: part for key, part in value.items() if key != "timestamp"}
+    return Node(name, None if parent is None else str(parent), "parentId" in value, parts)
 
 
 def does_last(value: dict[str, Any], rules: RepairedRules) -> bool:

@@ -165,9 +165,9 @@ class StepBuilder(StepRows):
         """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
         these; the text as it is, and null, where there is none."""
         is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
-        told = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
-        rule = next((rule for _, rule in told if rule is not None), None)
-        return (text, None) if rule is None else (joined_lines([one for one, rule in told if rule is None]), rule)
+        text_rules = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
+        rule = next((rule for _, rule in text_rules if rule is not None), None)
+        return (text, None) if rule is None else (joined_lines([one for one, rule in text_rules if rule is None]), rule)
 
     def injected_line(
         self, row: RawLine, message: Message, text: str | None, time: str | None, rule: InjectedRule

@@ -21,13 +21,13 @@ def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
     """What is expected and what is there instead, as one sentence without its end; null for a store."""
     tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     if TRANSCRIPT not in tables:
-        found = f"the tables {list_names(tables)}" if tables else "no table at all"
+        described = f"the tables {list_names(tables)}" if tables else "no table at all"
     else:
         there = columns_of(connection, TRANSCRIPT)
         if set(COLUMNS) <= set(there):
             return None
-        found = f"`{TRANSCRIPT}` with the columns {list_names(there)}{written_by(connection, tables)}"
-    return f"expected {EXPECTED}; found {found}"
+        described = f"`{TRANSCRIPT}` with the columns {list_names(there)}{written_by(connection, tables)}"
+    return f"expected {EXPECTED}; found {described}"
 
 
 def windows_without_records(connection: sqlite3.Connection) -> list[str]:

@@ -67,10 +67,10 @@ class Document:
 
     def part(self, *keys: str) -> dict[str, Any]:
         """The object at this path; empty where there is none."""
-        found: Any = self.value
+        value: Any = self.value
         for key in keys:
-            found = found.get(key) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) else {}
+            value = value.get(key) if isinstance(value, dict) else None
+        return value if isinstance(value, dict) else {}
 
 
 def read_document(content: bytes) -> Document:

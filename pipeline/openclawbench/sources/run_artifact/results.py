@@ -53,14 +53,14 @@ class Result:
     def details(self) -> str | None:
         """The output's exit code and time-out under the names that results of sessions have; null where it has none."""
         output = self.event.value.get(output_key(self.event))
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if isinstance(output, dict):
             code = output.get("returncode")
             if isinstance(code, int) and not isinstance(code, bool):
-                found["exitCode"] = code
+                fields["exitCode"] = code
             if output.get("error_type") == TIMED_OUT:
-                found["timedOut"] = True
-        return json.dumps(found) if found else None
+                fields["timedOut"] = True
+        return json.dumps(fields) if fields else None
 
 
 def output_key(event: Event) -> str:
@@ -86,8 +86,8 @@ def repeats(event: Event, echo: Event) -> bool:
     if content == output or not isinstance(content, str):
         return content == output
     try:
-        said = json.loads(readable(content.encode("utf-8")))
-        return bool(said in (output, {"status": event.value.get("status"), key: output}))
+        decoded = json.loads(readable(content.encode("utf-8")))
+        return bool(decoded in (output, {"status": event.value.get("status"), key: output}))
     except (ValueError, RecursionError):
         return False
 

@@ -78,18 +78,18 @@ def outcomes_of(
     judge's score is kept beside them, without a threshold of our own. Evaluations that disagree are an outcome a
     verdict: fusion decides between them as between rows of an oracle, and keeps all.
     """
-    found = of_run(evaluations, document.get("identity") or {})
+    run_outcomes = of_run(evaluations, document.get("identity") or {})
     if document.get("status") != SUCCESS:
-        return [outcome(document, found, len(found), repetition)]
-    return [outcome(document, alike, len(found), repetition) for alike in by_verdict(found).values()]
+        return [outcome(document, run_outcomes, len(run_outcomes), repetition)]
+    return [outcome(document, alike, len(run_outcomes), repetition) for alike in by_verdict(run_outcomes).values()]
 
 
 def by_verdict(evaluations: list[dict[str, Any]]) -> dict[tuple[str, bool | None], list[dict[str, Any]]]:
     """Evaluations of one run by what they say."""
-    found: dict[tuple[str, bool | None], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, bool | None], list[dict[str, Any]]] = {}
     for evaluation in evaluations:
-        found.setdefault(verdict(evaluation), []).append(evaluation)
-    return found
+        groups.setdefault(verdict(evaluation), []).append(evaluation)
+    return groups
 
 
 def outcome(

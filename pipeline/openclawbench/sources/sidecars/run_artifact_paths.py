@@ -37,20 +37,20 @@ class Layout:
 @of_listing
 def layout(paths: frozenset[str]) -> Layout:
     """Sort all raw files once."""
-    found = Layout()
+    folder_layout = Layout()
     for path in sorted(paths):
         folder, _, name = path.rpartition("/")
         own = own_folder(path)
         evaluation = EVALUATION.match(path) if "/final_result_" in path else None
         if evaluation:
-            found.evaluations[evaluation.groups()].append(path)
+            folder_layout.evaluations[evaluation.groups()].append(path)
         elif RUN_FILE.match(name):
-            found.runs[folder].append(path)
+            folder_layout.runs[folder].append(path)
         elif ".jsonl" in name and ".trajectory." not in name:
-            found.sessions[own[1] if own else folder].append(path)
+            folder_layout.sessions[own[1] if own else folder].append(path)
         elif own and RAW_TRACE.search(name):
-            found.traces[own[1]].append(path)
-    return found
+            folder_layout.traces[own[1]].append(path)
+    return folder_layout
 
 
 def own_folder(path: str) -> re.Match[str] | None:

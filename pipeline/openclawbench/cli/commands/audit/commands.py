@@ -126,7 +126,7 @@ def import_(
         faults = {"faults": [vars(fault) for fault in done.faults], "reviewers_alike": doubtful}
         print(json.dumps(said | counts | faults, indent=1))
     else:
-        output().print(", ".join(f"{name.replace('_', ' ')}: {found}" for name, found in counts.items()))
+        output().print(", ".join(f"{name.replace('_', ' ')}: {sheet_rows}" for name, sheet_rows in counts.items()))
         stand = f"verdicts stand in {records}" if records.exists() else "no verdict was taken over"
         output().print(safe(f"{stand}; no label was changed"))
     if done.faults:
@@ -148,17 +148,17 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: 
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     folder = DataFolder(data)
     asked = [kind] if kind else list(AuditKind)
-    found = {one: made for one in asked if (made := audits(folder)[one]())}
-    if not found:
+    reports = {one: made for one in asked if (made := audits(folder)[one]())}
+    if not reports:
         raise NotFound(
             f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
             "`sample-calibration`, fill in its sheet, and take it over with `openclawbench audit import`."
         )
-    if json_out and len(found) > 1:
+    if json_out and len(reports) > 1:
         raise UsageError(
             "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
         )
-    for one, made in found.items():
+    for one, made in reports.items():
         publish_report(folder, made, json_out, print_events if one is AuditKind.EVENTS else print_calibration)
 
 

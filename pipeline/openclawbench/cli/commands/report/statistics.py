@@ -30,22 +30,22 @@ def statistics(
 
     refuse_other_folder(release)
     rules = settings_of(release)
-    found = statistics_of(release, rules)
+    computed = statistics_of(release, rules)
     if out is not None:
-        write(out, statistics_files(found, rules))
+        write(out, statistics_files(computed, rules))
     if json_out:
-        print(as_json(found.data()), end="")
+        print(as_json(computed.data()), end="")
         return
     console = output()
-    sections = {section.name: section for section in found.sections}
+    sections = {section.name: section for section in computed.sections}
     rows = [row for row in sections["gap"].rows if row["scope"] in SHOWN]
     shares = ("anomalous_share", "low_share", "high_share")
     counts = ("scope", "name", "trajectories", "anomalous")
     lines = [[*(row[name] for name in counts), *(percent(row[name]) for name in shares)] for row in rows]
     console.print(table(sections["gap"].title, [*counts, "share", "from", "to"], lines))
     console.print(f"\n{gap_sentence(sections['corrected_gap'].facts)}")
-    if found.notice:
-        console.print(f"\n{found.notice}")
+    if computed.notice:
+        console.print(f"\n{computed.notice}")
     if out is not None:
         console.print(f"\n{safe(str(out))}/STATISTICS.md, statistics.json, statistics/")
 

@@ -12,7 +12,7 @@ SAID = 2000  # characters of a sentence, which may quote a file
 
 
 @dataclass
-class InputFile:
+class SessionFile:
     """One input file on its way: the session in it, or why there is none."""
 
     source_model: str
@@ -37,40 +37,40 @@ class InputFile:
 
 
 def refuse(
-    one: InputFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
-) -> InputFile:
+    file: SessionFile, reason: str, line: int | None, message: str, content: bytes | memoryview | None = None
+) -> SessionFile:
     """Note why a file gives no trajectory; its records are counted all the same."""
     if content is not None:
-        one.records_in = number_of_records(one, content)
+        file.records_in = number_of_records(file, content)
     cut = len(message) > SAID
-    one.reason, one.line, one.message = reason, line, f"{message[:SAID]}…" if cut else message
-    return one
+    file.reason, file.line, file.message = reason, line, f"{message[:SAID]}…" if cut else message
+    return file
 
 
-def number_of_records(one: InputFile, content: bytes | memoryview) -> int:
+def number_of_records(file: SessionFile, content: bytes | memoryview) -> int:
     """Records of what gives no trajectory: the lines that are not blank of a file of lines (the first of them is a JSON
     object by itself, or it is named as one and is no document) and of a session of a store; else one, the document.
 
     So writing a document anew, on one line or on many, changes nothing.
     """
     lines = number_of_lines(content)
-    if lines < 2 or one.stored:
+    if lines < 2 or file.stored:
         return lines
     head = bytes(content[:HEAD_BYTES])
-    named, document = ".jsonl" in one.path.rpartition("/")[2], len(content) <= WHOLE_JSON
+    named, document = ".jsonl" in file.path.rpartition("/")[2], len(content) <= WHOLE_JSON
     if isinstance(decode(first_line(head)), dict):
         return lines
     return lines if named and not (document and isinstance(decode(bytes(content)), dict)) else 1
 
 
-def session_name(one: InputFile) -> str:
+def session_name(file: SessionFile) -> str:
     """Native-session basename: the file's; the session id where a file holds several, or is named for its run."""
-    session_id = one.session.session_id if one.session else None
-    if one.member or ".jsonl" not in one.path:
-        return safe_name(session_id or one.member or basename(one.path))
-    return basename(one.path)
+    session_id = file.session.session_id if file.session else None
+    if file.member or ".jsonl" not in file.path:
+        return safe_name(session_id or file.member or basename(file.path))
+    return basename(file.path)
 
 
-def trajectory_key(one: InputFile) -> dict[str, str | None]:
+def trajectory_key(file: SessionFile) -> dict[str, str | None]:
     """The key of every row of a trajectory."""
-    return {"source_model": one.source_model, "trajectory_id": one.trajectory_id}
+    return {"source_model": file.source_model, "trajectory_id": file.trajectory_id}
