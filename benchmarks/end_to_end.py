@@ -81,8 +81,8 @@ def print_end_to_end(console: Console, results: dict[str, Any]) -> None:
     console.print(table(None, columns, rows))
     console.print()
     goals = {"peak_mb": PEAK_MB, "engine_x_bare_pool_wall": ENGINE, "engine_x_bare_pool_cpu": ENGINE}
-    ratio_rows = [[name, rounded(one), goals.get(name)] for name, one in results["ratios"].items()]
+    ratio_rows = [[name, rounded(value), goals.get(name)] for name, value in results["ratios"].items()]
     console.print(table("At the largest size", ("ratio", "value", "goal: at most"), ratio_rows))
     console.print()
-    lines = [[name, *map(rounded, one.values())] for name, one in results["growth"].items()]
+    lines = [[name, *map(rounded, value.values())] for name, value in results["growth"].items()]
     console.print(table("CPU over sessions", ("part", "ms a session", "s at none", "R2"), lines))

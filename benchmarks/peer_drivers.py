@@ -182,9 +182,9 @@ async def write_transcripts(scout: Any, model: Any, prompts: list[str], to: Path
                     source_id=f"s{number}",
                     source_type="bench",
                     source_uri=f"bench:{number}",
-                    messages=[model.ChatMessageUser(content=one), model.ChatMessageAssistant(content="ok")],
+                    messages=[model.ChatMessageUser(content=prompt), model.ChatMessageAssistant(content="ok")],
                 )
-                for number, one in enumerate(prompts)
+                for number, prompt in enumerate(prompts)
             ]
         )
 

@@ -62,7 +62,7 @@ class NotMeasured(Exception):
 def job(only: list[str], calls: int, in_flight: int, scratch: Path | None) -> Job:
     """The tools of peers.toml, or those that are named. UsageError for one that is not there."""
     listed = tomllib.loads(Path(__file__).with_name("peers.toml").read_text(encoding="utf-8"))
-    peers = {one["name"]: Peer(**one) for one in listed["peer"]}
+    peers = {row["name"]: Peer(**row) for row in listed["peer"]}
     if unknown := set(only) - peers.keys():
         raise UsageError(f"--only {sorted(unknown)[0]}: there is no such neighbour. Known are {', '.join(peers)}.")
     if not Path("/proc/self/task").exists():

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.construct.normalize.normalize import normalize, read_file
+from openclawbench.construct.normalize.session_file import SessionFile
 from openclawbench.intake.intake import Intake, take_in
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile, Step, Trajectory, UserTurn
 from openclawbench.rules.normalize import NormalizeRules

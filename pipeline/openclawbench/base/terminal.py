@@ -55,7 +55,7 @@ def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[obj
         numeric = bool(body) and all(isinstance(row[index], int | float | type(None)) for row in body)
         made.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in body:
-        made.add_row(*[one if isinstance(one, Text) else Text(cell(one)) for one in row])
+        made.add_row(*[value if isinstance(value, Text) else Text(cell(value)) for value in row])
     return made
 
 

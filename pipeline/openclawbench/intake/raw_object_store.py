@@ -75,7 +75,7 @@ class Copy:
         self.file = folder / name.rpartition("/")[2]
         beside = {f"{name}{suffix}": self.file.with_name(self.file.name + suffix) for suffix in BESIDE}
         there = raw.names(name.rpartition("/")[0])
-        wanted = {name: self.file, **{one: path for one, path in beside.items() if path.name in there}}
+        wanted = {name: self.file, **{value: path for value, path in beside.items() if path.name in there}}
         raw.fetch(wanted, wanted.values())
 
     @staticmethod

@@ -57,7 +57,7 @@ class Terms(NamedTuple):
 def known_licenses() -> dict[str, Terms]:
     """Licences that need no more than their identifier, by the Hub's names."""
     content = tomllib.loads((Path(__file__).parent / "licenses.toml").read_text(encoding="utf-8"))
-    return {one["id"]: Terms(one["name"], one["url"]) for one in content["license"]}
+    return {row["id"]: Terms(row["name"], row["url"]) for row in content["license"]}
 
 
 class Dataset(Record):

@@ -60,7 +60,7 @@ class ActiveRun:
 def runs(data: DataFolder) -> list[dict[str, Any]]:
     """The runs that are alive: {host, pid, share, shards: [[shard, stages]]}."""
     entries = [said(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
-    return [one for one in entries if isinstance(one, dict)]
+    return [entry for entry in entries if isinstance(entry, dict)]
 
 
 def is_alive(path: Path) -> bool:

@@ -35,7 +35,7 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     for index, call in enumerate(calls):
         if call.id and (found := of_id.get(call.id)):
             pairing.result_of[index] = found.popleft()
-    repeated = {one for one, n in Counter(call.id for call in calls if call.id).items() if n > 1}
+    repeated = {value for value, n in Counter(call.id for call in calls if call.id).items() if n > 1}
     pairing.ambiguous |= {i for i, call in enumerate(calls) if call.id in repeated}
     taken = set(pairing.result_of.values())
     free = [r for r in range(len(results)) if r not in taken]

@@ -344,7 +344,7 @@ class DataFolder:
     def failures(self) -> list[dict[str, Any]]:
         """What was noted of failed shards: {stage, shard, key, error}, in the order of names."""
         records = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
-        return [one for one in records if isinstance(one, dict)]
+        return [record for record in records if isinstance(record, dict)]
 
     @property
     def running(self) -> Path:

@@ -79,7 +79,10 @@ class ObjectStore:
         paths = {self.path(name): name for name in names}
         with said(self.url):
             contents = self.system.cat([*paths], on_error="return")
-        return {paths[path]: one if isinstance(one, bytes) else as_os_error(one) for path, one in contents.items()}
+        return {
+            paths[path]: content if isinstance(content, bytes) else as_os_error(content)
+            for path, content in contents.items()
+        }
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object, over what is there."""

@@ -97,7 +97,7 @@ def from_records(rows: list[Any], record: type[BaseModel]) -> pl.DataFrame:
 
 def from_columns(values: Mapping[str, Sequence[Any]], kinds: pl.Schema) -> pl.DataFrame:
     """Lists of values as a table; `kinds` gives the type of each column."""
-    return pl.DataFrame([column(name, one, kinds[name]) for name, one in values.items()])
+    return pl.DataFrame([column(name, value, kinds[name]) for name, value in values.items()])
 
 
 def list_column(name: str, lengths: list[int], items: pl.DataFrame) -> pl.Series:

@@ -90,10 +90,10 @@ def print_risk(found: Row, console: Console) -> None:
 
 
 def print_onset(found: list[Row], console: Console) -> None:
-    made = [one for one in found if one["step_id"] is not None]
-    for one in made:
-        line(console, f"step {one['step_id']}: {one['candidate']}, by {in_words(one['rule'])}")
-    none = [one["candidate"] for one in found if one["step_id"] is None]
+    made = [row for row in found if row["step_id"] is not None]
+    for row in made:
+        line(console, f"step {row['step_id']}: {row['candidate']}, by {in_words(row['rule'])}")
+    none = [row["candidate"] for row in found if row["step_id"] is None]
     if none:
         line(console, f"none: {listed(none)}")
 
@@ -169,8 +169,8 @@ def print_step(step: Row, console: Console) -> None:
     for flag in step["flags"]:
         print_flag(flag, console)
     print_step_risk(step["risk"], console)
-    for one in step["onset"]:
-        line(console, f"onset candidate {one['candidate']}, by {in_words(one['rule'])}")
+    for row in step["onset"]:
+        line(console, f"onset candidate {row['candidate']}, by {in_words(row['rule'])}")
     for one in step["compaction"]:
         print_cut(one, console)
 
@@ -214,12 +214,12 @@ def print_flag(found: Row, console: Console) -> None:
             line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
     elif "read_from" in found:
         line(console, f"read from {found['read_from']['field']}: {found['read_from']['value']}", 6)
-    for one in found.get("because_of", []):
-        if "tool_status" in one:
-            line(console, f"step {one['step_id']} ended in {one['tool_status']}", 6)
-        for mark in one.get("marked", []):
+    for row in found.get("because_of", []):
+        if "tool_status" in row:
+            line(console, f"step {row['step_id']} ended in {row['tool_status']}", 6)
+        for mark in row.get("marked", []):
             line(
-                console, marked_text(f"step {one['step_id']} {mark['field']} {mark['start']}–{mark['end']}: ", mark), 6
+                console, marked_text(f"step {row['step_id']} {mark['field']} {mark['start']}–{mark['end']}: ", mark), 6
             )
 
 

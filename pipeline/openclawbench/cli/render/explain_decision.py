@@ -40,11 +40,11 @@ def print_label(found: Row | None, console: Console, command: str = "annotate") 
 
 def print_decisions(found: list[Row], console: Console) -> None:
     """Each pass: what was asked, answered and read, stage by stage; the second pass with its label."""
-    for one in found:
-        line(console, f"pass {one['annotation_pass']}: {one['judge']} ({one['judge_model']}){cost(one)}")
-        if one["annotation_pass"] > 1:
-            print_label(one["label"], console, "annotate --pass 2")
-        for stage, asked in one["stages"].items():
+    for row in found:
+        line(console, f"pass {row['annotation_pass']}: {row['judge']} ({row['judge_model']}){cost(row)}")
+        if row["annotation_pass"] > 1:
+            print_label(row["label"], console, "annotate --pass 2")
+        for stage, asked in row["stages"].items():
             if asked is not None:
                 print_stage(stage.replace("_", " "), asked, console)
 
@@ -95,7 +95,7 @@ def print_call(found: Row, console: Console) -> None:
         6,
     )
     if found["lost"]:
-        lost = listed(f"{one['reason']} at {one['sent_at']}" for one in found["lost"])
+        lost = listed(f"{row['reason']} at {row['sent_at']}" for row in found["lost"])
         line(console, f"lost on the way, and perhaps paid for: {lost}", 8)
 
 

@@ -72,7 +72,7 @@ def heading(
     if marks:
         rows["marks"] = ", ".join(marks)
     if unknown := trajectory["unknown_blocks"]:
-        rows["unknown"] = "content blocks: " + ", ".join(f"{one['count']} {one['name']}" for one in unknown)
+        rows["unknown"] = "content blocks: " + ", ".join(f"{row['count']} {row['name']}" for row in unknown)
     for name, value in rows.items():
         console.print(f"  {name:8}{one_line(value)}")
 

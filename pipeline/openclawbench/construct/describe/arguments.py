@@ -49,7 +49,7 @@ def read_calls(distinct: pl.DataFrame, rules: DescribeRules, shell_rules: ShellR
     reader = reader_of(rules, shell_rules)
     rows = [reader.read(name, arguments) for name, arguments in distinct.iter_rows()]
     values = zip(*rows, strict=True) if rows else ((),) * len(READ_SCHEMA)
-    read = [column(name, list(one), kind) for (name, kind), one in zip(READ_SCHEMA.items(), values, strict=True)]
+    read = [column(name, list(value), kind) for (name, kind), value in zip(READ_SCHEMA.items(), values, strict=True)]
     return distinct.select(CALL).hstack(read)
 
 

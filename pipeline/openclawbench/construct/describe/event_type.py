@@ -144,7 +144,7 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     rows = [meaning_of(shell, kind, text) for kind, text in texts.iter_rows()]
     shell.forget()
     values = list(zip(*rows, strict=True)) or [()] * len(ShellMeaning._fields)
-    columns = [column(name, one, kind) for (name, kind), one in zip(MEANING.items(), values, strict=False)]
+    columns = [column(name, value, kind) for (name, kind), value in zip(MEANING.items(), values, strict=False)]
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
     several = [parts_of(part, shell_rules) for part in parts]

@@ -138,7 +138,7 @@ def read_body(text: str) -> tuple[Any, ...]:
         body.disabled if isinstance(body.disabled, bool) else None,
         plain_name(body.tool) if isinstance(body.tool, str) else None,
         str(error) if isinstance(error, str | int) and error and not isinstance(error, bool) else None,
-        next((one for one in (body.message, body.reason) if isinstance(one, str) and one), None),
+        next((value for value in (body.message, body.reason) if isinstance(value, str) and value), None),
     )
 
 

@@ -194,7 +194,12 @@ def read_long(
 
 
 def parse(
-    file: SessionFile, content: bytes, source: Source, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool
+    file: SessionFile,
+    content: bytes,
+    source: Source,
+    context: dict[str, Any],
+    rules: NormalizeRules,
+    is_clean_utf8: bool,
 ) -> SessionFile:
     """Run the adapter over a file that is a session."""
     stored = bool(context.get("store"))

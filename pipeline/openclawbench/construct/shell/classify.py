@@ -138,7 +138,10 @@ class Shell:
             simple_parts = self.simple_parts(simple, depth)
             if directory:
                 simple_parts = [
-                    one._replace(targets=directory) if one.effect and not one.targets else one for one in simple_parts
+                    simple_part._replace(targets=directory)
+                    if simple_part.effect and not simple_part.targets
+                    else simple_part
+                    for simple_part in simple_parts
                 ]
             parts += simple_parts
             words = simple.words

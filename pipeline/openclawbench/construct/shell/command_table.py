@@ -46,7 +46,7 @@ class Condition:
 
     def __init__(self, rule: CommandRule, rules: ShellRules) -> None:
         self.rule = rule
-        self.subs = frozenset(tuple(one.split()) for one in rule.sub)
+        self.subs = frozenset(tuple(text.split()) for text in rule.sub)
         self.match = None if rule.match is None else re.compile(rule.match)
         self.argument = None if rule.argument is None else re.compile(rule.argument)
         self.values = [(flag, re.compile(pattern)) for flag, pattern in rule.values.items()]

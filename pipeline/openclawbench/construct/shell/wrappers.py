@@ -30,7 +30,7 @@ class Around:
         self.wrapper = wrapper
         self.reader = OptionReader([*wrapper.values, *wrapper.code_flags], cluster=wrapper.cluster)
         self.sub_reader = OptionReader(wrapper.values, wrapper.optional, cluster=wrapper.cluster)
-        self.subs = frozenset(tuple(one.split()) for one in wrapper.sub)
+        self.subs = frozenset(tuple(text.split()) for text in wrapper.sub)
 
     def sub_words(self, arguments: Sequence[str]) -> int:
         """How many words of a sub-command the arguments begin with."""
@@ -117,7 +117,7 @@ def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:
     """Text behind a flag such as cmd's `/c`, or behind `-Command`, to the end of the line."""
     if not wrapper.code_rest:
         return None
-    place = next((index for index, one in enumerate(arguments) if one in wrapper.code_flags), None)
+    place = next((index for index, argument in enumerate(arguments) if argument in wrapper.code_flags), None)
     return None if place is None else " ".join(arguments[place + 1 :])
 
 

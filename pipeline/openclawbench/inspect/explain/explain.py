@@ -130,7 +130,7 @@ def onset(known: Known) -> list[Row]:
     made = [
         onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
     ]
-    names = {one["candidate"] for one in made}
+    names = {row["candidate"] for row in made}
     none = [one.name for one in OnsetRules.load().earliest if one.name not in names]
     return [*made, *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in none)]
 

@@ -30,9 +30,9 @@ def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
 def answered(connection: Connection, key: bytes) -> list[Row]:
     """The answer to one request, with the calls of it that were lost before."""
     lost = rows(connection, "select reason, sent_at from lost where key = ? order by sent_at", key)
-    lost_calls = [one | {"sent_at": time_of(one["sent_at"])} for one in lost]
+    lost_calls = [row | {"sent_at": time_of(row["sent_at"])} for row in lost]
     found = rows(connection, f"select {KEPT} from answers where key = ?", key)
-    return [one | {"answered_at": time_of(one["answered_at"]), "key": key.hex(), "lost": lost_calls} for one in found]
+    return [row | {"answered_at": time_of(row["answered_at"]), "key": key.hex(), "lost": lost_calls} for row in found]
 
 
 def time_of(value: float | str) -> str:

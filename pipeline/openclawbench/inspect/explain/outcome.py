@@ -68,7 +68,7 @@ def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
     """What BFCL trees say of the category of a task of this source model."""
     category = OracleRules.load().category_in(task_id)
     of_model = (one for one in known.run.intake.categories if one["source_model"] == known.key.source_model)
-    return [one for one in of_model if category is not None and one["category"] == category]
+    return [row for row in of_model if category is not None and row["category"] == category]
 
 
 def how(row: Row, category: Row | None, trajectory: Row) -> str:
@@ -127,5 +127,5 @@ def why_none(known: "Known", fused: Row, joined: list[Row]) -> str | None:
         return "; ".join(["no oracle row is joined with this session", *messages])
     if fused["oracle_match"] == "contradiction":
         return "its oracle rows contradict each other, so that none of them counts"
-    reasons = filter(None, (one["category"] or one["error_message"] or one["error_type"] for one in joined))
+    reasons = filter(None, (row["category"] or row["error_message"] or row["error_type"] for row in joined))
     return ": ".join([f"its status is {fused['oracle']['status']}", *list(reasons)[:1]])

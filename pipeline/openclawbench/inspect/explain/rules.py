@@ -104,11 +104,11 @@ def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         elif isinstance(value, dict):
             yield from entries(value)
         elif isinstance(value, list):
-            for one in (one for one in value if isinstance(one, dict)):
-                own = one.get("id", one.get("name"))
+            for row in (one for one in value if isinstance(one, dict)):
+                own = row.get("id", row.get("name"))
                 if isinstance(own, str):
-                    yield own, one
-                yield from entries(one)
+                    yield own, row
+                yield from entries(row)
         elif name.endswith("_rule") and isinstance(value, str):
             yield value, {}
 

@@ -111,14 +111,14 @@ def flags(known: "Known", step: Row) -> list[Row]:
     """Each firing of each flag. One without a place in a text names the descriptor that it was read from, and the
     other steps that it rests on."""
     flag_entries = []
-    for one in step["flag_evidence"]:
-        marks = [{name: one[name] for name in ("field", "start", "end")}] if one["start"] is not None else []
-        firing = given(one["flag"], one["rule_id"], texts(step, marks))
-        if one["cause"]:
-            firing["cause"] = given(one["flag"], one["cause"], cause_marks(known, step, one))
+    for row in step["flag_evidence"]:
+        marks = [{name: row[name] for name in ("field", "start", "end")}] if row["start"] is not None else []
+        firing = given(row["flag"], row["rule_id"], texts(step, marks))
+        if row["cause"]:
+            firing["cause"] = given(row["flag"], row["cause"], cause_marks(known, step, row))
         if not marks:
-            firing["read_from"] = {"field": one["field"], "value": short(step.get(one["field"]))}
-        if because := rests_on(known, step, one["flag"]):
+            firing["read_from"] = {"field": row["field"], "value": short(step.get(row["field"]))}
+        if because := rests_on(known, step, row["flag"]):
             firing["because_of"] = because
         flag_entries.append(firing)
     return flag_entries
@@ -155,9 +155,9 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
     if flag == "write_under_uncertainty":
         same = [one for one in known.steps.values() if one["message_index"] == step["message_index"]]
         return [
-            {"step_id": one["step_id"], "flag": "uncertainty", "marked": texts(one, [spot])}
-            for one in same
-            for spot in one["flag_evidence"]
+            {"step_id": row["step_id"], "flag": "uncertainty", "marked": texts(row, [spot])}
+            for row in same
+            for spot in row["flag_evidence"]
             if spot["flag"] == "uncertainty"
         ]
     if flag == "retry_of_failed":

@@ -79,7 +79,7 @@ def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
         frame = flattened(frame)
         nested = [name for name, kind_ in frame.schema.items() if kind_.is_nested()]
         flat = [{k: as_text(v) if k in nested else v for k, v in row.items()} for row in frame.iter_rows(named=True)]
-        columns = {name: pl.String() if name in nested else one for name, one in frame.schema.items()}
+        columns = {name: pl.String() if name in nested else value for name, value in frame.schema.items()}
         pl.DataFrame(flat, schema=columns, orient="row").write_csv(buffer)
     else:
         raise UsageError(f"format {kind}: use one of: {', '.join(FORMATS)}.")

@@ -176,7 +176,7 @@ def other_accuracy(category: Category, rules: OracleRules) -> str | None:
 
 def repeated(results: ResultFile) -> str:
     """The first id that occurs more than once."""
-    return next(one for one, count in Counter(each.task_id for each in results.results).items() if count > 1)
+    return next(value for value, count in Counter(each.task_id for each in results.results).items() if count > 1)
 
 
 def differing_id(results: ResultFile) -> str | None:

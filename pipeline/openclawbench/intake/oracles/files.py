@@ -149,8 +149,8 @@ def role_of(first: Any) -> str | None:
 
 def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any], rules: OracleRules) -> str:
     """The category by the file's name, else by the first id in it (a score file's stands in its second line)."""
-    ids = (one.get("id") for one in first if isinstance(one, dict))
-    by_id = next((rules.category_in(one) for one in ids if isinstance(one, str)), None)
+    ids = (row.get("id") for row in first if isinstance(row, dict))
+    by_id = next((rules.category_in(value) for value in ids if isinstance(value, str)), None)
     return named[0] if named else by_id or rules.canonical_category(name.stem)
 
 

@@ -341,8 +341,8 @@ class Line(msgspec.Struct):
 def because(batch: dict[str, Any]) -> str:
     """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
     errors = batch.get("errors")
-    messages = [one.get("message") for one in (errors or {}).get("data") or [] if isinstance(one, dict)]
-    words = one_line("; ".join(str(one) for one in messages if one))
+    messages = [row.get("message") for row in (errors or {}).get("data") or [] if isinstance(row, dict)]
+    words = one_line("; ".join(str(message) for message in messages if message))
     return f": {words}" if words else ""
 
 

@@ -158,7 +158,10 @@ class CallAverages:
         rows = connection.execute(query, (model,)).fetchall()
         count, size, tokens = (sum(row[place] for row in rows) for place in (1, 2, 3))
         enough = {row[0]: row[4] for row in rows if row[1] >= ENOUGH}
-        reasoning = {stage: 0.0 if stage in enough else one for stage, one in self.reasoning_tokens.items()}
+        reasoning = {
+            stage: 0.0 if stage in enough else reasoning_token
+            for stage, reasoning_token in self.reasoning_tokens.items()
+        }
         ratio = size / tokens if count >= ENOUGH else self.bytes_per_token
         return CallAverages(ratio, self.completion_tokens | enough, reasoning)
 

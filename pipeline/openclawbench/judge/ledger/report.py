@@ -41,8 +41,8 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
         connection,
         "select lower(hex(key)) as key, stage, trajectory_id, sent_at from intents order by sent_at, key",
     )
-    for one in (*lost, *open_):
-        one["sent_at"] = moment(one["sent_at"])
+    for row in (*lost, *open_):
+        row["sent_at"] = moment(row["sent_at"])
     return {
         "answers": answers,
         "usd": round(sum(answer["usd"] for answer in answers), 6),

@@ -154,7 +154,7 @@ def reasoning_of(message: Message) -> str | None:
     fields = (getattr(message, name) for name in THINKING)
     texts = [field for field in fields if isinstance(field, str) and field.strip()][:1]
     if isinstance(message.content, list):
-        parts = [one for one in message.content if isinstance(one, dict) and thinks(one)]
+        parts = [value for value in message.content if isinstance(value, dict) and thinks(value)]
         texts += [thought for part in parts if (thought := thought_in(part))]
     return "\n".join(texts) or None
 
@@ -164,7 +164,7 @@ def thought_in(part: dict[str, Any]) -> str:
     values = [part.get(name) for name in ("text", *THINKING)]
     texts = [value for value in values if isinstance(value, str)]
     nested = [one for value in values if isinstance(value, list) for one in value if isinstance(one, dict)]
-    return "".join(texts + [str(one.get("text") or "") for one in nested])
+    return "".join(texts + [str(row.get("text") or "") for row in nested])
 
 
 def usage_of(stated: Any, text: str, largest: int) -> tuple[Usage, tuple[str, ...]]:

@@ -188,7 +188,7 @@ def taxonomy(root: Path) -> str:
     """The released subtypes with their definitions, from the taxonomy that the release holds."""
     subtype = tomllib.loads((root / Taxonomy.FILE).read_text(encoding="utf-8"))["subtype"]
     lines = [
-        [code(one["name"]), code(one["family"]), one["definition"], f"Not where {one['not_where']}."] for one in subtype
+        [code(row["name"]), code(row["family"]), row["definition"], f"Not where {row['not_where']}."] for row in subtype
     ]
     return table(["subtype (`anomaly_type_l2`)", "family (`anomaly_type_l1`)", "definition", "limit"], lines)
 
@@ -234,7 +234,7 @@ def leakage(said: dict[str, Any]) -> str:
         f1 = one["memoriser"]["f1"]
         lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
     shown = table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
-    empty = [code(cut) for cut, one in said.items() if not one["subtype_share"]["test"].keys() - {NORMAL}]
+    empty = [code(cut) for cut, value in said.items() if not value["subtype_share"]["test"].keys() - {NORMAL}]
     return "\n\n".join([shown, *(f"The test side of {cut} {CANNOT_SCORE}" for cut in empty)])
 
 

@@ -165,7 +165,7 @@ def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, s
     """How many of each stratum go to test: floors first, then the largest remainders, ceil(share * n) in all."""
     total = math.ceil(round(share * sum(sizes.values()), 9))
     exact = {stratum: share * size for stratum, size in sizes.items()}
-    quota_by_stratum = {stratum: int(one) for stratum, one in exact.items()}
+    quota_by_stratum = {stratum: int(value) for stratum, value in exact.items()}
     by_remainder = sorted(sizes, key=lambda stratum: (-(exact[stratum] - quota_by_stratum[stratum]), stratum))
     for stratum in by_remainder[: total - sum(quota_by_stratum.values())]:
         quota_by_stratum[stratum] += 1

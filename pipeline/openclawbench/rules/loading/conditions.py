@@ -104,7 +104,7 @@ def looks_around(node: Any) -> bool:
     if isinstance(node, list):
         return any(map(looks_around, node))
     if isinstance(node, dict):
-        inside = (one for name, one in node.items() if name not in ("Literal", "Column"))
+        inside = (value for name, value in node.items() if name not in ("Literal", "Column"))
         return not AROUND.isdisjoint(node) or any(map(looks_around, inside))
     return isinstance(node, str) and node in AROUND
 

@@ -177,7 +177,7 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
         return None
     success = None if failed else says(trial.get("verdict"))
     errors_given = trial.get("errors")
-    errors = [one for one in errors_given if isinstance(one, str)] if isinstance(errors_given, list) else []
+    errors = [value for value in errors_given if isinstance(value, str)] if isinstance(errors_given, list) else []
     fields: dict[str, Any] = dict.fromkeys(OracleRecord.model_fields) | {
         "session_id": text(trial.get("trial_id")),
         "run_id": text(trial.get("run_id")),
@@ -203,7 +203,7 @@ def task(trial: dict[str, Any]) -> dict[str, Any]:
         "task_id": text(trial.get("task_id")),
         "attempt": count_of(trial.get("attempt")),
     }
-    return fields if any(one is not None for one in fields.values()) else {}
+    return fields if any(field is not None for field in fields.values()) else {}
 
 
 def text(value: Any) -> str | None:

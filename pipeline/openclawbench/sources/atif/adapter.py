@@ -54,7 +54,7 @@ class Atif(Source):
         if trial is not None and "id" in trial:
             made[IDENTITY] = canonical_digest([trial["id"], trial.get("step"), self.identity(first, b"")[1]])
         made[harbor.NATIVE] = is_native_of(sidecars.get(harbor.NATIVE), id_of(first, "session_id"))
-        return {key: one for key, one in made.items() if one}
+        return {key: value for key, value in made.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in context else {}

@@ -169,8 +169,8 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
         error = extra.isError
     kept = {ours: getattr(extra, theirs) for theirs, ours in EXECUTED.items() if getattr(extra, theirs) is not None}
     references = [
-        {key: one[key] for key in REFERENCE if isinstance(one, dict) and one.get(key) is not None}
-        for one in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])
+        {key: value[key] for key in REFERENCE if isinstance(value, dict) and value.get(key) is not None}
+        for value in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])
     ]
     details = found | kept | ({"subagentTrajectory": references} if references else {})
     return slim_details(json.dumps(details).encode() if details else b""), error

@@ -80,7 +80,7 @@ class OpenClaw(Source):
             "sidecar": f"{folder}/{name.split('.jsonl', 1)[0]}.trajectory.jsonl",
             "printed": f"{folder}/openclaw.txt",
         }
-        known = {key: one for key, one in wanted.items() if one in paths}
+        known = {key: value for key, value in wanted.items() if value in paths}
         return known | find_run_artifacts(path, paths) | harbor.find_sidecars(path, paths)
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class OpenClaw(Source):
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
         words[harbor.TRIAL] = harbor.WORDS
-        return {key: words[key] for key, one in taken.items() if one} | describe_run_use(session_id, path, sidecars)
+        return {key: words[key] for key, value in taken.items() if value} | describe_run_use(session_id, path, sidecars)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         return self.parse_lines(read_session_lines(content, decode_line, LINE), content, context, rules)
@@ -268,7 +268,9 @@ def note_branch(session: ParsedSession, counts: NamedCounts, body: list[RawLine]
     behind = {index: body[parent].line for index, parent in branch.later_parents.items()}
     branch_notes = [(index, "missing_parent", "its parent is not in the file") for index in branch.missing_parents]
     branch_notes += [(index, "circular_record", own) for index in branch.circular]
-    branch_notes += [(at, "later_parent", f"its parent stands behind it, in line {one}") for at, one in behind.items()]
+    branch_notes += [
+        (at, "later_parent", f"its parent stands behind it, in line {value}") for at, value in behind.items()
+    ]
     for index, reason, sentence in sorted(branch_notes):
         line = body[index].line
         session.warnings.append(Fault(reason, line, f"line {line}: {sentence}"))

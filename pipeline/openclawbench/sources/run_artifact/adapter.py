@@ -74,7 +74,7 @@ class RunArtifact(Source):
             "unreadable_evaluations": unreadable,
             "native_session": any(is_native(one, where, path, named) for where, one in sessions),
         }
-        return {key: one for key, one in made.items() if one}
+        return {key: value for key, value in made.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         return describe_outcome_use(sidecars, first["identity"])
@@ -115,7 +115,7 @@ class RunArtifact(Source):
 
 def by_kind(found: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
     """Companions of one kind, in the order of their paths."""
-    return sorted(((key, one) for key, one in found.items() if key.startswith(kind)), key=lambda pair: pair[0])
+    return sorted(((key, value) for key, value in found.items() if key.startswith(kind)), key=lambda pair: pair[0])
 
 
 def lacks_steps(document: Document) -> bool:

@@ -76,7 +76,7 @@ def trial_of(path: str, found: dict[str, Any]) -> dict[str, Any] | None:
         "step": name,
         "trial_name": text_of(result.get("trial_name")),
         "dataset": text_of(result.get("source")),
-        "rewards": {name: number_of(one) for name, one in rewards.items()} if isinstance(rewards, dict) else None,
+        "rewards": {name: number_of(reward) for name, reward in rewards.items()} if isinstance(rewards, dict) else None,
         "error_type": text_of(error.get("exception_type")) if isinstance(error, dict) else None,
         "error_message": text_of(error.get("exception_message")) if isinstance(error, dict) else None,
         "finished_at": iso_time(result.get("finished_at")),

@@ -42,13 +42,13 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
 
     Empty where no artifact, or more than one, is this session's. `found` = values of the files of find_run_artifacts().
     """
-    runs = {key.removeprefix(ARTIFACT): one for key, one in found.items() if key.startswith(ARTIFACT)}
-    mine = [(path, one) for path, one in runs.items() if is_of(one, path, session_id, session_path)]
+    runs = {key.removeprefix(ARTIFACT): value for key, value in found.items() if key.startswith(ARTIFACT)}
+    mine = [(path, run) for path, run in runs.items() if is_of(run, path, session_id, session_path)]
     if len(mine) != 1:
         return {}
     path, document = mine[0]
-    results = {key.removeprefix(EVALUATION): one for key, one in found.items() if key.startswith(EVALUATION)}
-    own = {one: result for one, result in results.items() if is_evaluation_of(one, path)}
+    results = {key.removeprefix(EVALUATION): value for key, value in found.items() if key.startswith(EVALUATION)}
+    own = {value: result for value, result in results.items() if is_evaluation_of(value, path)}
     evaluations, unreadable = evaluations_in(own)
     faults = evaluation_faults(evaluations, unreadable, document["identity"])
     return {
@@ -61,18 +61,22 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
 
 def describe_run_use(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
     """What context_for_session() takes of each sidecar, in words, by its key; empty where it takes nothing."""
-    runs = {key: one for key, one in found.items() if key.startswith(ARTIFACT)}
+    runs = {key: value for key, value in found.items() if key.startswith(ARTIFACT)}
     mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
         return {}
     run = mine[0].removeprefix(ARTIFACT)
-    own = {key: one for key, one in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
+    own = {key: value for key, value in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
     return {mine[0]: "run context, outcome and task"} | describe_outcome_use(own, runs[mine[0]]["identity"])
 
 
 def describe_outcome_use(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
     """The evaluations, among contents by their names, of which an outcome can be taken: none that names another run."""
-    read = {key: evaluations_in({key: one})[0] for key, one in evaluations.items() if key.startswith(EVALUATION)}
+    read = {
+        key: evaluations_in({key: evaluation})[0]
+        for key, evaluation in evaluations.items()
+        if key.startswith(EVALUATION)
+    }
     return {key: "outcome" for key, found in read.items() if of_run(found, identity)}
 
 
@@ -138,4 +142,4 @@ def report_in(text: Any) -> dict[str, Any]:
 def trace_of(document: dict[str, Any]) -> list[dict[str, Any]]:
     """The trace's events that are objects."""
     trace = document.get("trace")
-    return [one for one in trace if isinstance(one, dict)] if isinstance(trace, list) else []
+    return [value for value in trace if isinstance(value, dict)] if isinstance(trace, list) else []

@@ -34,7 +34,7 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
 def evaluations_in(found: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """(evaluations, paths of files that are none) out of the contents of result files by their paths."""
     slim = {path: slim_evaluation(found[path], path) for path in sorted(found)}
-    return [one for one in slim.values() if one is not None], [path for path, one in slim.items() if one is None]
+    return [one for one in slim.values() if one is not None], [path for path, value in slim.items() if value is None]
 
 
 def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], identity: Any) -> list[Fault]:
@@ -101,7 +101,7 @@ def outcome(
     scored, success = verdict(found[0]) if found else ("not_scored", None)
     error = document.get("error")
     error = error if isinstance(error, dict) and status != SUCCESS else {}
-    scores = {one["score"] for one in found}
+    scores = {row["score"] for row in found}
     return {
         "run_id": text_of(identity.get("run_id")),
         **task_of_run(identity, repetition),
@@ -126,7 +126,7 @@ def verdict(evaluation: dict[str, Any]) -> tuple[str, bool | None]:
 
 def flags(status: Any, found: list[dict[str, Any]], evaluations: int) -> list[str]:
     """What a reader of the outcome must know besides."""
-    security = sorted({one["security"] for one in found if isinstance(one["security"], str)} - {"not_evaluated"})
+    security = sorted({row["security"] for row in found if isinstance(row["security"], str)} - {"not_evaluated"})
     several = ["several_evaluations"] if evaluations > 1 else []
     known = isinstance(status, str) and status in ENDS
     ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]
