@@ -247,6 +247,6 @@ def test_both_audits_stand_beside_each_other(audited: Path) -> None:
 
 def test_wrong_use_of_the_calibration_is_one_sentence(small: Ran, tmp_path: Path) -> None:
     nothing = call("audit", "sample-calibration", "--data", tmp_path)
-    assert (nothing.status, "so it is no release" in nothing.err) == (2, True)
+    assert (nothing.status, "so it is not a release" in nothing.err) == (2, True)
     empty = call("audit", "sample-calibration", "--release", small.data / "release", "--data", tmp_path)
     assert (empty.status, "the calibration pool is empty" in empty.err) == (2, True)

@@ -82,4 +82,4 @@ def test_one_more_session_is_added_and_moves_nobody_in_the_default_cut(small: Ra
 def test_what_cannot_be_compared_is_refused(small: Ran, tmp_path: Path) -> None:
     ended = call("diff", small.data / "release", tmp_path)
     assert (ended.status, ended.text) == (2, "")
-    assert "so it is no release" in ended.err
+    assert "so it is not a release" in ended.err

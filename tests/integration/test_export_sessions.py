@@ -40,7 +40,7 @@ def calls(small: Ran, out: Path) -> dict[str, Ended]:
         ("no_folder", "export --to pi: name a folder with -o."),
         ("both", "export: name a stage, or a form with --to."),
         ("neither", "export: name a stage, or a form with --to."),
-        ("not_empty", "is no empty folder. Name a new one."),
+        ("not_empty", "is not an empty folder. Name a new one."),
     ],
 )
 def test_what_cannot_be_done_is_refused(name: str, says: str, calls: dict[str, Ended], out: Path) -> None:

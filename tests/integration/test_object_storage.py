@@ -138,7 +138,7 @@ def test_of_several_who_create_an_object_one_does(store: Store, monkeypatch: pyt
         (["--raw", "s3://no-such-bucket/raw"], "there is no such folder"),
         (["--raw", "s3://corpus/raw", "--parts", "s3://no-such-bucket/x"], "s3://no-such-bucket/x"),
         (["--raw", "s3://key:secret@corpus/raw"], "credentials go into the environment"),
-        (["--raw", "s3://corpus/raw", "--parts", "parts"], "is no address"),
+        (["--raw", "s3://corpus/raw", "--parts", "parts"], "is not an address"),
         (["--raw", "nosuch://corpus/raw"], "no object storage of this kind"),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_command_computes_the_same_from_a_copy(copy: Path, tmp_path: Path) -
 
 def test_wrong_use_of_the_command_is_one_sentence(copy: Path, tmp_path: Path) -> None:
     nowhere = call("report", "statistics", tmp_path)
-    assert (nowhere.status, "so it is no release" in nowhere.err) == (2, True)
+    assert (nowhere.status, "so it is not a release" in nowhere.err) == (2, True)
     inside = call("report", "statistics", copy, "-o", copy)
     assert (inside.status, "a release is not written to" in inside.err) == (2, True)
     (copy / "publish.toml").write_text("version = 1")

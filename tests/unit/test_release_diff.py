@@ -197,10 +197,10 @@ def test_fields_are_named_once_by_their_path() -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b"{\n", "line 3: is no record"),
+        (b"{\n", "line 3: is not a record"),
         (b'{"source_model": "m", "trajectory_id": "a"}\n', "line 3: stands twice or out of order"),
         (b'{"source_model": "m", "trajectory_id": "z"}\n', "line 3: has no steps"),
-        (b'{"source_model": "m", "trajectory_id": "\xff"}\n', "line 3: is no record"),
+        (b'{"source_model": "m", "trajectory_id": "\xff"}\n', "line 3: is not a record"),
     ],
 )
 def test_a_line_that_is_no_record_is_refused(line: bytes, says: str, tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_rule_files_and_prompts_that_differ_are_named(tmp_path: Path, capsys: py
 
 
 def test_a_folder_that_is_no_release_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="so it is no release"):
+    with pytest.raises(UsageError, match="so it is not a release"):
         diff(release(tmp_path / "A", []), tmp_path, 1)
 
 

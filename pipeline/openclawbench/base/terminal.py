@@ -37,7 +37,7 @@ def sentence(error: Exception) -> str:
 
 
 def output() -> Console:
-    """Results: stdout, no markup; so wide when it is no terminal that a row is a line, for grep."""
+    """Results: stdout, no markup; so wide when it is not a terminal that a row is a line, for grep."""
     width = None if sys.stdout.isatty() else 400
     return Console(file=sys.stdout, markup=False, highlight=False, emoji=False, width=width, soft_wrap=True)
 

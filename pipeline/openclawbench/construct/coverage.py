@@ -34,7 +34,7 @@ def coverage(
 
     A session counts under its own subset (run manifest, else oracle), an oracle row under that of its session; one
     without a session under the subset that it names.
-    A session's outcome that its source carries makes it matched, and is no oracle row.
+    A session's outcome that its source carries makes it matched, and is not an oracle row.
     """
     counted = (
         of_sessions(fused)
@@ -102,7 +102,7 @@ def fates(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def unmatched(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
-    """Every row of which no session has the outcome, in the order of files and lines."""
+    """Every row for which no session has the outcome, in the order of files and lines."""
     line = pl.col("row_id").str.extract(r":([0-9]+)$").cast(pl.Int64)
     rows = fates(fused, oracle).drop_nulls("reason").sort(pl.col("row_id").str.replace(r":[0-9]+$", ""), line)
     return rows.select(list(schema(UnmatchedRow)))

@@ -77,7 +77,7 @@ def kind_of(place: Place, steps: list[dict[str, Any]], bearing: set[int]) -> str
 
 
 def shortened(text: str, keep: int, rules: PacketRules) -> str:
-    """Beginning and end of a text around the marker; the text itself where that is no shorter."""
+    """Beginning and end of a text around the marker; the text itself where that is not shorter."""
     if len(text) <= keep:
         return text
     head = int(keep * rules.head_share)

@@ -23,7 +23,7 @@ COUNTED = ("tool_calls", "replies", "tool_errors", "calls_without_result", "user
 def summary(
     trajectories: Trajectories, steps: Steps, user_turns: UserTurns, descriptors: Descriptors, rules: TraceRules
 ) -> TraceSummaries:
-    """One TraceSummary a trajectory. The class describes how the run went; it is no label and no label reads it."""
+    """One TraceSummary a trajectory. The class describes how the run went; it is not a label and no label reads it."""
     written = user_turns.filter(pl.col("kinds").list.contains(PERSON))
     turns = group_by_trajectory(written, user_turns=pl.len())
     base = (

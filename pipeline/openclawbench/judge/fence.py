@@ -21,7 +21,7 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
     back from the middle line with the same value; control characters, line ends and the beginnings of chat-template
     tokens are written there as \uXXXX. The fence is derived from the digest of the material: a text that held its own
     fence would have another digest, so none can be guessed, and earlier answers that repeat a packet's fence stand in a
-    block with another one. Raises ValueError where the material is no single line or the name no upper-case word.
+    block with another one. Raises ValueError where the material is not a single line or the name no upper-case word.
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a block")

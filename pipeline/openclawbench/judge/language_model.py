@@ -316,7 +316,7 @@ class LanguageModelJudge:
     def second(
         self, question: Question, messages: list[dict[str, str]], kept: StoredAnswer, complaint: AnswerProblem
     ) -> ChatRequest | None:
-        """The corrective request; null where asking again is no use."""
+        """The corrective request; null where asking again is of no use."""
         if kept.finish in NO_SECOND:
             return None
         reply = reply_of(kept)

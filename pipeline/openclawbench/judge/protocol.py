@@ -16,7 +16,7 @@ class Question:
     previous: str | None  # JSON text of earlier stages' answers
     schema_id: str
     prompt_version: str
-    prompt: str  # instructions; a judge that is no language model ignores them
+    prompt: str  # instructions; a judge that is not a language model ignores them
     trajectory_id: str = ""
     packet_sha256: str = ""
     request_sha256: str = ""  # digest of everything that decides the answer, but for the judge

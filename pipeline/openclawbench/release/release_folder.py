@@ -7,7 +7,7 @@ from openclawbench.release.writer.render import ROOT
 
 
 def refuse_other_folder(root: Path) -> None:
-    """UsageError where `root` is no release folder."""
+    """UsageError where `root` is not a release folder."""
     if (root / ROOT).is_dir():
         return
     if not root.exists():
@@ -16,4 +16,4 @@ def refuse_other_folder(root: Path) -> None:
         raise UsageError(f"{root}: is a file. Name the folder of the release.")
     inside = root / "release"
     meant = f"Did you mean {inside}?" if (inside / ROOT).is_dir() else "Name the folder that has it."
-    raise UsageError(f"{root}: holds no {ROOT}/, so it is no release. {meant}")
+    raise UsageError(f"{root}: holds no {ROOT}/, so it is not a release. {meant}")

@@ -287,7 +287,7 @@ class NormalizeRules(Rules):
         return isinstance(value, dict) and not value.keys().isdisjoint(self.other_index_keys)
 
     def named(self, path: str) -> str | None:
-        """Id of the rule that the name of a file meets of which no source claims the first record, else None."""
+        """Id of the rule that the name of a file meets for which no source claims the first record, else None."""
         sidecar = next((rule.id for rule in self.named_sidecars if path.endswith(rule.ends)), None)
         return sidecar or self.store_companion(path)
 

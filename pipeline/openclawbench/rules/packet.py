@@ -26,7 +26,7 @@ class CutRule(Record):
 
     @model_validator(mode="after")
     def fields_hold_text(self) -> Self:
-        """ValueError for a field that is no text."""
+        """ValueError for a field that is not text."""
         texts = USER_TEXTS if self.steps == "user" else STEP_TEXTS
         if unknown := sorted(set(self.fields) - texts):
             raise Unfit(f"{', '.join(unknown)}: no such text; there is {', '.join(sorted(texts))}", *unknown)

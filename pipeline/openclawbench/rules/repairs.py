@@ -65,7 +65,7 @@ class Refusal(Record):
     beginnings: list[str]
 
     def is_one(self, text: str) -> bool:
-        """True where a text that is no JSON begins like a refusal, whatever its case and apostrophes."""
+        """True where a text that is not valid JSON begins like a refusal, whatever its case and apostrophes."""
         plain = text.lstrip(' \t\r\n"*_>#').replace("\u2019", "'").casefold()
         return plain.startswith(tuple(self.beginnings))
 

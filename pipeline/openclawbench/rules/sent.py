@@ -73,7 +73,7 @@ class SentRules(Rules):
 
 
 def known(names: set[str], record: type[Record]) -> None:
-    """ValueError for a name that is no field of the record."""
+    """ValueError for a name that is not a field of the record."""
     if unknown := sorted(names - set(record.model_fields)):
         raise Unfit(f"{', '.join(unknown)}: no field of {record.__name__}", *unknown)
 

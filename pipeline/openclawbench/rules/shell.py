@@ -11,7 +11,7 @@ from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.validation import each_of, each_once, one_of
 from openclawbench.tables.record import Record
 
-Category = Annotated[str, one_of(*get_args(EventType), "nothing")]  # nothing: by itself it is no event
+Category = Annotated[str, one_of(*get_args(EventType), "nothing")]  # nothing: by itself it is not an event
 PLACES = ["first", "second", "third", "last", "last_first", "all", "rest", "object", "dir", "url", "basename"]
 PATCHED = ["patched", "patched_first"]
 

@@ -28,7 +28,7 @@ class Rows:
     """The lines of a results file: results as members, every other line counted or faulted."""
 
     results: list[Member] = field(default_factory=list)
-    others: list[Member] = field(default_factory=list)  # lines that are no result
+    others: list[Member] = field(default_factory=list)  # lines that are not results
     counts: Counter[str] = field(default_factory=Counter)  # what they are, by name
     faults: list[Fault] = field(default_factory=list)  # broken lines
 
@@ -55,8 +55,8 @@ class LlmBenchmark(Source):
         return f"a row of record_type {kind} without {', '.join(missing)}" if missing else None
 
     def skip_reason(self, row: Any) -> str | None:
-        """Why a row of a results file is none of a session, and nobody has to look at it: it says itself that it is of
-        another type than `result`. Null for a result, and for what does not say of which type it is."""
+        """Why a row of a results file is not one of a session, and nobody has to look at it: it says itself that it is
+        of another type than `result`. Null for a result, and for what does not say of which type it is."""
         kind = row.get("record_type") if isinstance(row, dict) else None
         return OTHER_ROW if isinstance(kind, str) and kind != RESULT else None
 
@@ -69,7 +69,7 @@ class LlmBenchmark(Source):
         return (session_id_of(first) if first.get("record_type") == RESULT else None), digest
 
     def find_members(self, content: bytes) -> list[Member]:
-        """Every line that is not blank, so that lines that are no result are accounted for as well."""
+        """Every line that is not blank, so that lines that are not results are accounted for as well."""
         rows = rows_of(content)
         return sorted([*rows.results, *rows.others], key=lambda one: one.offset)
 

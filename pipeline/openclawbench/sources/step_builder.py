@@ -39,7 +39,7 @@ BLANK_STEP: dict[str, Any] = {
 
 
 class StepRows:
-    """Steps and user turns in order. `counts` says where records went, `noise` what was no step."""
+    """Steps and user turns in order. `counts` says where records went, `noise` what was not a step."""
 
     def __init__(self, rules: NormalizeRules) -> None:
         self.rules = rules

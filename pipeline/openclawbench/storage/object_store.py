@@ -167,7 +167,7 @@ def as_os_error(error: BaseException) -> OSError:
 
 @lru_cache
 def failures() -> tuple[type[BaseException], ...]:
-    """What the libraries of stores raise: botocore's errors are no OSErrors."""
+    """What the libraries of stores raise: botocore's errors are not OSErrors."""
     try:
         from botocore.exceptions import BotoCoreError
     except ImportError:

@@ -87,7 +87,7 @@ def empty(record: type[BaseModel]) -> pl.DataFrame:
 def from_records(rows: list[Any], record: type[BaseModel]) -> pl.DataFrame:
     """Records (or plain dicts of the same shape) as a table of the declared types; never inferred from the data.
 
-    Built column by column: a key that is not there is null, a key that is no column is left out.
+    Built column by column: a key that is not there is null, a key that is not a column is left out.
     """
     if not rows:
         return empty(record)

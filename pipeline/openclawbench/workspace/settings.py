@@ -163,7 +163,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
             raise UsageError(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
     endpoint_url = found["endpoint_url"]
     if found["parts"] is not None and not is_url(found["parts"]):
-        raise UsageError(f"--parts {found['parts']}: is no address. Write s3://bucket/prefix, or leave it out.")
+        raise UsageError(f"--parts {found['parts']}: is not an address. Write s3://bucket/prefix, or leave it out.")
     return Settings(
         raw=ObjectStore(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
         oracle=None if found["oracle"] is None else Path(found["oracle"]),
@@ -189,11 +189,11 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A setting that counts something. UsageError where it is no number, or less than it may be."""
+    """A setting that counts something. UsageError where it is not a number, or less than it may be."""
     try:
         number = int(value)
     except ValueError as error:
-        raise UsageError(f"{name} {value!r} is no number. Give a whole number.") from error
+        raise UsageError(f"{name} {value!r} is not a number. Give a whole number.") from error
     if number < least:
         raise UsageError(f"{name} {value} is too small. Give {least} or more.")
     return number

@@ -87,8 +87,8 @@ class CallReader:
                     self.wide.setdefault(name, number)
 
     def read(self, raw: str | None, text: str | None) -> list[Any]:
-        """A row of READ_SCHEMA. Arguments that are no JSON object are no arguments; `inner` is set where the real ones
-        stand inside others, or were written as JSON twice."""
+        """A row of READ_SCHEMA. Arguments that are not a JSON object are not arguments; `inner` is set where the real
+        ones stand inside others, or were written as JSON twice."""
         arguments = parse_arguments(text)
         tool, name, key, server = self.names[raw]
         inner = None

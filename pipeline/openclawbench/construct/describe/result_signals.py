@@ -123,7 +123,7 @@ def bodies(texts: pl.Series, prefix: str) -> pl.DataFrame:
 
 
 def read_body(text: str) -> tuple[Any, ...]:
-    """Values of BODY, the tool by its plain name; nulls where the text is no JSON object."""
+    """Values of BODY, the tool by its plain name; nulls where the text is not a JSON object."""
     try:
         body = DECODE_BODY(text)
     except msgspec.MsgspecError:
@@ -156,7 +156,7 @@ def reports(texts: pl.Series, rules: ReportRules) -> pl.DataFrame:
 
 
 def read_report(text: str, rules: ReportRules) -> tuple[Any, ...] | None:
-    """Values of REPORT; None where the text is no report."""
+    """Values of REPORT; None where the text is not a report."""
     try:
         body = DECODE_REPORT(text.encode("utf-8", "replace"))
     except (msgspec.MsgspecError, RecursionError):

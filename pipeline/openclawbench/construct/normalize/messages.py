@@ -47,7 +47,7 @@ def broken_index(file: SessionFile, fault: Fault) -> str:
 
 
 def of_store(file: SessionFile, reason: str, what: str) -> str:
-    """Sentence for something about a store that is no session; of a log of a store, which `what` names."""
+    """Sentence for something about a store that is not a session; of a log of a store, which `what` names."""
     if reason == "store_log":
         return f"{file.path}: a log of {what}, which is read with it."
     kind = "an SQLite database that is not laid out as OpenClaw's store: " if reason == "unknown_store" else ""
@@ -106,7 +106,7 @@ def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> t
 
 def diagnose_damaged_document(path: str, content: bytes, first: Any, size: int) -> tuple[str, int | None, str] | None:
     """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
-    is no JSON. `size`: its bytes, of which `content` may be the beginning only."""
+    is not JSON. `size`: its bytes, of which `content` may be the beginning only."""
     name = unpacked(path.rpartition("/")[2])
     if name == FILE_NAME:
         sentence = (

@@ -49,7 +49,7 @@ def refuse(
 
 def number_of_records(file: SessionFile, content: bytes | memoryview) -> int:
     """Records of what gives no trajectory: the lines that are not blank of a file of lines (the first of them is a JSON
-    object by itself, or it is named as one and is no document) and of a session of a store; else one, the document.
+    object by itself, or it is named as one and is not a document) and of a session of a store; else one, the document.
 
     So writing a document anew, on one line or on many, changes nothing.
     """

@@ -55,7 +55,7 @@ class StepColumns:
 
     def table(self, sessions: list[tuple[Key, range | PackedSteps]]) -> Any:
         """Table of Step, lazy: (key, steps) of each session, in the order in which they were taken over. Rows of the
-        columns that are no session's are left out. StreamedTable where a very long session is among them."""
+        columns that are not of a session are left out. StreamedTable where a very long session is among them."""
         if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
             return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
         plans = []

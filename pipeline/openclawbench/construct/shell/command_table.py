@@ -300,7 +300,7 @@ class DryRuns:
 
 
 def patched_files(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """Files that a patch adds, changes, deletes or moves, in its order, each once; none where the text is no patch.
+    """Files that a patch adds, changes, deletes or moves, in its order, each once; none where the text is not a patch.
 
     `pattern` has a group for each way to name one (shell.toml: patched_file).
     """

@@ -57,7 +57,7 @@ class Reading(NamedTuple):
     """What the grammar read in a text."""
 
     simples: list[SimpleCommand]
-    broken: bool  # some of the text is no shell text; what could be recovered is there
+    broken: bool  # some of the text is not shell text; what could be recovered is there
 
 
 def parse_shell(text: str) -> Reading:
@@ -73,8 +73,8 @@ def parse_shell(text: str) -> Reading:
 
 
 def tree(text: str) -> tuple[Node, bool]:
-    """The grammar's tree of a text, and whether some of it is no shell text; with what may be missing at its end, where
-    that makes it one."""
+    """The grammar's tree of a text, and whether some of it is not shell text; with what may be missing at its end,
+    where that makes it one."""
     root = parsed(text)
     if not root.has_error:
         return root, False

@@ -37,7 +37,7 @@ def answer_b2(
 
 
 def cited_steps(trace: Trace, quotes: list[EvidenceQuote]) -> set[int]:
-    """Steps that citations name; a user turn is no step."""
+    """Steps that citations name; a user turn is not a step."""
     return {quote.step_id for quote in quotes if quote.field != "user_turn" and quote.step_id in trace.by_id}
 
 

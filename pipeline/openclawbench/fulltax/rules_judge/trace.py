@@ -58,7 +58,7 @@ class Trace:
     # ------------------------------------------------------------------------------------------ facts of a step
     def failed(self, step: EvidenceStep) -> bool:
         """A tool call whose result says that it failed; a background start that a later step shows to have failed
-        counts, a call of which no result is known does not."""
+        counts, a call for which no result is known does not."""
         if step.tool_status in self.rules.statuses.failed:
             return step.reflection_text is not None or self.rules.statuses.said in step.auto_flags
         end = self.by_id.get(step.resolved_by_step or 0)

@@ -126,7 +126,7 @@ def risk(known: Known) -> Row:
 
 
 def onset(known: Known) -> list[Row]:
-    """Every candidate with its step and its rule; those that there are none of with a null."""
+    """Every candidate with its step and its rule; those that do not occur with a null."""
     made = [
         onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
     ]

@@ -41,7 +41,7 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
     if to is None:
         raise UsageError(f"export --to {form}: name a folder with -o.")
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
-        raise UsageError(f"{to}: is no empty folder. Name a new one.")
+        raise UsageError(f"{to}: is not an empty folder. Name a new one.")
     synthetic = NormalizeRules.load().synthetic_prefixes[0]
     write = {"atif": write_atif, "scout": write_scout, "pi": write_pi}[form]
     written = skipped = 0

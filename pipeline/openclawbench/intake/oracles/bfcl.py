@@ -156,7 +156,7 @@ def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
 
 
 def unscorable(reason: str, sentence: str, file: str | None = None, line: int | None = None) -> Verdict:
-    """A verdict of which no outcome follows."""
+    """A verdict for which no outcome follows."""
     return Verdict("unscorable", reason, sentence, file, line)
 
 

@@ -37,7 +37,7 @@ class ScoreLine(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Result:
-    """One result: where it stands, and why it is no answer (null: it is one)."""
+    """One result: where it stands, and why it is not an answer (null: it is one)."""
 
     line: int
     task_id: str
@@ -61,7 +61,7 @@ class ResultFile:
     """The results of a category."""
 
     results: list[Result] = field(default_factory=list)
-    broken: int | None = None  # first line that is no result
+    broken: int | None = None  # first line that is not a result
 
 
 @dataclass

@@ -155,7 +155,7 @@ def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any
 
 
 def place(found: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
-    """Where in a tree a file lies: the model's folder is the first above it that is no group."""
+    """Where in a tree a file lies: the model's folder is the first above it that is not a group."""
     model = next(folder for folder in above(path) if folder.name not in rules.groups)
     return BfclFile(path, found.name(path), role, model.parent.parent, model.name, category)
 

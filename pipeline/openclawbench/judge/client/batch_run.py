@@ -241,7 +241,7 @@ class BatchRun:
             await self.ledger.put(*rows)
 
     async def find_anoptions_without(self, rejection: RejectedRequest, row: dict[str, Any]) -> None:
-        """Leave out of later batches what the endpoint refuses, and remember it; the requests are no batch's any more.
+        """Leave out of later batches what the endpoint refuses, and remember it; the requests belong to no batch then.
         Raises EndpointRefused where that is not what it is."""
         if row["way"] != self.options.text:  # another one was found since
             return

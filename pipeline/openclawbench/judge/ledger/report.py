@@ -70,7 +70,7 @@ def estimated_usage(connection: sqlite3.Connection) -> int:
 
 
 def unread(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Responses with status 200 that were no answer, by what they were."""
+    """Responses with status 200 that were not answers, by what they were."""
     if not has_table(connection, "unread"):
         return []
     return rows(connection, "select reason, count(*) as responses from unread group by reason order by reason")

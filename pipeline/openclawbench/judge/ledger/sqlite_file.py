@@ -1,7 +1,7 @@
 """The ledger's file: one SQLite database in WAL mode, its tables, its lock, and reading it while another writes.
 
 answers   every answer as it came with its own digest, by the digest of its request. Rows are added, never changed.
-unread    every response with status 200 that was no answer, as it came.
+unread    every response with status 200 that was not an answer, as it came.
 settled   which answer stands for a question: by (judge, question), so that a run that goes on need not build requests.
 rounds    requests that are asked anew, by the key of their first round: `asked` of the rounds for --ask-again, the
           others because the answer had been cut off at a lower limit.

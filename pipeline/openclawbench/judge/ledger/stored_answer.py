@@ -37,8 +37,8 @@ def now() -> float:
 
 
 def storable(text: str) -> str:
-    """Text as a database takes it: what is no character (bytes of a header or a file name that are no UTF-8) is written
-    out."""
+    """Text as a database takes it: what is not a character (bytes of a header or a file name that are not UTF-8) is
+    written out."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

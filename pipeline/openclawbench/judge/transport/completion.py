@@ -67,7 +67,7 @@ class Failed(Exception):
 
 def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
     """What stands in an answer. Failed where the body is an error's; ValueError, LookupError or RecursionError where it
-    is no answer."""
+    is not an answer."""
     completion = decoded(body)
     choice = choice_of(completion)
     if choice is None or (choice.finish_reason == ERROR and completion.error):

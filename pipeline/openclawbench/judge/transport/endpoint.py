@@ -28,7 +28,7 @@ class Endpoint:
         url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise UsageError("the base URL is no http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
+            raise UsageError("the base URL is not an http(s) address. Give one with --base-url or OPENAI_BASE_URL.")
         if "@" in parts.netloc:
             raise UsageError(
                 f"{printable_url(url)}: the base URL holds a user name or password. Leave them out; keys come "

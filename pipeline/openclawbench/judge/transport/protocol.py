@@ -9,7 +9,7 @@ from openclawbench.records.fulltax import Usage
 
 class TransientError(Exception):
     """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost;
-    `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is no answer;
+    `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is not an answer;
     `again`: false where the next attempt would be paid for and end the same way."""
 
     def __init__(

@@ -96,7 +96,7 @@ class Diff:
 def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
     """Everything that differs, as plain data; `limit` examples of each row.
 
-    UsageError where a folder is no release, UnreadableInput where a line of it is none or lines are not sorted.
+    UsageError where a folder is not a release, UnreadableInput where a line of it is none or lines are not sorted.
     """
     for root in (before, after):
         models(root)

@@ -59,11 +59,11 @@ class Line:
         return self.head.source_model, self.head.trajectory_id
 
     def row(self) -> dict[str, Any]:
-        """The line as plain data. UnreadableInput where it is no JSON object."""
+        """The line as plain data. UnreadableInput where it is not a JSON object."""
         try:
             return msgspec.json.decode(self.raw, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
-            raise unreadable(self.path, self.number, f"is no record: {error}") from error
+            raise unreadable(self.path, self.number, f"is not a record: {error}") from error
 
     def record(self) -> dict[str, Any]:
         """A line of a master table. UnreadableInput where it lacks what any schema of it had."""
@@ -81,7 +81,7 @@ STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_ve
 
 
 def models(root: Path) -> list[str]:
-    """Source models of a release, sorted. UsageError where the folder is no release."""
+    """Source models of a release, sorted. UsageError where the folder is not a release."""
     refuse_other_folder(root)
     return models_of(root)
 
@@ -102,7 +102,7 @@ def lines(path: Path) -> Iterator[Line]:
             try:
                 line = Line(path, number, raw, HEAD.decode(raw))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                raise unreadable(path, number, f"is no record: {error}") from error
+                raise unreadable(path, number, f"is not a record: {error}") from error
             if former is not None and line.key <= former:
                 raise unreadable(path, number, "stands twice or out of order")
             former = line.key

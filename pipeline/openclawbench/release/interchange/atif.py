@@ -1,7 +1,7 @@
 """A labelled trajectory as an ATIF v1.7 document; the label stands in `extra.openclawbench`.
 
 Kept: steps, texts, calls with their arguments as written, results, errors, details. The format has no place for text
-after a call (it is put before it), the name of a tool whose call is missing, or arguments that are no object."""
+after a call (it is put before it), the name of a tool whose call is missing, or arguments that are not an object."""
 
 from openclawbench.release.interchange.session import (
     Labelled,

@@ -43,7 +43,7 @@ class Labelled:
 
 
 def arguments_of(step: Row) -> msgspec.Raw:
-    """A call's arguments as written; `{}` where they are unknown, a JSON string where they are no JSON."""
+    """A call's arguments as written; `{}` where they are unknown, a JSON string where they are not JSON."""
     text = step["arguments"]
     if text is None:
         return msgspec.Raw(b"{}")
@@ -61,7 +61,7 @@ def as_object(value: msgspec.Raw) -> msgspec.Raw:
 
 
 def details_of(step: Row) -> dict[str, msgspec.Raw]:
-    """The details of a result by name; none where they are no object."""
+    """The details of a result by name; none where they are not an object."""
     try:
         return msgspec.json.decode(step["result_details"] or "{}", type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):

@@ -147,7 +147,7 @@ def in_json(pattern: str) -> str:
 
 
 def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
-    """Finds with a line break inside, which are none of the known ones: the text is searched with its lines joined."""
+    """Finds with a line break inside, which are not known yet: the text is searched with its lines joined."""
     wrapping = [finder for finder in finders if finder.rule.wrapped]
     if not wrapping or "\n" not in text:
         return

@@ -41,7 +41,7 @@ class Rule(Record):
     needs: list[str] = Field(default_factory=list)  # plain words, one of which a text must hold …
     filter: Pattern | None = None  # … or this; patterns that polars can read too
     whole: Pattern | None = None  # what is redacted where the detector gives a part of it
-    allow: list[Pattern] = Field(default_factory=list)  # what is no find, as a whole
+    allow: list[Pattern] = Field(default_factory=list)  # what is not a find, as a whole
     least_digits: Count = 0
     least_entropy: Amount = 0.0  # bits a character
     check: Check | None = None  # what the find must satisfy
@@ -75,7 +75,7 @@ class PrivacyRules(Rules):
 
     @property
     def actions(self) -> dict[str, Action]:
-        """Group -> what is done to its finds; `redacted`, a marker, is no find of its own."""
+        """Group -> what is done to its finds; `redacted`, a marker, is not a find itself."""
         return {group: getattr(self, f"on_{group}") for group in GROUPS if group != "redacted"}
 
     def groups(self, action: Action) -> set[str]:

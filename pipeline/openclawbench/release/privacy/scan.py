@@ -139,7 +139,7 @@ def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
 
 
 def parsed(line: str) -> dict[str, Any]:
-    """A line as plain data; one that is no record is searched as it is, under no key."""
+    """A line as plain data; one that is not a record is searched as it is, under no key."""
     try:
         value = json.loads(line)
         key_of(value)

@@ -94,10 +94,10 @@ class Corpus:
 
 
 def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
-    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. UsageError where it is no release,
+    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. UsageError where it is not a release,
     UnreadableInput with the file where one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
-        raise UsageError(f"{root}: holds no {SUMMARY}, so it is no release. Name the folder that has it.")
+        raise UsageError(f"{root}: holds no {SUMMARY}, so it is not a release. Name the folder that has it.")
     try:
         shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
         scans = (pl.scan_parquet(path, glob=False).select(record_columns(columns)) for path in shards)

@@ -142,7 +142,7 @@ class Beside:
 
 
 def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
-    """JSON lines as a table of these columns; a field that is no column is an error."""
+    """JSON lines as a table of these columns; a field that is not a column is an error."""
     import pyarrow as pa
     from pyarrow import json
 

@@ -52,7 +52,7 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
     made_up = cache(lambda: trial(columns))
 
     def checked(text: str) -> str:
-        """ValueError where the text is no SQL condition, names another column or a word that a column never holds,
+        """ValueError where the text is not an SQL condition, names another column or a word that a column never holds,
         cannot be computed over some value of its column, is neither true nor false, looks at other rows, or asks a
         column of a closed set what is the same for all of its words."""
         try:
@@ -137,7 +137,7 @@ def compared(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def parts(node: Any) -> list[Any]:
-    """What is compared with one another in a node; nothing where it is no comparison."""
+    """What is compared with one another in a node; nothing where it is not a comparison."""
     operation, call = node.get("BinaryExpr"), node.get("Function")
     if operation is not None and operation["op"] in COMPARED:
         return [operation["left"], operation["right"]]

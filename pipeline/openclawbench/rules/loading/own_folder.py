@@ -18,7 +18,7 @@ ENDING = ".toml"
 
 def own_folder() -> Path | None:
     """The folder, null where none is named. Raises InvalidRules where there is none, and where it holds no rule file or
-    one whose name is none of a rule file's."""
+    one that is not named as a rule file."""
     named = os.environ.get(OVERRIDE)
     if not named:
         return None

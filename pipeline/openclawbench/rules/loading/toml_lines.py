@@ -29,7 +29,7 @@ class Located(NamedTuple):
 
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
     """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
-    it that is. Null where not even its table is in the text, or the text is no TOML."""
+    it that is. Null where not even its table is in the text, or the text is not TOML."""
     lines = {item.place: item.line for item in reversed(list(located(text)))}
     whole = tuple(place)
     return next((lines[part] for part in (whole[:end] for end in range(len(whole), 0, -1)) if part in lines), None)
@@ -97,7 +97,7 @@ class Scanner:
         return self.counted[1]
 
     def skip(self) -> int:
-        """Go on to what is no blank and no comment."""
+        """Go on to what is neither a blank nor a comment."""
         self.pass_over(BLANK)
         return self.at
 

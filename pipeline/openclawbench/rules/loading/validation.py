@@ -42,7 +42,7 @@ def one_of(*allowed: str) -> AfterValidator:
 
 
 def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
-    """Unfit for the first value that is none of those allowed."""
+    """Unfit for the first value that is not one of those allowed."""
     known = list(allowed)
     if unknown := next((value for value in values if value not in known), None):
         raise Unfit(none_of(unknown, known), unknown)
@@ -56,7 +56,7 @@ def each_once(values: Iterable[str], what: str, *keys: str) -> None:
 
 
 def literal_fault(first: ErrorDetails) -> str:
-    """The words for a value that is none of a Literal's."""
+    """The words for a value that is not one of a Literal's."""
     return none_of(first["input"], re.findall(r"'([^']*)'", first["ctx"]["expected"]))
 
 

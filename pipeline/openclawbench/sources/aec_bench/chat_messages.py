@@ -110,7 +110,7 @@ class ChatMessages(Source):
 
 
 def add_sample(session: ParsedSession, context: dict[str, Any]) -> None:
-    """What the sample says where no TrialRecord does: a partial trial, and its reward, which is no verdict."""
+    """What the sample says where no TrialRecord does: a partial trial, and its reward, which is not a verdict."""
     if "sample" not in context or "trial" in context:
         return
     session.completeness = "partial"

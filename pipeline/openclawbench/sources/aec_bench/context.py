@@ -166,7 +166,7 @@ def completeness(record: dict[str, Any]) -> str | None:
 
 
 def says(value: Any) -> bool | None:
-    """Pass or fail in the record's own words; null where it says neither (a reward is no verdict)."""
+    """Pass or fail in the record's own words; null where it says neither (a reward is not a verdict)."""
     return value if isinstance(value, bool) else VERDICTS.get(value.lower()) if isinstance(value, str) else None
 
 

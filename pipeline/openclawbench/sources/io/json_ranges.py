@@ -70,7 +70,7 @@ def value_end(data: bytes, start: int) -> int:
 
 
 def after(data: bytes, at: int, mark: bytes) -> int:
-    """The first byte that is no blank after `mark`, which is the next byte that is no blank."""
+    """The first byte that is not a blank after `mark`, which is the next byte that is not a blank."""
     at = skip_blanks(data, at)
     if data[at : at + 1] != mark:
         raise ValueError(f"byte {at}: expected {mark!r}")
@@ -84,6 +84,6 @@ def next_member(data: bytes, at: int, close: bytes) -> int:
 
 
 def skip_blanks(data: bytes, at: int) -> int:
-    """The first byte at or after `at` that is no blank."""
+    """The first byte at or after `at` that is not a blank."""
     match = BLANK.match(data, at)
     return match.end() if match else at

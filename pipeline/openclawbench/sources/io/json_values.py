@@ -58,7 +58,7 @@ class NoNumber(ValueError):
 
 def refused(constant: str) -> NoReturn:
     """Called by the parser for NaN, Infinity and -Infinity."""
-    raise NoNumber(f"{constant} is no JSON value")
+    raise NoNumber(f"{constant} is not a JSON value")
 
 
 DECODER = json.JSONDecoder(parse_constant=refused, parse_int=whole_number)

@@ -348,8 +348,8 @@ def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict
 
 
 def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryview) -> bool:
-    """True where a file has headers of several sessions (an id alone is no identity: the time belongs to it), or runs
-    of several session ids wrote into it. `headers`: how many there are."""
+    """True where a file has headers of several sessions (an id alone does not identify one: the time belongs to it), or
+    runs of several session ids wrote into it. `headers`: how many there are."""
     if headers > 1 and len({identity_of(row, content) for row in lines if row.value.type == "session"}) > 1:
         return True
     records: Iterator[Line | Outline] = (row.value for row in lines)

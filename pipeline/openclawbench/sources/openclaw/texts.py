@@ -12,7 +12,7 @@ RESULT_BLOCKS = ("text", "image")
 
 
 def parts_of(message: Message) -> tuple[list[Block], str | None, str | None, list[str | None]]:
-    """(calls, thinking, text, types of blocks that are none of these) of an agent message, in its blocks' order."""
+    """(calls, thinking, text, types of blocks that are not one of these) of an agent message, in its blocks' order."""
     calls: list[Block] = []
     unknown: list[str | None] = []
     thinking: list[str] = []

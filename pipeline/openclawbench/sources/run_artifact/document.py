@@ -27,7 +27,7 @@ class Event:
 
     index: int
     kind: str
-    value: dict[str, Any]  # its fields; none where it is no object
+    value: dict[str, Any]  # its fields; none where it is not an object
     row: RawLine
     data: bytes
 
@@ -109,7 +109,7 @@ def events_of(trace: list[Any], content: bytes) -> list[Event]:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of an event; what is no object or has no kind says so."""
+    """The kind of an event; what is not an object or has no kind says so."""
     if not isinstance(value, dict):
         return "not_an_object"
     kind = value.get("event_type", value.get("kind"))

@@ -62,7 +62,7 @@ def settings_of(release: Path) -> PublishRules:
 
 
 def write(folder: Path, files: dict[str, bytes]) -> None:
-    """The files below a folder that is no release. Raises UsageError, UnreadableInput."""
+    """The files below a folder that is not a release. Raises UsageError, UnreadableInput."""
     if (folder / ROOT).exists():
         raise UsageError(f"{folder}: is a release, and a release is not written to. Name another folder with -o.")
     try:
