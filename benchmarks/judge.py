@@ -132,7 +132,7 @@ def same(rows: list[Result], name: str, in_flight: int) -> list[Result]:
     return [row for row in rows if row["measure"] == name and row["in_flight"] == in_flight]
 
 
-def print_results(console: Console, found: Result) -> None:
+def print_results(console: Console, results: Result) -> None:
     """Tables for people."""
     names = ["measure", "in flight", "calls/s", "CPU ms a call", "peak MB", *(f"× {name}" for name in REFERENCES)]
     cells = (
@@ -144,10 +144,10 @@ def print_results(console: Console, found: Result) -> None:
             f"{row['peak_mb']:.0f}",
             *(f"{row['ratios'][name]:.2f}" for name in REFERENCES),
         ]
-        for row in medians(found["rows"])
+        for row in medians(results["rows"])
     )
-    console.print(table(f"{found['latency_ms']} ms", names, cells))
-    again, memory = found["restart"], found["memory"]
+    console.print(table(f"{results['latency_ms']} ms", names, cells))
+    again, memory = results["restart"], results["memory"]
     console.print(
         f"restart over {again['calls'] - 1} answers: {again['to_first_call']:.2f} s to the first new call, "
         f"{again['peak_mb']:.0f} MB"

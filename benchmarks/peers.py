@@ -210,9 +210,9 @@ def stats(url: str) -> Result:
     return content
 
 
-def ratios(plain: tuple[Measured, Result], found: tuple[Measured, Result], todo: Job) -> Result:
+def ratios(plain: tuple[Measured, Result], measured_results: tuple[Measured, Result], todo: Job) -> Result:
     """A tool's numbers beside those of the plain loop."""
-    (reference, seen_of_reference), (own, seen) = plain, found
+    (reference, seen_of_reference), (own, seen) = plain, measured_results
     return {
         "calls_ratio": seen_of_reference["span"] / seen["span"],
         "cpu_ms_per_call": (own.cpu - own.cpu_before) / todo.calls * 1000,
@@ -230,17 +230,16 @@ def last_line(text: str) -> str:
     return found[-1][:200] if found else "without a word"
 
 
-def print_results(console: Console, found: Result) -> None:
+def print_results(console: Console, results: Result) -> None:
     """One table."""
     names = ["tool", "version", "calls/s ×", "CPU a call ×", "CPU ms a call", "CPU s before", "MB", "in flight"]
     names += ["kill -9, then again"]
     cells = [
         [row["name"], row["version"] or "", *numbers(row), row["why_not"] or row["resume"] or ""]
-        for row in found["rows"]
+        for row in results["rows"]
     ]
-    title = (
-        f"{found['calls']} calls, {found['in_flight']} in flight, {found['latency_ms']} ms; × a plain AsyncOpenAI loop"
-    )
+    load = f"{results['calls']} calls, {results['in_flight']} in flight, {results['latency_ms']} ms"
+    title = f"{load}; × a plain AsyncOpenAI loop"
     console.print(table(title, names, cells))
 
 

@@ -67,9 +67,9 @@ class SessionMaker:
         """A text; one of the session's prose kinds is in its language."""
         return self.corpus.texts.of(self.random, self.prose if kind == "prose" else kind, length)
 
-    def pick(self, what: str) -> str:
+    def pick(self, pool: str) -> str:
         """A weighted choice; `{word}` in it is filled in."""
-        choice = self.corpus.choices[what].pick(self.random)
+        choice = self.corpus.choices[pool].pick(self.random)
         return choice.replace("{word}", self.random.choice(self.corpus.shape.words))
 
     def make(self) -> Made:

@@ -100,7 +100,7 @@ def test_settings_are_all_named() -> None:
 def test_reasons_are_all_named() -> None:
     folders = [CODE / name for name in ("construct/normalize", "sources", "intake")]
     text = "\n".join(path.read_text(encoding="utf-8") for folder in folders for path in sorted(folder.rglob("*.py")))
-    reasons = set(re.findall(r'(?:Fault\(|refuse\(one, |fault\(name, number, |"reason": )"(\w+)"', text))
+    reasons = set(re.findall(r'(?:Fault\(|refuse\(file, |fault\(name, number, |"reason": )"(\w+)"', text))
     reasons |= {f"bfcl_{reason}" for reason in re.findall(r'unscorable\("(\w+)"', text)} | {"bfcl_failures_only"}
     assert {
         "empty_file",

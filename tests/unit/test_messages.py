@@ -113,7 +113,7 @@ def test_what_is_no_json_value_is_called_so(value: str) -> None:
     one = read((HEADER + record + SAY).encode())
     assert (one.reason, one.line) == ("broken_json", 2)
     assert one.message is not None
-    assert f"line 2: not JSON: {value} is no JSON value." in one.message
+    assert f"line 2: not JSON: {value} is not a JSON value." in one.message
 
 
 @pytest.mark.parametrize("before", [0, 1, 2])

@@ -93,7 +93,7 @@ class FileScanner:
             if (long := self.read_long(name, size)) is not None:
                 identified, sha256 = long
                 context = self.read_context(name, identified)
-                yield self.entry(name, size, sha256=sha256, found=identified, context=context, stamp=stamp)
+                yield self.entry(name, size, sha256=sha256, file_format=identified, context=context, stamp=stamp)
                 return
             content = self.read_content(name)
         except AdapterFailure:
@@ -111,7 +111,7 @@ class FileScanner:
             yield from (self.member_entry(name, member, content, source) for member in members)
             return
         context = self.read_context(name, identified)
-        yield self.entry(name, size, sha256=sha256_of(content), found=identified, context=context, stamp=stamp)
+        yield self.entry(name, size, sha256=sha256_of(content), file_format=identified, context=context, stamp=stamp)
         yield from self.embedded_entries(name, content, identified, "", Member("", 1, 0, len(content)))
 
     def member_entry(self, name: str, member: Member, content: bytes, source: Source | None) -> RawEntry:
@@ -120,7 +120,7 @@ class FileScanner:
         identified = identify(part)
         context = {PART_OF: source.name} if identified.source is None and source else None
         return self.entry(
-            name, member.length, sha256=sha256_of(part), found=identified, context=context, place=place_of(member)
+            name, member.length, sha256=sha256_of(part), file_format=identified, context=context, place=place_of(member)
         )
 
     def embedded_entries(
@@ -142,7 +142,7 @@ class FileScanner:
                 continue
             context = call_hook(parent.source, parent.source.read_context, found.first, name, {})
             context = {PARENT: parent.identity} | context
-            yield self.entry(name, member.length, sha256=sha256, found=found, context=context, place=where)
+            yield self.entry(name, member.length, sha256=sha256, file_format=found, context=context, place=where)
             yield from self.embedded_entries(name, content, found, f"{member.name}.", member)
 
     def read_content(self, name: str) -> bytes | None:
@@ -171,7 +171,7 @@ class FileScanner:
                     continue
                 content, context = stored.content, {"store": True, "index": stored.context}
                 sha256, found = sha256_of(content), identify(content)
-                yield self.entry(name, len(content), sha256=sha256, found=found, context=context, place=where)
+                yield self.entry(name, len(content), sha256=sha256, file_format=found, context=context, place=where)
         except BrokenStore as error:
             yield self.entry(name, size, error=f"an SQLite database that cannot be read as a store: {error}")
 
@@ -186,7 +186,7 @@ class FileScanner:
         name: str,
         size: int,
         sha256: str | None = None,
-        found: FileFormat | None = None,
+        file_format: FileFormat | None = None,
         context: dict[str, Any] | None = None,
         place: dict[str, Any] | None = None,
         error: str | None = None,
@@ -195,11 +195,11 @@ class FileScanner:
         """One row of the scan."""
         name = escaped(name)
         adapter, session_id, identity = None, None, f"path:{name}"
-        if found is not None and found.source is not None:
-            adapter, session_id = found.source.name, found.session_id
-            identity = (context or {}).get(IDENTITY, found.identity)
-        elif found is not None:
-            error = error or found.failure
+        if file_format is not None and file_format.source is not None:
+            adapter, session_id = file_format.source.name, file_format.session_id
+            identity = (context or {}).get(IDENTITY, file_format.identity)
+        elif file_format is not None:
+            error = error or file_format.failure
         return RawEntry(
             source_model=name.split("/", 1)[0] if "/" in name else "",
             path=name,
@@ -214,18 +214,18 @@ class FileScanner:
             error=error,
         )
 
-    def read_context(self, name: str, found: FileFormat) -> dict[str, Any]:
+    def read_context(self, name: str, file_format: FileFormat) -> dict[str, Any]:
         """What the adapter makes of a file's sidecars."""
-        source = found.source
+        source = file_format.source
         if source is None:
             return {}
         self.reader = source.name
         paths = call_hook(source, source.find_sidecars, name, self.names)
         self.sidecar_stamps.update({path: self.stamps.get(path) for path in paths.values()})
         values = {key: self.sidecars.value(path) for key, path in paths.items()}
-        context = call_hook(source, source.read_context, found.first, name, values)
+        context = call_hook(source, source.read_context, file_format.first, name, values)
         if paths:
-            use = call_hook(source, source.describe_use, found.first, name, values, context)
+            use = call_hook(source, source.describe_use, file_format.first, name, values, context)
             self.sidecar_use += [(paths[key], words) for key, words in use.items()]
         return context
 

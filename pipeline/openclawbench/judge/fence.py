@@ -43,9 +43,9 @@ def tokens() -> FenceRules:
     return FenceRules.load()
 
 
-def written_out(found: re.Match[str]) -> str:
+def written_out(match: re.Match[str]) -> str:
     r"""A character as JSON's \uXXXX."""
-    return f"\\u{ord(found[0]):04x}"
+    return f"\\u{ord(match[0]):04x}"
 
 
 def fence_of(name: str, material_json: str) -> str:

@@ -358,12 +358,12 @@ def asked_anew(ledger: Path, model: str, digest: str) -> str:
     return hashlib.sha256(canonical_json([digest, *map(list, rows)]).encode()).hexdigest() if rows else digest
 
 
-def total(one: Usage, other: Usage) -> Usage:
+def total(usage: Usage, other: Usage) -> Usage:
     """Tokens of both."""
     return Usage(
-        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
-        completion_tokens=one.completion_tokens + other.completion_tokens,
-        cached_tokens=one.cached_tokens + other.cached_tokens,
+        prompt_tokens=usage.prompt_tokens + other.prompt_tokens,
+        completion_tokens=usage.completion_tokens + other.completion_tokens,
+        cached_tokens=usage.cached_tokens + other.cached_tokens,
     )
 
 

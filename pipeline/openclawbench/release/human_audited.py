@@ -33,15 +33,15 @@ def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, sta
     write_parquet(rows, staging.path(typed_file(HUMAN_FILE)))
 
 
-def beside(said: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:
+def beside(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, Any]:
     """A verdict with the silver label of the release."""
     copied = {name: label[name] for name in COPIED}
-    return {**said, **copied, "same_label": same_label(said, label)}
+    return {**verdict, **copied, "same_label": same_label(verdict, label)}
 
 
-def same_label(said: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
+def same_label(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
     """True where the label that was reviewed is the one that the release has."""
-    reviewed = (said["silver_anomaly_label"], said["silver_subtype"])
+    reviewed = (verdict["silver_anomaly_label"], verdict["silver_subtype"])
     return reviewed == (label["is_anomalous"], label["anomaly_type_l2"])
 
 

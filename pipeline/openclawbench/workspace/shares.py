@@ -31,15 +31,15 @@ class JudgeBudget:
 
 
 @contextlib.contextmanager
-def share_budget(data: DataFolder, settings: Settings, asked: str | None) -> Iterator[JudgeBudget]:
-    """The purse of a run, within the data folder's lock. `asked`: the judge that the run may ask; null: none. A run
+def share_budget(data: DataFolder, settings: Settings, value: str | None) -> Iterator[JudgeBudget]:
+    """The purse of a run, within the data folder's lock. `value`: the judge that the run may ask; null: none. A run
     over everything first merges what shares have asked. LeaseHeld where another run asks for the same share."""
     if settings.shard is None:
         merge(data.ledger)
         yield JudgeBudget(data.ledger, None, settings.asking)
         return
     share, own = settings.shard, share_ledger(data.ledger, settings.shard)
-    if asked in (None, JUDGES[0]):
+    if value in (None, JUDGES[0]):
         yield JudgeBudget(data.ledger, None, settings.asking)
         return
     refuse_other_shares(data.ledger, share)

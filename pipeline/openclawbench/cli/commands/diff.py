@@ -38,17 +38,21 @@ def diff(
         print_diff(difference, output())
 
 
-def print_diff(found: dict[str, Any], console: Console) -> None:
+def print_diff(difference: dict[str, Any], console: Console) -> None:
     """The totals, and each table that has rows."""
     from openclawbench.release.diff.markdown import differing
 
-    files = ", ".join(f"{len(names)} {what}" for what, names in found["files"].items())
-    console.print("identical: no file differs" if found["identical"] else f"files: {files}")
-    for source, names in differing(found["made_from"]):
+    files = ", ".join(f"{len(names)} {what}" for what, names in difference["files"].items())
+    console.print("identical: no file differs" if difference["identical"] else f"files: {files}")
+    for source, names in differing(difference["made_from"]):
         console.print(one_line(f"{source}: {', '.join(names)}"))
-    console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in found["records"].items()))
-    tables = {name: found[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")}
-    tables |= {f"sides: {cut}": moves for cut, moves in found["split_moves"].items()} | {"fields": found["fields"]}
+    console.print(", ".join(f"{name.replace('_', ' ')} {count}" for name, count in difference["records"].items()))
+    tables = {
+        name: difference[name] for name in ("changed", "added", "removed", "other_key", "label_flips", "tier_moves")
+    }
+    tables |= {f"sides: {cut}": moves for cut, moves in difference["split_moves"].items()} | {
+        "fields": difference["fields"]
+    }
     for name, entries in tables.items():
         if entries:
             print_rows(name.replace("_", " "), entries, console)

@@ -32,7 +32,7 @@ def stats(data: Data = DATA, json_out: Json = False) -> None:
         print_stats(output(), totals)
 
 
-def print_stats(console: Console, found: dict[str, Any]) -> None:
+def print_stats(console: Console, totals: dict[str, Any]) -> None:
     """Tables for people."""
     for title, name in (
         ("Answers", "answers"),
@@ -40,20 +40,20 @@ def print_stats(console: Console, found: dict[str, Any]) -> None:
         ("Endpoints", "endpoints"),
         ("Responses that are not an answer", "unread_responses"),
     ):
-        if some := found[name]:
+        if some := totals[name]:
             console.print(table(title, list(some[0]), (map(safe, map(str, row.values())) for row in some)))
-    console.print(f"{found['usd']} USD; {found['attempts']} attempts, {found['corrective']} corrective questions")
-    if found["estimated_usage"]:
-        console.print(f"{found['estimated_usage']} answers have no plausible usage: it is estimated")
+    console.print(f"{totals['usd']} USD; {totals['attempts']} attempts, {totals['corrective']} corrective questions")
+    if totals["estimated_usage"]:
+        console.print(f"{totals['estimated_usage']} answers have no plausible usage: it is estimated")
     for name, what in (
         ("maybe_paid_without_answer", "calls may have been paid for without an answer"),
         ("in_flight", "calls are in flight, or were when their run was killed"),
     ):
-        console.print(f"{len(found[name])} {what}")
-        for row in found[name][:CALLS_SHOWN]:
+        console.print(f"{len(totals[name])} {what}")
+        for row in totals[name][:CALLS_SHOWN]:
             console.print("  " + one_line(" ".join(f"{key}={value}" for key, value in row.items())))
-        if len(found[name]) > CALLS_SHOWN:
-            console.print(f"  and {len(found[name]) - CALLS_SHOWN} more: --json lists them")
+        if len(totals[name]) > CALLS_SHOWN:
+            console.print(f"  and {len(totals[name]) - CALLS_SHOWN} more: --json lists them")
 
 
 @app.command()

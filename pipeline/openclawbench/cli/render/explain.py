@@ -14,18 +14,18 @@ from openclawbench.inspect.explain.rules import settings
 Row = dict[str, Any]
 
 
-def print_explanation(found: Row, console: Console, one_step: bool) -> None:
+def print_explanation(explanation: Row, console: Console, one_step: bool) -> None:
     """The trajectory with a line a step; or one step with every rule and marked text."""
-    console.print(Text(one_line(f"{found['source_model']}/{found['trajectory_id']}"), style="bold"))
+    console.print(Text(one_line(f"{explanation['source_model']}/{explanation['trajectory_id']}"), style="bold"))
     if one_step:
-        for step in found["steps"]:
+        for step in explanation["steps"]:
             print_step(step, console)
         return
     for name, printer in TRAJECTORY.items():
         heading(console, name)
-        printer(found[name], console)
+        printer(explanation[name], console)
     heading(console, "steps")
-    for step in found["steps"]:
+    for step in explanation["steps"]:
         line(console, in_short(step))
     line(console, "explain ID STEP prints every rule of a step, and the text that made it hold")
 
@@ -65,23 +65,23 @@ def row_in_words(row: Row) -> str:
     return f"{verdict}{task}{attempt}" + (f" ({error})" if error else "")
 
 
-def print_risk(found: Row, console: Console) -> None:
+def print_risk(risk: Row, console: Console) -> None:
     columns = ["signal", "count", "weight", "adds", "steps"]
     rows = [
         [signal["signal"], signal["count"], signal["weight"], signal["contribution"], listed(signal["steps"])]
-        for signal in found["signals"]
+        for signal in risk["signals"]
         if signal["count"]
     ]
     console.print(table(None, columns, rows), soft_wrap=False)
-    zero = [signal["signal"] for signal in found["signals"] if not signal["count"]]
+    zero = [signal["signal"] for signal in risk["signals"] if not signal["count"]]
     line(console, f"nothing of: {listed(zero)}")
-    line(console, f"raw {found['risk_score_raw']:g}; {found['map']}; {found['cuts']}: {found['risk_bucket']}")
-    line(console, f"slice: {found['slice_label'] or 'none, because there is no outcome'} (a prior, never a label)")
-    for signal in found["signals"]:
+    line(console, f"raw {risk['risk_score_raw']:g}; {risk['map']}; {risk['cuts']}: {risk['risk_bucket']}")
+    line(console, f"slice: {risk['slice_label'] or 'none, because there is no outcome'} (a prior, never a label)")
+    for signal in risk["signals"]:
         if signal["count"]:
             line(console, in_words(signal["rule"]), 4)
-    if any(signal["signal"].startswith("early") and signal["count"] for signal in found["signals"]):
-        first = found["first_steps"]
+    if any(signal["signal"].startswith("early") and signal["count"] for signal in risk["signals"]):
+        first = risk["first_steps"]
         line(
             console,
             f"first side effect: step {first['side_effect']}; first evidence: step {first['evidence'] or '-'}",
@@ -89,30 +89,32 @@ def print_risk(found: Row, console: Console) -> None:
         )
 
 
-def print_onset(found: list[Row], console: Console) -> None:
-    made = [row for row in found if row["step_id"] is not None]
+def print_onset(candidates: list[Row], console: Console) -> None:
+    made = [row for row in candidates if row["step_id"] is not None]
     for row in made:
         line(console, f"step {row['step_id']}: {row['candidate']}, by {in_words(row['rule'])}")
-    none = [row["candidate"] for row in found if row["step_id"] is None]
+    none = [row["candidate"] for row in candidates if row["step_id"] is None]
     if none:
         line(console, f"none: {listed(none)}")
 
 
-def print_compaction(found: Row, console: Console) -> None:
-    size = f"about {found['estimated_tokens']} tokens of steps and user turns, budget {found['budget_tokens']}"
-    shown = "shortened" if found["compacted"] else "whole"
-    too_long = ", too long even so" if found["compacted"] else ", too long, and nothing in it gets shorter"
-    line(console, f"{size}; {shown}{'' if found['fits'] else too_long}")
-    for cut in found["cuts"]:
+def print_compaction(compaction: Row, console: Console) -> None:
+    size = (
+        f"about {compaction['estimated_tokens']} tokens of steps and user turns, budget {compaction['budget_tokens']}"
+    )
+    shown = "shortened" if compaction["compacted"] else "whole"
+    too_long = ", too long even so" if compaction["compacted"] else ", too long, and nothing in it gets shorter"
+    line(console, f"{size}; {shown}{'' if compaction['fits'] else too_long}")
+    for cut in compaction["cuts"]:
         print_cut(cut, console)
 
 
-def print_cut(one: Row, console: Console) -> None:
+def print_cut(cut: Row, console: Console) -> None:
     """A text that the packet shows in part."""
-    where = f"{one['place'].replace('_', ' ')} {one['number']} {one['field']}"
+    where = f"{cut['place'].replace('_', ' ')} {cut['number']} {cut['field']}"
     line(
         console,
-        f"{where}: {one['left_out']} of {one['characters']} characters left out, by {one['rule']['rule_id']}",
+        f"{where}: {cut['left_out']} of {cut['characters']} characters left out, by {cut['rule']['rule_id']}",
         4,
     )
 
@@ -175,12 +177,12 @@ def print_step(step: Row, console: Console) -> None:
         print_cut(one, console)
 
 
-def valued(console: Console, name: str, found: Row) -> None:
+def valued(console: Console, name: str, entry: Row) -> None:
     """A value, its rule, and the marked texts."""
-    shown = {True: "yes", False: "no"}.get(found["value"], found["value"]) if found["value"] is not None else "-"
+    shown = {True: "yes", False: "no"}.get(entry["value"], entry["value"]) if entry["value"] is not None else "-"
     line(console, Text(flat(f"{name} "), style="dim") + Text(flat(str(shown)), style="bold"))
-    line(console, f"by {in_words(found['rule'])}", 6)
-    for mark in found["marked"]:
+    line(console, f"by {in_words(entry['rule'])}", 6)
+    for mark in entry["marked"]:
         line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
 
 
@@ -193,28 +195,28 @@ def print_parts(parts: list[Row], console: Console) -> None:
         line(console, f"{part['event_type'] or 'no event by itself'}{effect}{target}, by {in_words(part['rule'])}", 8)
 
 
-def print_alignment(found: Row, console: Console) -> None:
+def print_alignment(alignment: Row, console: Console) -> None:
     """The tool's name across source models."""
-    if found["tool_name_raw"] is None and found["tool_name"] is None:
+    if alignment["tool_name_raw"] is None and alignment["tool_name"] is None:
         return
-    rules = " and ".join(map(in_words, found["rules"])) or "no rule"
-    line(console, Text("tool_name ", style="dim") + Text(flat(str(found["tool_name"])), style="bold"))
-    behind = found["previous_tool_name"] if found["previous_tool_name"] != found["tool_name_raw"] else None
-    server = f" of the server {found['tool_server']}" if found["tool_server"] else ""
-    written = f"written {found['tool_name_raw']}{f', meant {behind}{server}' if behind else ''}"
-    line(console, f"{written}; {found['alignment_case']}, by {rules}", 6)
+    rules = " and ".join(map(in_words, alignment["rules"])) or "no rule"
+    line(console, Text("tool_name ", style="dim") + Text(flat(str(alignment["tool_name"])), style="bold"))
+    behind = alignment["previous_tool_name"] if alignment["previous_tool_name"] != alignment["tool_name_raw"] else None
+    server = f" of the server {alignment['tool_server']}" if alignment["tool_server"] else ""
+    written = f"written {alignment['tool_name_raw']}{f', meant {behind}{server}' if behind else ''}"
+    line(console, f"{written}; {alignment['alignment_case']}, by {rules}", 6)
 
 
-def print_flag(found: Row, console: Console) -> None:
+def print_flag(flag: Row, console: Console) -> None:
     """One firing of a flag."""
-    valued(console, "flag", found)
-    if "cause" in found:
-        line(console, f"because of {in_words(found['cause']['rule'])}", 6)
-        for mark in found["cause"]["marked"]:
+    valued(console, "flag", flag)
+    if "cause" in flag:
+        line(console, f"because of {in_words(flag['cause']['rule'])}", 6)
+        for mark in flag["cause"]["marked"]:
             line(console, marked_text(f"{mark['field']} {mark['start']}–{mark['end']}: ", mark), 6)
-    elif "read_from" in found:
-        line(console, f"read from {found['read_from']['field']}: {found['read_from']['value']}", 6)
-    for row in found.get("because_of", []):
+    elif "read_from" in flag:
+        line(console, f"read from {flag['read_from']['field']}: {flag['read_from']['value']}", 6)
+    for row in flag.get("because_of", []):
         if "tool_status" in row:
             line(console, f"step {row['step_id']} ended in {row['tool_status']}", 6)
         for mark in row.get("marked", []):
@@ -223,14 +225,14 @@ def print_flag(found: Row, console: Console) -> None:
             )
 
 
-def print_step_risk(found: Row, console: Console) -> None:
+def print_step_risk(risk: Row, console: Console) -> None:
     """Where a step's risk comes from."""
-    sum_ = " + ".join(f"{signal['weight']:g} {signal['signal']}" for signal in found["signals"])
+    sum_ = " + ".join(f"{signal['weight']:g} {signal['signal']}" for signal in risk["signals"])
     line(
         console,
         Text("step_risk ", style="dim")
-        + Text(f"{found['step_risk']:g}", style="bold")
+        + Text(f"{risk['step_risk']:g}", style="bold")
         + Text(flat(f" = {sum_}") if sum_ else ""),
     )
-    for signal in found["signals"]:
+    for signal in risk["signals"]:
         line(console, f"by {in_words(signal['rule'])}", 6)

@@ -9,18 +9,18 @@ from openclawbench.cli.render.lines import line, listed, marked_text, said
 Row = dict[str, Any]
 
 
-def print_label(found: Row | None, console: Console, command: str = "annotate") -> None:
-    if found is None:
+def print_label(label: Row | None, console: Console, command: str = "annotate") -> None:
+    if label is None:
         line(console, f"not annotated, or not up to date: run `openclawbench {command}`")
         return
-    decided = {True: "anomalous", False: "normal", None: "undecided"}[found["is_anomalous"]]
-    subtype, cause = found["anomaly_type_l2"], found["review_cause"]
-    line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {found['judge'] or 'not asked'}")
-    line(console, f"tier {found['quality_tier']}{f', because of {cause}' if cause else ''}")
-    for stage, answer in found["stages"].items():
+    decided = {True: "anomalous", False: "normal", None: "undecided"}[label["is_anomalous"]]
+    subtype, cause = label["anomaly_type_l2"], label["review_cause"]
+    line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {label['judge'] or 'not asked'}")
+    line(console, f"tier {label['quality_tier']}{f', because of {cause}' if cause else ''}")
+    for stage, answer in label["stages"].items():
         words = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
         line(console, f"{stage.replace('_', ' ')}: {words}", 4)
-    for evidence_step in found["evidence_steps"]:
+    for evidence_step in label["evidence_steps"]:
         line(
             console,
             marked_text(
@@ -28,9 +28,9 @@ def print_label(found: Row | None, console: Console, command: str = "annotate") 
             ),
             4,
         )
-    for issue in found["issues"]:
+    for issue in label["issues"]:
         line(console, f"check {issue['check']}: {issue['message']}", 4)
-    for repair in found["repairs"]:
+    for repair in label["repairs"]:
         line(
             console,
             f"repair {repair['rule_id']}: {repair['field']} {said(repair['before'])} → {said(repair['after'])}",
@@ -38,9 +38,9 @@ def print_label(found: Row | None, console: Console, command: str = "annotate") 
         )
 
 
-def print_decisions(found: list[Row], console: Console) -> None:
+def print_decisions(decisions: list[Row], console: Console) -> None:
     """Each pass: what was asked, answered and read, stage by stage; the second pass with its label."""
-    for row in found:
+    for row in decisions:
         line(console, f"pass {row['annotation_pass']}: {row['judge']} ({row['judge_model']}){cost(row)}")
         if row["annotation_pass"] > 1:
             print_label(row["label"], console, "annotate --pass 2")
@@ -49,9 +49,9 @@ def print_decisions(found: list[Row], console: Console) -> None:
                 print_stage(stage.replace("_", " "), asked, console)
 
 
-def print_stage(name: str, found: Row, console: Console) -> None:
+def print_stage(name: str, stage_answer: Row, console: Console) -> None:
     """One stage: the question, the calls, the reading. What it says stands with the label, but for an audit's."""
-    asked = found["asked"]
+    asked = stage_answer["asked"]
     saw = asked["saw"]
     what = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]
     size = "whole" if saw["estimated_tokens"] is None else f"about {saw['estimated_tokens']} tokens"
@@ -64,11 +64,11 @@ def print_stage(name: str, found: Row, console: Console) -> None:
     )
     if asked["purpose"] != "label":
         line(console, f"asked for the {asked['purpose'].replace('_', ' ')} only: this answer touches no label", 6)
-    for one in found.get("calls", []):
+    for one in stage_answer.get("calls", []):
         print_call(one, console)
-    if former := (found.get("answered") or {}).get("former"):
+    if former := (stage_answer.get("answered") or {}).get("former"):
         line(console, f"the first answer could not be used: {former['outcome']}", 6)
-    read = found.get("read")
+    read = stage_answer.get("read")
     if read is None:
         line(console, "the answer is not there yet, or not up to date", 6)
         return
@@ -85,22 +85,22 @@ def print_stage(name: str, found: Row, console: Console) -> None:
         line(console, "; ".join(told), 6)
 
 
-def print_call(found: Row, console: Console) -> None:
+def print_call(call: Row, console: Console) -> None:
     """One call of the ledger."""
-    tokens = f"{found['prompt_tokens']} tokens in ({found['cached_tokens']} cached), {found['completion_tokens']} out"
+    tokens = f"{call['prompt_tokens']} tokens in ({call['cached_tokens']} cached), {call['completion_tokens']} out"
     line(
         console,
-        f"answered {found['answered_at']} in {found['latency_s']:.2f} s, attempt {found['attempts']}, "
-        f"{found['finish']}; {tokens}, {found['cost_usd']:.6f} USD; request {found['request_id'] or 'without an id'}",
+        f"answered {call['answered_at']} in {call['latency_s']:.2f} s, attempt {call['attempts']}, "
+        f"{call['finish']}; {tokens}, {call['cost_usd']:.6f} USD; request {call['request_id'] or 'without an id'}",
         6,
     )
-    if found["lost"]:
-        lost = listed(f"{row['reason']} at {row['sent_at']}" for row in found["lost"])
+    if call["lost"]:
+        lost = listed(f"{row['reason']} at {row['sent_at']}" for row in call["lost"])
         line(console, f"lost on the way, and perhaps paid for: {lost}", 8)
 
 
-def cost(found: Row) -> str:
+def cost(decision: Row) -> str:
     """What the answers of a pass that decide the label cost."""
-    if not found["cost_usd"]:
+    if not decision["cost_usd"]:
         return ""
-    return f", {found['cost_usd']:.6f} USD, requests {listed(found['request_ids'])}"
+    return f", {decision['cost_usd']:.6f} USD, requests {listed(decision['request_ids'])}"

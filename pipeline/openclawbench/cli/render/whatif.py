@@ -12,40 +12,40 @@ from openclawbench.cli.render.run import print_splits
 KINDS_SHOWN = 8  # of one value, on a terminal; --json has all
 
 
-def print_what_if(found: dict[str, Any], console: Console) -> None:
+def print_what_if(result: dict[str, Any], console: Console) -> None:
     """Tables and examples."""
-    for rule in found["rules"]:
+    for rule in result["rules"]:
         console.print(
             f"{safe(rule['path'])} in the place of {rule['file']}{'' if rule['differs'] else ': the same rules'}"
         )
-    if others := ", ".join(one_line(one) for one in found["passed_over"]):
+    if others := ", ".join(one_line(one) for one in result["passed_over"]):
         console.print(f"passed over, rules of other stages as they are in force: {others}")
-    stages = ", ".join(found["stages"]) or "nothing"
+    stages = ", ".join(result["stages"]) or "nothing"
     console.print(f"made again in memory: {stages}; the work tables are as they were")
-    if set(found["stages"]) - {"split"} and "packet" not in found["stages"]:
+    if set(result["stages"]) - {"split"} and "packet" not in result["stages"]:
         console.print("packets are not compared; --packets does")
-    if found["sides"] is not None:
-        print_splits(found["sides"]["after"], console)
+    if result["sides"] is not None:
+        print_splits(result["sides"]["after"], console)
         console.print()
-    console.print(f"{found['moved']} of {found['trajectories']} trajectories change\n")
-    if not found["changes"]:
+    console.print(f"{result['moved']} of {result['trajectories']} trajectories change\n")
+    if not result["changes"]:
         return
-    rows = [[change["what"], change["steps"] or None, change["trajectories"]] for change in found["changes"]]
+    rows = [[change["what"], change["steps"] or None, change["trajectories"]] for change in result["changes"]]
     console.print(table("What changes", ["value", "steps", "trajectories"], rows))
-    for change in found["changes"]:
+    for change in result["changes"]:
         console.print()
         print_value(change, console)
 
 
-def print_value(one: dict[str, Any], console: Console) -> None:
+def print_value(change: dict[str, Any], console: Console) -> None:
     """The kinds of change of one value, and examples."""
-    console.print(Text(one["what"], style="bold"))
-    for kind in one["kinds"][:KINDS_SHOWN]:
+    console.print(Text(change["what"], style="bold"))
+    for kind in change["kinds"][:KINDS_SHOWN]:
         steps = f"{number(kind['steps'], 'step')} in " if kind["steps"] else ""
         console.print(f"  {flat(kind['kind'])}: {steps}{number(kind['trajectories'], 'trajectory')}")
-    if len(one["kinds"]) > KINDS_SHOWN:
-        console.print(f"  … and {len(one['kinds']) - KINDS_SHOWN} more kinds; --json lists them all")
-    for example in one["examples"]:
+    if len(change["kinds"]) > KINDS_SHOWN:
+        console.print(f"  … and {len(change['kinds']) - KINDS_SHOWN} more kinds; --json lists them all")
+    for example in change["examples"]:
         print_example(example, console)
 
 

@@ -151,9 +151,9 @@ class CallReader:
             tool = alone
         return tool, spelled(tool), plain_name(tool), server
 
-    def patched(self, found: dict[str, Any]) -> list[str]:
+    def patched(self, arguments: dict[str, Any]) -> list[str]:
         """Files named in a patch text."""
-        text = first_text(found, self.patch_fields) or ""
+        text = first_text(arguments, self.patch_fields) or ""
         return patched_files(text, self.patch_file)
 
 
@@ -191,9 +191,9 @@ def loads_slowly(text: str) -> Any:
         return None
 
 
-def first_text(found: dict[str, Any], names: Iterable[str]) -> str | None:
+def first_text(arguments: dict[str, Any], names: Iterable[str]) -> str | None:
     """The first of these fields that holds text."""
-    return next((text for name in names if (text := text_of(found.get(name))) is not None), None)
+    return next((text for name in names if (text := text_of(arguments.get(name))) is not None), None)
 
 
 def text_of(value: Any) -> str | None:

@@ -46,13 +46,13 @@ def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     return given.select("text").hstack(told(points, given.height, rules))
 
 
-def words_of(given: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
+def words_of(texts: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
     """place, word, count: of the words of each text, in lower case."""
     text = pl.col("text")
     long = text.str.len_chars() > rules.beginning + rules.end
     ends = pl.concat_str(text.str.head(rules.beginning), pl.lit("\n"), text.str.tail(rules.end))
     plain = pl.when(long).then(ends).otherwise(text).str.replace_all(rules.left_out_pattern, " ").str.to_lowercase()
-    each = given.lazy().select("place", word=plain.str.extract_all(rules.word)).explode("word", empty_as_null=True)
+    each = texts.lazy().select("place", word=plain.str.extract_all(rules.word)).explode("word", empty_as_null=True)
     return each.drop_nulls("word").group_by("place", "word").agg(count=pl.len().cast(pl.Int64)).collect()
 
 

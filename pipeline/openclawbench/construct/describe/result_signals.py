@@ -173,9 +173,9 @@ def read_report(text: str, rules: ReportRules) -> tuple[Any, ...] | None:
     return number or word, number is not None, error, code is not None
 
 
-def http_code(said: dict[str, Any], rules: ReportRules) -> str | None:
+def http_code(fields: dict[str, Any], rules: ReportRules) -> str | None:
     """The number of a failure in a status or a code field, as text."""
-    values = (said[one] for one in (*rules.status, *rules.code) if one in said)
+    values = (fields[one] for one in (*rules.status, *rules.code) if one in fields)
     numbers = (
         int(value) for value in values if isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
     )

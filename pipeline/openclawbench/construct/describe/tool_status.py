@@ -296,6 +296,6 @@ def ended(rules: DescribeRules) -> list[Verdict]:
     ]
 
 
-def of_verdict(said: Sequence[str | None]) -> pl.Expr:
+def of_verdict(values: Sequence[str | None]) -> pl.Expr:
     """What each verdict says, by its number."""
-    return pl.col("verdict").replace_strict(list(range(len(said))), said, return_dtype=pl.String)
+    return pl.col("verdict").replace_strict(list(range(len(values))), values, return_dtype=pl.String)

@@ -199,10 +199,10 @@ class CommandTable:
             return False
         return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
 
-    def has_real_output(self, condition: Condition, given: dict[str, str]) -> bool:
+    def has_real_output(self, condition: Condition, flag_values: dict[str, str]) -> bool:
         """True where one of the rule's flags is given, an output flag with a file as its value."""
-        found = condition.flags.intersection(given)
-        return any(one not in condition.rule.real_output or self.is_file(given[one]) for one in found)
+        found = condition.flags.intersection(flag_values)
+        return any(one not in condition.rule.real_output or self.is_file(flag_values[one]) for one in found)
 
     def targets(self, condition: Condition, read: Options, simple: SimpleCommand) -> tuple[str, ...]:
         """The arguments that name what is changed."""

@@ -101,71 +101,71 @@ def ends(text: str) -> list[str]:
     return [*QUOTES, *(f"\n{name}\n" for name in heredocs[-1:])]
 
 
-def walk(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
+def walk(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """Add the simple commands under a node."""
     kind = node.type
     if kind in COMMANDS:
-        command(node, kind, piped, may_exit, found)
+        command(node, kind, piped, may_exit, commands)
     elif kind == "redirected_statement":
-        redirected(node, piped, may_exit, found)
+        redirected(node, piped, may_exit, commands)
     elif kind == "pipeline":
         parts = node.named_children
         for place, part in enumerate(parts):
-            walk(part, piped or place > 0, may_exit and place == len(parts) - 1, found)
+            walk(part, piped or place > 0, may_exit and place == len(parts) - 1, commands)
     elif kind == "list":
-        and_or(node, piped, may_exit, found)
+        and_or(node, piped, may_exit, commands)
     elif kind not in DATA:
         parts = [part for part in node.named_children if part.type not in DATA]
         for place, part in enumerate(parts):
-            walk(part, piped, may_exit and (place == len(parts) - 1 or kind != "program"), found)
+            walk(part, piped, may_exit and (place == len(parts) - 1 or kind != "program"), commands)
 
 
-def and_or(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
+def and_or(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """`a && b`: both may give the exit code; `a || b`: only b."""
     children = node.children
     either = any(child.type == "&&" for child in children)
     parts = [child for child in children if child.is_named]
     for place, part in enumerate(parts):
-        walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), found)
+        walk(part, piped and place == 0, may_exit and (either or place == len(parts) - 1), commands)
 
 
-def redirected(node: Node, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
+def redirected(node: Node, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """Redirections belong to the body's only command, else to its last simple command, or stand alone for a group."""
     redirects: list[Node] = []
     bodies: list[Node] = []
     for part in node.named_children:
         (redirects if part.type.endswith("_redirect") else bodies).append(part)
-    first = len(found)
+    first = len(commands)
     for body in bodies:
-        walk(body, piped, may_exit, found)
+        walk(body, piped, may_exit, commands)
     writes = tuple(target for part in redirects for target in written(part))
     stdin = next((text for part in redirects if (text := fed(part)) is not None), None)
-    inside = len(found) > first
-    last_words = len(found[-1].words) if inside else 0
+    inside = len(commands) > first
+    last_words = len(commands[-1].words) if inside else 0
     if len(bodies) == 1 and bodies[0].type == "command" and inside:
-        last = found[-1]
-        found[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
+        last = commands[-1]
+        commands[-1] = last._replace(writes=last.writes + writes, stdin=stdin or last.stdin)
     elif writes:
-        found.append(SimpleCommand((), writes=writes))
+        commands.append(SimpleCommand((), writes=writes))
     for part in redirects:
         if part.type == "heredoc_redirect":
-            next_place = len(found)
-            after_heredoc(part, may_exit, found)
-            flows_on = last_words == 1 and len(found) > next_place  # `cat <<EOF | bash`: the text is what bash reads
-            if flows_on and found[next_place].piped and found[next_place].stdin is None:
-                found[next_place] = found[next_place]._replace(stdin=stdin)
+            next_place = len(commands)
+            after_heredoc(part, may_exit, commands)
+            flows_on = last_words == 1 and len(commands) > next_place  # `cat <<EOF | bash`: the text is what bash reads
+            if flows_on and commands[next_place].piped and commands[next_place].stdin is None:
+                commands[next_place] = commands[next_place]._replace(stdin=stdin)
         else:
-            substitutions(part, found)
+            substitutions(part, commands)
 
 
-def after_heredoc(redirect: Node, may_exit: bool, found: list[SimpleCommand]) -> None:
+def after_heredoc(redirect: Node, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """What the grammar hangs under `<<EOF`: the rest of that line, e.g. `| bash` or `&& python3 f`."""
     for child in redirect.named_children:
         kind = child.type
         if kind in AFTER_HEREDOC:
-            walk(child, kind == "pipeline", may_exit, found)
+            walk(child, kind == "pipeline", may_exit, commands)
         elif kind == "file_redirect" or kind in RUN_INSIDE:
-            substitutions(child, found)
+            substitutions(child, commands)
 
 
 def written(redirect: Node) -> list[str]:
@@ -195,7 +195,7 @@ def fed(redirect: Node) -> str | None:
     return None
 
 
-def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[SimpleCommand]) -> None:
+def command(node: Node, kind: str, piped: bool, may_exit: bool, commands: list[SimpleCommand]) -> None:
     """A simple command after the commands substituted into it."""
     children = node.children
     words: list[str] = []
@@ -208,7 +208,7 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simp
             continue
         child_kind = child.type
         if child.child_count:
-            substitutions(child, found)
+            substitutions(child, commands)
         if child_kind in WORDS:
             words.append(plain(child, child_kind))
         elif child_kind == "command_name":
@@ -220,7 +220,7 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, found: list[Simp
         elif child_kind == "variable_assignment" and words:
             words.append(source(child))
     if words or writes:
-        found.append(SimpleCommand(tuple(words), piped, stdin, tuple(writes), may_exit, as_it_is(node, words)))
+        commands.append(SimpleCommand(tuple(words), piped, stdin, tuple(writes), may_exit, as_it_is(node, words)))
 
 
 def as_it_is(node: Node, words: Sequence[str]) -> bool:
@@ -233,16 +233,16 @@ def expands(node: Node) -> bool:
     return any(child.type in EXPANDED or expands(child) for child in node.named_children)
 
 
-def substitutions(node: Node, found: list[SimpleCommand]) -> None:
+def substitutions(node: Node, commands: list[SimpleCommand]) -> None:
     """Add the commands run inside `$(…)`, backticks and `<(…)` of a word or assignment."""
     kind = node.type
     if kind in RUN_INSIDE:
         for child in node.named_children:
-            walk(child, False, False, found)
+            walk(child, False, False, commands)
     elif kind not in DATA:
         for child in node.named_children:
             if child.child_count:
-                substitutions(child, found)
+                substitutions(child, commands)
 
 
 def source(node: Node) -> str:

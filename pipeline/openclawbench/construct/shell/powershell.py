@@ -44,7 +44,7 @@ class WordReader:
         self.close(words, writes, piped, simples)
         return simples
 
-    def close(self, words: list[str], writes: list[str], piped: bool, found: list[SimpleCommand]) -> None:
+    def close(self, words: list[str], writes: list[str], piped: bool, commands: list[SimpleCommand]) -> None:
         """Add one command, if the words are one."""
         while words and words[0].lower() in self.keywords:
             words = words[1:]
@@ -55,4 +55,4 @@ class WordReader:
         elif words and self.no_command.match(words[0]):
             words = []
         if words or writes:
-            found.append(SimpleCommand(tuple(words), piped, None, tuple(writes)))
+            commands.append(SimpleCommand(tuple(words), piped, None, tuple(writes)))

@@ -128,9 +128,9 @@ def stays_here(shown: str) -> bool:
     return any(local.search(word) for word in shown.split())
 
 
-def in_commands(told: list[Placed], target: str, shown: list[str]) -> Span | None:
+def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | None:
     """The argument in the commands that are shown, else in any; of several the last, behind sub-commands."""
-    known = [command for value in told for command in commands(value)]
+    known = [command for value in placed for command in commands(value)]
     for wanted in [*shown, None]:
         for command in known:
             begin = 0 if wanted is None else command.begin(wanted)

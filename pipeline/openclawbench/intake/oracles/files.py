@@ -96,14 +96,14 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
     return files
 
 
-def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
+def sort_file(files: OracleFiles, path: Path, rules: OracleRules, alone: bool) -> None:
     """Put one file where it belongs. A JSONL file of no known shape is read as ours, so that its lines are named."""
     name = Path(unpacked(path.name))
     if name.name == RUN_MANIFEST:
-        found.manifests.append(path)
+        files.manifests.append(path)
         return
     if name.suffix not in SUFFIXES and not alone:
-        found.unused(path, NO_ORACLE, expected=rules.is_beside(found.name(path)))
+        files.unused(path, NO_ORACLE, expected=rules.is_beside(files.name(path)))
         return
     first, second = first_values(path)
     named = rules.file_parts(name.name)
@@ -111,13 +111,13 @@ def sort_file(found: OracleFiles, path: Path, rules: OracleRules, alone: bool) -
     if role is not None:
         category = category_of(name, named, (first, second), rules)
         if rules.is_never_scored(category):
-            found.unused(path, NEVER_SCORED, expected=True)
+            files.unused(path, NEVER_SCORED, expected=True)
         else:
-            found.bfcl.append(place(found, path, role, category, rules))
+            files.bfcl.append(place(files, path, role, category, rules))
     elif name.suffix == ".jsonl" or alone:
-        found.jsonl.append(path)
+        files.jsonl.append(path)
     else:
-        found.unused(path, NO_ORACLE, expected=rules.is_beside(found.name(path)))
+        files.unused(path, NO_ORACLE, expected=rules.is_beside(files.name(path)))
 
 
 def first_values(path: Path) -> tuple[Any, Any]:
@@ -154,10 +154,10 @@ def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any
     return named[0] if named else by_id or rules.canonical_category(name.stem)
 
 
-def place(found: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
+def place(files: OracleFiles, path: Path, role: str, category: str, rules: OracleRules) -> BfclFile:
     """Where in a tree a file lies: the model's folder is the first above it that is not a group."""
     model = next(folder for folder in above(path) if folder.name not in rules.groups)
-    return BfclFile(path, found.name(path), role, model.parent.parent, model.name, category)
+    return BfclFile(path, files.name(path), role, model.parent.parent, model.name, category)
 
 
 def above(path: Path) -> Iterator[Path]:

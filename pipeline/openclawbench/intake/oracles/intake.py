@@ -64,7 +64,7 @@ def read_oracles(
     return oracle_input
 
 
-def name_unused(found: OracleInput, files: OracleFiles) -> None:
+def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
     """Name what lies in the oracle folder and says nothing: one warning, where not all of it lies in every tree; what
     the evaluator leaves in every tree is one entry a kind."""
     expected: dict[str, list[Unused]] = defaultdict(list)
@@ -73,46 +73,48 @@ def name_unused(found: OracleInput, files: OracleFiles) -> None:
             expected[unused.why].append(unused)
         else:
             message = f"{unused.name}: {unused.why}"
-            found.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
+            oracle_input.unused.append({"reason": NOT_USED, "file": unused.name, "line": None, "message": message})
     for why, left in expected.items():
         names = ", ".join(unused.name for unused in left[:NAMED])
         more = f" and {len(left) - NAMED} more" if left[NAMED:] else ""
         message = f"{names}{more}: {why}. The evaluator leaves such files in every tree."
-        found.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
+        oracle_input.unused.append({"reason": NOT_USED, "file": left[0].name, "line": None, "message": message})
     strange = [other for other in files.others if not other.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
         sentences = "; ".join(f"{one.name}: {one.why.removesuffix('.')}" for one in strange[:NAMED])
         message = f"{files.root}: {len(strange)} files give no outcome and are not used: {sentences}{more}."
-        found.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
+        oracle_input.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
 
 
-def read_jsonl(found: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
+def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
     read = list(read_oracle(content_of(path), name))
     said = ((one.line, one.record.model_dump(include={"task_id", "subset"})) for one in read if one.record)
-    found.warnings += other_subsets("oracle", str(path), said, rules)
+    oracle_input.warnings += other_subsets("oracle", str(path), said, rules)
     for one in read:
         if one.record is None:
-            found.faults.append({"reason": one.reason, "file": str(path), "line": one.line, "message": one.message})
+            oracle_input.faults.append(
+                {"reason": one.reason, "file": str(path), "line": one.line, "message": one.message}
+            )
             continue
         row = one.record.model_dump()
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-        found.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
+        oracle_input.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
 
 
-def check_task(found: OracleInput, row: Row, told: str | None) -> None:
+def check_task(oracle_input: OracleInput, row: Row, task_of_session: str | None) -> None:
     """A row that names another task than the run manifest does for its session is joined with nothing: a fault."""
-    if told is None or row["task_id_canonical"] in (None, told):
+    if task_of_session is None or row["task_id_canonical"] in (None, task_of_session):
         return
     row |= {"sessions_named": 0, "unjoined": OTHER_TASK}
     file, _, line = row["row_id"].rpartition(":")
     message = (
         f"{file}: line {line}: names the task {row['task_id']} for the session {row['native_session_basename']}, but "
-        f"the run manifest says {told}. It is not used; correct the one that is wrong and run again."
+        f"the run manifest says {task_of_session}. It is not used; correct the one that is wrong and run again."
     )
-    found.faults.append({"reason": "oracle_other_task", "file": file, "line": int(line), "message": message})
+    oracle_input.faults.append({"reason": "oracle_other_task", "file": file, "line": int(line), "message": message})
 
 
 def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
@@ -131,7 +133,7 @@ def named(row: Row, unjoined: str | None, names: SessionNames) -> Row:
 
 
 def join_category(
-    found: OracleInput, category: Category, tasks: TaskSessions, names: SessionNames, rules: OracleRules
+    oracle_input: OracleInput, category: Category, tasks: TaskSessions, names: SessionNames, rules: OracleRules
 ) -> Row:
     """Add a category's outcomes to the rows; returns its OracleCategory."""
     unjoined: Counter[str | None] = Counter()
@@ -143,7 +145,7 @@ def join_category(
             row |= {name: session[name] for name in ("native_session_basename", "run_id", "attempt")}
         unjoined[why] += 1
         lost += row["status"] == "infra_error"
-        found.rows.append(row | {"row_id": outcome.row_id} | named(row, why, names))
+        oracle_input.rows.append(row | {"row_id": outcome.row_id} | named(row, why, names))
     return category_row(category, unjoined, lost)
 
 
@@ -175,7 +177,7 @@ def category_row(category: Category, unjoined: Counter[str | None], lost: int) -
 
 
 def check_tree(
-    found: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
+    oracle_input: OracleInput, tree: str, categories: list[Category], manifest: list[Row], names: SessionNames
 ) -> None:
     """Say loudly what a person must know of a tree: no manifest, models without sessions."""
     if not manifest:
@@ -183,20 +185,20 @@ def check_tree(
             f"{tree}: a BFCL tree names no session, and there is no run manifest: nothing of it is joined. "
             "Write raw/run_manifest.jsonl, an object {source_model, task_id, native_session_basename} a line."
         )
-        found.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
+        oracle_input.faults.append({"reason": "bfcl_no_manifest", "file": tree, "line": None, "message": sentence})
     for model in sorted({category.source_model for category in categories} - names.models()):
         sentence = (
             f"{tree}: no session is of source model {model!r}. If sessions spell it otherwise, say so in "
             f'openclawbench.toml: [bfcl.models], {model!r} = "…".'
         )
-        found.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
+        oracle_input.warnings.append({"reason": "bfcl_unknown_model", "file": tree, "line": None, "message": sentence})
 
 
-def check_category(found: OracleInput, category: Category, rules: OracleRules) -> None:
+def check_category(oracle_input: OracleInput, category: Category, rules: OracleRules) -> None:
     """Say loudly what a person must know of a category: unscorable and why, 0 %, a header that contradicts itself."""
 
     def warn(reason: str, message: str, file: str | None, line: int | None) -> None:
-        found.warnings.append({"reason": reason, "file": file, "line": line, "message": message})
+        oracle_input.warnings.append({"reason": reason, "file": file, "line": line, "message": message})
 
     verdict, scores = category.verdict, category.scores
     if verdict.kind != "scored":

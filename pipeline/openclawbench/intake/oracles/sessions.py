@@ -94,7 +94,7 @@ class TaskSessions:
                 self.rows[row["source_model"], rules.canonical_id(row["task_id"])].append(row)
 
     def find(
-        self, source_model: str, task_id: str | None, run: str, told: dict[str, Any]
+        self, source_model: str, task_id: str | None, run: str, outcome: dict[str, Any]
     ) -> tuple[dict[str, Any] | None, str | None]:
         """({native_session_basename, run_id, attempt}, null) of the scored attempt, or (null, why there is none).
 
@@ -102,14 +102,14 @@ class TaskSessions:
         the result line tells, or whose run_id is the name of the tree's folder, or that the manifest says is `scored`;
         never simply the first or the last. A run_id that is another tree's name belongs to that tree.
         """
-        if "native_session_basename" in told:
-            return {"run_id": None, "attempt": None} | told, None
+        if "native_session_basename" in outcome:
+            return {"run_id": None, "attempt": None} | outcome, None
         of_task = self.rows.get((source_model, task_id), [])
         rows = [
             row
             for row in of_task
             if row["scored"] is not False
-            and all(row[name] == value for name, value in told.items())
+            and all(row[name] == value for name, value in outcome.items())
             and (row["run_id"] == run or row["run_id"] not in self.runs)
         ]
         for better in ([row for row in rows if row["run_id"] == run], [row for row in rows if row["scored"]]):

@@ -347,12 +347,12 @@ def because(batch: dict[str, Any]) -> str:
 
 
 def batched_row(
-    name: str, way: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
+    name: str, options: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
 ) -> tuple[Any, ...]:
     """What is needed of a request to keep its answer."""
     question = task.question
     ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
-    return (request.key, name, question.stage, *ours, way.text, corrects)
+    return (request.key, name, question.stage, *ours, options.text, corrects)
 
 
 def open_requests(ledger: Ledger) -> int:

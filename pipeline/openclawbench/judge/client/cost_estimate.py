@@ -166,24 +166,26 @@ class CallAverages:
         return CallAverages(ratio, self.completion_tokens | enough, reasoning)
 
 
-def plan(found: EstimateReached, averages: CallAverages, judge: LanguageModelJudge, price: Price) -> list[CostEstimate]:
+def plan(
+    reached: EstimateReached, averages: CallAverages, judge: LanguageModelJudge, price: Price
+) -> list[CostEstimate]:
     """The stage at which a planning run ended, exactly; the later ones as forecast; the most that both can come to."""
     rows: list[CostEstimate] = []
-    open_questions = found.questions - found.answered
+    open_questions = reached.questions - reached.answered
     longest, reserved = judge.parameters.max_output_tokens, judge.rules.estimate.bytes_per_token_reserved
-    here = found.counted[found.stage]
-    for stage in STAGES[STAGES.index(found.stage) :]:
-        counted, is_later = found.counted[stage], stage != found.stage
+    here = reached.counted[reached.stage]
+    for stage in STAGES[STAGES.index(reached.stage) :]:
+        counted, is_later = reached.counted[stage], stage != reached.stage
         calls = round(counted.calls)
         prompt = round(counted.request_bytes / averages.bytes_per_token)
         completion = round(counted.calls * averages.completion_tokens[stage])
-        most_calls = 2 * (found.questions if is_later else open_questions)
+        most_calls = 2 * (reached.questions if is_later else open_questions)
         size = max(one.request_bytes / one.calls for one in (here, counted) if one.calls) / reserved + 2 * longest
         rows.append(
             CostEstimate(
                 stage=stage,
-                questions=calls if is_later else found.questions,
-                answered=0 if is_later else found.answered,
+                questions=calls if is_later else reached.questions,
+                answered=0 if is_later else reached.answered,
                 calls=calls,
                 prompt_tokens=prompt,
                 completion_tokens=completion,

@@ -69,7 +69,12 @@ def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAns
 
 
 def answer_row(
-    stored: StoredAnswer, about: dict[str, Any], attempts: int, latency: float, way: str, corrects: bytes | None
+    stored: StoredAnswer,
+    about: dict[str, Any],
+    attempts: int,
+    latency: float,
+    options_text: str,
+    corrects: bytes | None,
 ) -> tuple[Any, ...]:
     """The columns of ledger_file.ANSWER. `about`: stage, model, trajectory_id, packet_sha256, request_bytes."""
     return (
@@ -89,7 +94,7 @@ def answer_row(
         attempts,
         round(latency, 4),
         now(),
-        way,
+        options_text,
         corrects,
         hashlib.sha256(stored.response).digest(),
         stored.answer_limit,

@@ -153,11 +153,11 @@ class BatchClient:
         raise EndpointRefused(f"{where} refuses ({response.status}). {hint} It says: {problem.message}")
 
 
-def given(found: dict[str, Any], name: str) -> Any:
+def given(batch: dict[str, Any], name: str) -> Any:
     """A field of an endpoint's answer. EndpointFailing where it leaves it out."""
-    if found.get(name) is None:
+    if batch.get(name) is None:
         raise EndpointFailing(f"the endpoint's answer about a batch has no {name}. Every answer is kept; run again.")
-    return found[name]
+    return batch[name]
 
 
 def json_of(content: bytes) -> Any:

@@ -48,12 +48,12 @@ LEAKS = (
 )
 
 
-def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
+def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
     """The text of README.md for the release in `root`, whose data files are all there."""
-    notice = found["corpus"].get("notice")
-    second = guide(root, set(found["made_by"]["judge_model"]))
+    notice = facts["corpus"].get("notice")
+    second = guide(root, set(facts["made_by"]["judge_model"]))
     return TEMPLATE.format(
-        front_matter=front_matter(loadable, found, rules),
+        front_matter=front_matter(loadable, facts, rules),
         title=rules.card.pretty_name,
         notice="".join(f"> **{one}**\n\n" for one in (notice, lacking(rules.dataset)) if one),
         loading=loading(loadable, repository(rules.dataset)),
@@ -64,35 +64,35 @@ def card(root: Path, found: Facts, loadable: list[Config], rules: PublishRules, 
         citation=citation(rules.dataset),
         licences=licences(rules.dataset),
         jsonl=FORMS[form(root)],
-        second_rows=second.rows + (HUMAN_ROWS if found["human"] else ""),
-        human=human(found["human"]),
+        second_rows=second.rows + (HUMAN_ROWS if facts["human"] else ""),
+        human=human(facts["human"]),
         second_notice=second.notice,
-        glance=glance(found),
+        glance=glance(facts),
         configs=table(
             ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
         ),
         models=table(
             MODEL_HEADER,
-            [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in found["models"]],
+            [[code(row["source_model"]), *(number(row[name]) for name in list(row)[1:])] for row in facts["models"]],
         ),
         statistics=statistics,
-        labels=labels(found["labels"]),
-        leakage=leakage(found["leakage"]),
+        labels=labels(facts["labels"]),
+        leakage=leakage(facts["leakage"]),
         left_out=table(
             ["cut", "reason", "records"],
-            [[code(cut), code(why), number(n)] for cut, why_n in found["left_out"].items() for why, n in why_n.items()],
+            [[code(cut), code(why), number(n)] for cut, why_n in facts["left_out"].items() for why, n in why_n.items()],
         ),
-        pool=counted("slice", found["pool"]),
-        text=text_table(found["text"]),
-        made_by=made_by(found),
-        collected=collected(found),
+        pool=counted("slice", facts["pool"]),
+        text=text_table(facts["text"]),
+        made_by=made_by(facts),
+        collected=collected(facts),
     )
 
 
-def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> str:
+def front_matter(loadable: list[Config], facts: Facts, rules: PublishRules) -> str:
     """YAML of the Hub: licence, what can be loaded, and the columns of each (declared once a record)."""
     lines = [f"{name}: {json.dumps(value)}" for name, value in (*license_lines(rules.dataset), *rules.card) if value]
-    lines.append(f"size_categories: {json.dumps([size(found['corpus']['totals']['trajectories'])])}")
+    lines.append(f"size_categories: {json.dumps([size(facts['corpus']['totals']['trajectories'])])}")
     if loadable:
         lines += ["configs:", *(line for one in loadable for line in config_lines(one))]
         lines.append("dataset_info:")
@@ -108,20 +108,22 @@ def front_matter(loadable: list[Config], found: Facts, rules: PublishRules) -> s
     return "\n".join(["---", *lines, "---"])
 
 
-def license_lines(said: Dataset) -> list[tuple[str, str]]:
+def license_lines(dataset: Dataset) -> list[tuple[str, str]]:
     """The licence as the Hub writes it; nothing where none is given."""
-    if said.terms is None:
+    if dataset.terms is None:
         return []
-    own = [("license_name", said.license_name), ("license_link", said.license_url)] if said.license_name else []
-    return [("license", "other" if own else said.license), *own]
+    own = (
+        [("license_name", dataset.license_name), ("license_link", dataset.license_url)] if dataset.license_name else []
+    )
+    return [("license", "other" if own else dataset.license), *own]
 
 
-def config_lines(one: Config) -> list[str]:
+def config_lines(config: Config) -> list[str]:
     """One configuration with the files of its splits."""
-    lines = [f"- config_name: {json.dumps(one.name)}"]
-    lines += ["  default: true"] if one.name == DEFAULT else []
+    lines = [f"- config_name: {json.dumps(config.name)}"]
+    lines += ["  default: true"] if config.name == DEFAULT else []
     lines.append("  data_files:")
-    for split, pattern in one.splits.items():
+    for split, pattern in config.splits.items():
         lines += [f"  - split: {split}", f"    path: {json.dumps(pattern)}"]
     return lines
 
@@ -132,20 +134,20 @@ def size(records: int) -> str:
     return next((word for limit, word in limits.items() if records < limit), "n>1M")
 
 
-def repository(said: Dataset) -> str:
+def repository(dataset: Dataset) -> str:
     """What code has to name to load the dataset: of a Hub address its repository, else words to be replaced."""
-    address = said.url.partition("/datasets/")[2].strip("/")
+    address = dataset.url.partition("/datasets/")[2].strip("/")
     return address if address.count("/") == 1 else "PATH_OR_REPO"
 
 
-def lacking(said: Dataset) -> str:
+def lacking(dataset: Dataset) -> str:
     """What must be given before others can use the dataset."""
-    if not said.lacking:
+    if not dataset.lacking:
         return ""
-    names = " and no ".join("licence" if name == "license" else name for name in said.lacking)
+    names = " and no ".join("licence" if name == "license" else name for name in dataset.lacking)
     return (
         f"This release names no {names}. Without a licence nobody but its owner may use the data; fill in "
-        f"publish.toml ([dataset] {', '.join(said.lacking)}) and build it again before you publish it."
+        f"publish.toml ([dataset] {', '.join(dataset.lacking)}) and build it again before you publish it."
     )
 
 
@@ -158,29 +160,29 @@ def human(said: list[Facts]) -> str:
     return f"{PEOPLE}\n\n{table(header, lines)}"
 
 
-def publisher(said: Dataset) -> str:
+def publisher(dataset: Dataset) -> str:
     """Who publishes the dataset, where and as which version."""
     shown = {
-        "creator": said.creator,
-        "contact": said.contact,
-        "address": said.url,
-        "version": said.version,
-        "published": said.date_published,
-        "based on": "; ".join(said.based_on),
+        "creator": dataset.creator,
+        "contact": dataset.contact,
+        "address": dataset.url,
+        "version": dataset.version,
+        "published": dataset.date_published,
+        "based on": "; ".join(dataset.based_on),
     }
     return table(["what", "value"], [[name, plain(value) if value else "not given"] for name, value in shown.items()])
 
 
-def citation(said: Dataset) -> str:
+def citation(dataset: Dataset) -> str:
     """How to cite the dataset and the method."""
-    own = f"This dataset:\n\n```bibtex\n{said.citation}\n```\n\n" if said.citation else ""
-    return f"{own}The taxonomy and the construction follow:\n\n```bibtex\n{said.method_citation}\n```"
+    own = f"This dataset:\n\n```bibtex\n{dataset.citation}\n```\n\n" if dataset.citation else ""
+    return f"{own}The taxonomy and the construction follow:\n\n```bibtex\n{dataset.method_citation}\n```"
 
 
-def licences(said: Dataset) -> str:
+def licences(dataset: Dataset) -> str:
     """What may be done with the data, and with what made them."""
-    data = f"Data: {said.terms.name} ({said.terms.url})." if said.terms else "Data: no licence is given."
-    based = "".join(f" Based on: {plain(one)}." for one in said.based_on)
+    data = f"Data: {dataset.terms.name} ({dataset.terms.url})." if dataset.terms else "Data: no licence is given."
+    based = "".join(f" Based on: {plain(one)}." for one in dataset.based_on)
     return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
 
 
@@ -198,25 +200,25 @@ def plain(text: str) -> str:
     return " ".join(text.split()).replace("|", "¦")
 
 
-def glance(found: Facts) -> str:
+def glance(facts: Facts) -> str:
     """The corpus in one table, and the gap in a sentence."""
-    totals = found["corpus"]["totals"]
+    totals = facts["corpus"]["totals"]
     shown = {
-        "source models": len(found["models"]),
+        "source models": len(facts["models"]),
         "trajectories": totals["trajectories"],
-        "steps": found["steps"],
+        "steps": facts["steps"],
         "accepted labels": totals["accepted"],
         "of them anomalous": totals["anomalous_accepted"],
     }
     if totals["baseline"]:
         shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
     counts = table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
-    return f"{counts}\n\n**{gap_sentence(found['gap'])}**"
+    return f"{counts}\n\n**{gap_sentence(facts['gap'])}**"
 
 
-def splits(root: Path, one: Config) -> str:
+def splits(root: Path, config: Config) -> str:
     """Splits of a configuration with their rows."""
-    return ", ".join(f"{split} {number(rows(root, pattern))}" for split, pattern in one.splits.items())
+    return ", ".join(f"{split} {number(rows(root, pattern))}" for split, pattern in config.splits.items())
 
 
 def labels(said: list[Facts]) -> str:
@@ -227,26 +229,26 @@ def labels(said: list[Facts]) -> str:
     return table(header, lines)
 
 
-def leakage(said: dict[str, Any]) -> str:
+def leakage(by_cut: dict[str, Any]) -> str:
     """What of the test side can be known from the train side, for each cut."""
     lines = []
-    for cut, one in said.items():
+    for cut, one in by_cut.items():
         f1 = one["memoriser"]["f1"]
         lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
     shown = table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
-    empty = [code(cut) for cut, value in said.items() if not value["subtype_share"]["test"].keys() - {NORMAL}]
+    empty = [code(cut) for cut, value in by_cut.items() if not value["subtype_share"]["test"].keys() - {NORMAL}]
     return "\n\n".join([shown, *(f"The test side of {cut} {CANNOT_SCORE}" for cut in empty)])
 
 
-def made_by(found: Facts) -> str:
+def made_by(facts: Facts) -> str:
     """Judge, prompts and versions, with the number of records that name them."""
-    lines = [[name, code(value), number(n)] for name, values in found["made_by"].items() for value, n in values.items()]
+    lines = [[name, code(value), number(n)] for name, values in facts["made_by"].items() for value, n in values.items()]
     return table(["what", "value", "records"], lines)
 
 
-def collected(found: Facts) -> str:
+def collected(facts: Facts) -> str:
     """Where the sessions come from and when they ran."""
-    said = found["collected"]
+    said = facts["collected"]
     lines = [["source format", code(name), number(n)] for name, n in said["formats"].items()]
     lines += [[f"{name} time of a session (UTC)", code(said[name]), ""] for name in ("first", "last") if said[name]]
     return table(["what", "value", "records"], lines)
@@ -258,9 +260,9 @@ def text_table(said: list[Facts]) -> str:
     return table(["kind", "finds", "records"], lines)
 
 
-def counted(what: str, values: dict[str, int]) -> str:
+def counted(header: str, values: dict[str, int]) -> str:
     """Values and how many records have them."""
-    return table([what, "records"], [[code(name), number(n)] for name, n in values.items()])
+    return table([header, "records"], [[code(name), number(n)] for name, n in values.items()])
 
 
 def table(header: list[str], lines: list[list[str]]) -> str:

@@ -28,33 +28,33 @@ Node = dict[str, Any]
 
 
 def croissant(
-    root: Path, found: Facts, loadable: list[Config], digests: Mapping[str, str], rules: PublishRules
+    root: Path, facts: Facts, loadable: list[Config], digests: Mapping[str, str], rules: PublishRules
 ) -> Node:
     """The description of the release in `root`; `digests`: path -> sha256 of its files."""
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
-        **about(found, rules),
-        **responsible(found, rules),
+        **about(facts, rules),
+        **responsible(facts, rules),
         "distribution": [folder(), *file_sets(loadable), *file_objects(digests)],
         "recordSet": [record_set(root, one, split) for one in loadable for split in one.splits],
     }
 
 
-def about(found: Facts, rules: PublishRules) -> Node:
+def about(facts: Facts, rules: PublishRules) -> Node:
     """The dataset as a whole. No date but those of the data and of the settings: a build reads no clock."""
     dataset = rules.dataset
-    first, last = found["collected"]["first"], found["collected"]["last"]
+    first, last = facts["collected"]["first"], facts["collected"]["last"]
     covered = {"temporalCoverage": f"{first}/{last}"} if first and last else {}
-    totals = found["corpus"]["totals"]
+    totals = facts["corpus"]["totals"]
     counts = (
-        f"{totals['trajectories']} trajectories of {len(found['models'])} source models, {found['steps']} steps, "
+        f"{totals['trajectories']} trajectories of {len(facts['models'])} source models, {facts['steps']} steps, "
         f"{totals['accepted']} accepted labels, {totals['anomalous_accepted']} of them anomalous; "
         f"{totals['baseline']} baseline labels, {totals['anomalous_baseline']} of them anomalous."
     )
     return {
         "name": dataset.name,
-        "description": " ".join(part for part in (found["corpus"].get("notice"), dataset.description, counts) if part),
+        "description": " ".join(part for part in (facts["corpus"].get("notice"), dataset.description, counts) if part),
         "conformsTo": CONFORMS,
         "keywords": rules.card.tags,
         **{name: value for name, value in given(dataset).items() if value},
@@ -62,30 +62,30 @@ def about(found: Facts, rules: PublishRules) -> Node:
     }
 
 
-def given(said: Dataset) -> Node:
+def given(dataset: Dataset) -> Node:
     """What the publisher says of the dataset; an empty value is not said."""
     return {
-        "license": said.terms.url if said.terms else None,
-        "url": said.url,
-        "version": said.version,
-        "creator": {"@type": "sc:Organization", "name": said.creator} if said.creator else None,
-        "citeAs": said.citation,
-        "isBasedOn": said.based_on,
-        "datePublished": said.date_published,
+        "license": dataset.terms.url if dataset.terms else None,
+        "url": dataset.url,
+        "version": dataset.version,
+        "creator": {"@type": "sc:Organization", "name": dataset.creator} if dataset.creator else None,
+        "citeAs": dataset.citation,
+        "isBasedOn": dataset.based_on,
+        "datePublished": dataset.date_published,
     }
 
 
-def responsible(found: Facts, rules: PublishRules) -> Node:
+def responsible(facts: Facts, rules: PublishRules) -> Node:
     """The fields of the Responsible AI vocabulary; the first limit is who judged."""
-    made_by = found["made_by"]
+    made_by = facts["made_by"]
     judges = ", ".join(
         f"{name} ({model})" for name, model in zip(made_by["judge"], made_by["judge_model"], strict=False)
     )
     texts: dict[str, Any] = dict(rules.rai)
-    notice = found["corpus"].get("notice")
+    notice = facts["corpus"].get("notice")
     texts["dataLimitations"] = " ".join(part for part in (notice, texts["dataLimitations"]) if part)
     texts["annotationsPerItem"] = f"1 silver label of a judge: {judges or 'none'}"
-    times = [time for time in (found["collected"]["first"], found["collected"]["last"]) if time]
+    times = [time for time in (facts["collected"]["first"], facts["collected"]["last"]) if time]
     if times:
         texts["dataCollectionTimeFrame"] = times
     return {f"rai:{name}": text for name, text in texts.items()}
@@ -118,9 +118,9 @@ def file_sets(loadable: list[Config]) -> Iterator[Node]:
             }
 
 
-def file_set(one: Config) -> str:
+def file_set(config: Config) -> str:
     """The id of the files of a table."""
-    return f"{one.name}_files"
+    return f"{config.name}_files"
 
 
 def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
@@ -137,23 +137,23 @@ def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
             }
 
 
-def record_set(root: Path, one: Config, split: str) -> Node:
+def record_set(root: Path, config: Config, split: str) -> Node:
     """One split of a configuration, with a field a column."""
-    name = one.name if split == WHOLE else f"{one.name}_{split}"
-    pattern = one.splits[split]
-    if one.name in TABLES:
-        source = {"fileSet": {"@id": file_set(one)}}
+    name = config.name if split == WHOLE else f"{config.name}_{split}"
+    pattern = config.splits[split]
+    if config.name in TABLES:
+        source = {"fileSet": {"@id": file_set(config)}}
     else:
         (path,) = files_of(root, pattern)
         source = {"fileObject": {"@id": quote(path.as_posix())}}
-    kinds = schema(one.record).items()
+    kinds = schema(config.record).items()
     return {
         "@type": "cr:RecordSet",
         "@id": name,
         "name": name,
-        "description": one.about if split == WHOLE else f"{one.about}: {split}",
+        "description": config.about if split == WHOLE else f"{config.about}: {split}",
         "key": [{"@id": f"{name}/{column}"} for column in TRAJECTORY_KEY],
-        "field": [field(f"{name}/{column}", kind, source, Place(one.record, column)) for column, kind in kinds],
+        "field": [field(f"{name}/{column}", kind, source, Place(config.record, column)) for column, kind in kinds],
     }
 
 

@@ -16,25 +16,27 @@ MOVES = "Where a record stands in each release; – is not in that release."
 FIELDS = "Fields that differ, by records. `[]` is any entry of a list; alone at the end, its length."
 
 
-def as_markdown(found: dict[str, Any], meanings: dict[str, str]) -> str:
+def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
     """The whole diff, a section a table; what each cause means stands at the end."""
-    a, b = found["releases"]["a"], found["releases"]["b"]
+    a, b = difference["releases"]["a"], difference["releases"]["b"]
     parts = [
         "# What is different between two releases",
         f"A is {code(a['path'])}, B is {code(b['path'])}.",
-        "No file differs." if found["identical"] else files_line(found["files"]),
-        *(f"{said}: {', '.join(map(code, names))}." for said, names in differing(found["made_from"])),
+        "No file differs." if difference["identical"] else files_line(difference["files"]),
+        *(f"{said}: {', '.join(map(code, names))}." for said, names in differing(difference["made_from"])),
         "## Records",
-        rows(["", "records"], [[name.replace("_", " "), count] for name, count in found["records"].items()], plain=1),
+        rows(
+            ["", "records"], [[name.replace("_", " "), count] for name, count in difference["records"].items()], plain=1
+        ),
         "`restamped`: nothing differs but what the record says of its making.",
         "## Made with",
         rows(["what", "version", "records of A", "records of B"], made_with(a["made_with"], b["made_with"])),
     ]
     for name, (title, about) in TABLES.items():
-        parts += section(title, about, found[name])
-    for cut, moves in found["split_moves"].items():
+        parts += section(title, about, difference[name])
+    for cut, moves in difference["split_moves"].items():
         parts += section(f"Sides: {cut.replace('_', ' ')}", MOVES, moves)
-    parts += section("Fields", FIELDS, found["fields"])
+    parts += section("Fields", FIELDS, difference["fields"])
     parts += ["## Causes", "\n".join(f"- `{cause}`: {text}" for cause, text in meanings.items())]
     return "\n\n".join(parts) + "\n"
 

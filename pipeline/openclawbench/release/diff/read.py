@@ -124,6 +124,6 @@ def joined(one: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | Non
             left, right = next(one, None), next(other, None)
 
 
-def unreadable(path: Path, number: int, what: str) -> UnreadableInput:
+def unreadable(path: Path, number: int, fault: str) -> UnreadableInput:
     """The error of a line."""
-    return UnreadableInput(f"{path}: line {number}: {what}. Check the release with `openclawbench validate`.")
+    return UnreadableInput(f"{path}: line {number}: {fault}. Check the release with `openclawbench validate`.")

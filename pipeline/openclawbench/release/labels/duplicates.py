@@ -62,25 +62,25 @@ def near_in_each(cuts: Sequence[Sides], texts: Texts, rules: ReleaseRules) -> "l
     return [known & cut.train & reached[texts.of_record, number] for number, cut in enumerate(cuts)]
 
 
-def alike(sketches: "Numbers", how: Duplicates) -> "Iterator[tuple[int, Numbers]]":
+def alike(sketches: "Numbers", rules: Duplicates) -> "Iterator[tuple[int, Numbers]]":
     """(number, numbers of those that are nearly the same) of each MinHash that may be like another one."""
     import numpy as np
 
-    groups = in_one_band(sketches, how)
+    groups = in_one_band(sketches, rules)
     of_text: dict[int, list[int]] = {}
     for group, texts in enumerate(groups):
         for text in texts.tolist():
             of_text.setdefault(text, []).append(group)
     for text, found in of_text.items():
         candidates = np.unique(np.concatenate([groups[group] for group in found]))
-        similarity = np.count_nonzero(sketches[candidates] == sketches[text], axis=1) / how.permutations
-        yield text, candidates[similarity >= how.similarity]
+        similarity = np.count_nonzero(sketches[candidates] == sketches[text], axis=1) / rules.permutations
+        yield text, candidates[similarity >= rules.similarity]
 
 
-def in_one_band(sketches: "Numbers", how: Duplicates) -> "list[Numbers]":
+def in_one_band(sketches: "Numbers", rules: Duplicates) -> "list[Numbers]":
     """Numbers of the MinHashes that are the same in one of the index's bands, two or more of each."""
     pairs = []
-    number, rows = bands(how.similarity, how.permutations, how.miss_weight)
+    number, rows = bands(rules.similarity, rules.permutations, rules.miss_weight)
     for start in range(0, number * rows, rows):
         band = pl.DataFrame(sketches[:, start : start + rows])
         same = band.with_row_index("text").group_by(band.columns).agg("text").filter(pl.col("text").list.len() > 1)

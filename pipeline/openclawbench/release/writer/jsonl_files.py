@@ -33,16 +33,16 @@ def open_lines(path: Path) -> BinaryIO:
     return cast("BinaryIO", io.BufferedReader(stream, 1 << 20))
 
 
-def compress_all(root: Path, how: str) -> None:
-    """Put the compressed form in the place of every JSONL file of a release folder; nothing where `how` is plain.
+def compress_all(root: Path, codec: str) -> None:
+    """Put the compressed form in the place of every JSONL file of a release folder; nothing where `codec` is plain.
 
     No time and no name stands in what is written, so that the same lines give the same bytes, with the same versions
     of the compressing libraries.
     """
-    if how == PLAIN:
+    if codec == PLAIN:
         return
     for path in sorted(root.rglob("*.jsonl")):
-        to = path.with_name(f"{path.name}.{how}")
+        to = path.with_name(f"{path.name}.{codec}")
         with path.open("rb") as lines, compressing(to) as packed:
             shutil.copyfileobj(lines, packed, 1 << 20)
         path.unlink()

@@ -202,9 +202,9 @@ def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: 
     )
 
 
-def licenses(said: Dataset) -> list[License]:
+def licenses(dataset: Dataset) -> list[License]:
     """The data's licence, where one is given, and that of what made them."""
-    data = [License(name=said.terms.name, title="data")] if said.terms else []
+    data = [License(name=dataset.terms.name, title="data")] if dataset.terms else []
     return [*data, CODE_LICENSE]
 
 

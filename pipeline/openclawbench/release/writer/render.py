@@ -37,10 +37,10 @@ def render(masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c:
     return in_order([record_lines(masters), *(raw_lines(name, decisions) for name, decisions in tables)])
 
 
-def in_order(made: list[pl.DataFrame]) -> pl.LazyFrame:
+def in_order(frames: list[pl.DataFrame]) -> pl.LazyFrame:
     """Tables of lines as one, sorted by key and file; of a stage's several answers, by line."""
     file = pl.col("files").list.first()
-    return pl.concat(made).lazy().sort(*TRAJECTORY_KEY, file, pl.when(file != MASTER_FILE).then("line"))
+    return pl.concat(frames).lazy().sort(*TRAJECTORY_KEY, file, pl.when(file != MASTER_FILE).then("line"))
 
 
 def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:

@@ -60,11 +60,11 @@ def candidates(files: list[str], folder: str) -> list[str]:
     return others if len(others) <= MOST_CANDIDATES else [p for p in others if p.endswith(f"/{basename(folder)}.json")]
 
 
-def read_context(path: str, found: dict[str, Any]) -> dict[str, Any]:
+def read_context(path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
     """{agent_result, trial}: what concerns this session, small; empty where nothing does."""
     context: dict[str, Any] = {}
-    record = trial_of(path, found)
-    result = found.get("agent_result")
+    record = trial_of(path, sidecars)
+    result = sidecars.get("agent_result")
     if record is not None:
         name, value = record
         context["trial"] = slim_trial(value) | {"file": name.partition(":")[2]}
@@ -74,11 +74,11 @@ def read_context(path: str, found: dict[str, Any]) -> dict[str, Any]:
     return context
 
 
-def describe_use(path: str, found: dict[str, Any], made: dict[str, Any]) -> dict[str, str]:
+def describe_use(path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
     """What read_context() took of each sidecar, in words, by its key."""
-    record = trial_of(path, found) if "trial" in made else None
+    record = trial_of(path, sidecars) if "trial" in context else None
     told = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}
-    own = "agent_result" in made and isinstance(found.get("agent_result"), dict)
+    own = "agent_result" in context and isinstance(sidecars.get("agent_result"), dict)
     return told | ({"agent_result": "how the agent ended, turns and tokens"} if own else {})
 
 
@@ -87,9 +87,9 @@ def is_trial(value: Any) -> bool:
     return isinstance(value, dict) and "trial_id" in value and ("completeness" in value or "execution_status" in value)
 
 
-def trial_of(path: str, found: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
+def trial_of(path: str, sidecars: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
     """The record that names this session, else the only one that can mean it; null where there are several or none."""
-    records = [(name, value) for name, value in found.items() if is_trial(value)]
+    records = [(name, value) for name, value in sidecars.items() if is_trial(value)]
     naming = [record for record in records if names_session(record[0], record[1], path)]
     able = naming or [record for record in records if not record[0].startswith("above:")]
     return able[0] if len(able) == 1 else None

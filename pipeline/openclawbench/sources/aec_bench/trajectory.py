@@ -98,10 +98,10 @@ def has_time(header: dict[str, Any]) -> bool:
     return header.get("format") == FORMAT and iso_time(header.get("timestamp")) is not None
 
 
-def trial_identity(made: dict[str, Any]) -> dict[str, Any]:
+def trial_identity(context: dict[str, Any]) -> dict[str, Any]:
     """The {identity} that a TrialRecord gives the run where its own lines do not tell it from another trial of the same
     task; empty where there is not a record."""
-    trial = made.get("trial", {})
+    trial = context.get("trial", {})
     named = [aec_context.text(trial.get(name)) for name in ("run_id", "trial_id")]
     return {IDENTITY: canonical_digest(named)} if named[1] else {}
 

@@ -113,9 +113,9 @@ class RunArtifact(Source):
         )
 
 
-def by_kind(found: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
+def by_kind(sidecars: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
     """Companions of one kind, in the order of their paths."""
-    return sorted(((key, value) for key, value in found.items() if key.startswith(kind)), key=lambda pair: pair[0])
+    return sorted(((key, value) for key, value in sidecars.items() if key.startswith(kind)), key=lambda pair: pair[0])
 
 
 def lacks_steps(document: Document) -> bool:

@@ -59,9 +59,9 @@ def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
     return {NATIVE: sessions[0]} if sessions else {}
 
 
-def trial_of(path: str, found: dict[str, Any]) -> dict[str, Any] | None:
+def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     """What a trial result says of the session, small; null where there is none."""
-    result: Any = found.get(TRIAL)
+    result: Any = sidecars.get(TRIAL)
     if not is_trial(result):
         return None
     name, step = step_of(result, path)

@@ -36,18 +36,18 @@ def find_run_artifacts(session_path: str, paths: frozenset[str]) -> dict[str, st
     }
 
 
-def context_for_session(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, Any]:
+def context_for_session(session_id: str | None, session_path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
     """{"index": RunContext fields, "outcomes": OracleRecord fields of each, "task": subset, task_id, attempt, "faults":
     (reason, sentence) of evaluations that cannot be used} of the artifact that this session is of.
 
-    Empty where no artifact, or more than one, is this session's. `found` = values of the files of find_run_artifacts().
+    Empty unless exactly one artifact is this session's. `sidecars`: values of the files of find_run_artifacts().
     """
-    runs = {key.removeprefix(ARTIFACT): value for key, value in found.items() if key.startswith(ARTIFACT)}
+    runs = {key.removeprefix(ARTIFACT): value for key, value in sidecars.items() if key.startswith(ARTIFACT)}
     mine = [(path, run) for path, run in runs.items() if is_of(run, path, session_id, session_path)]
     if len(mine) != 1:
         return {}
     path, document = mine[0]
-    results = {key.removeprefix(EVALUATION): value for key, value in found.items() if key.startswith(EVALUATION)}
+    results = {key.removeprefix(EVALUATION): value for key, value in sidecars.items() if key.startswith(EVALUATION)}
     own = {value: result for value, result in results.items() if is_evaluation_of(value, path)}
     evaluations, unreadable = evaluations_in(own)
     faults = evaluation_faults(evaluations, unreadable, document["identity"])
@@ -59,14 +59,14 @@ def context_for_session(session_id: str | None, session_path: str, found: dict[s
     }
 
 
-def describe_run_use(session_id: str | None, session_path: str, found: dict[str, Any]) -> dict[str, str]:
+def describe_run_use(session_id: str | None, session_path: str, sidecars: dict[str, Any]) -> dict[str, str]:
     """What context_for_session() takes of each sidecar, in words, by its key; empty where it takes nothing."""
-    runs = {key: value for key, value in found.items() if key.startswith(ARTIFACT)}
+    runs = {key: value for key, value in sidecars.items() if key.startswith(ARTIFACT)}
     mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
         return {}
     run = mine[0].removeprefix(ARTIFACT)
-    own = {key: value for key, value in found.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
+    own = {key: value for key, value in sidecars.items() if is_evaluation_of(key.removeprefix(EVALUATION), run)}
     return {mine[0]: "run context, outcome and task"} | describe_outcome_use(own, runs[mine[0]]["identity"])
 
 

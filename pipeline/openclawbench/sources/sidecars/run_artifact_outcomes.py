@@ -31,9 +31,9 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
     }
 
 
-def evaluations_in(found: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+def evaluations_in(sidecars: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """(evaluations, paths of files that are none) out of the contents of result files by their paths."""
-    slim = {path: slim_evaluation(found[path], path) for path in sorted(found)}
+    slim = {path: slim_evaluation(sidecars[path], path) for path in sorted(sidecars)}
     return [one for one in slim.values() if one is not None], [path for path, value in slim.items() if value is None]
 
 

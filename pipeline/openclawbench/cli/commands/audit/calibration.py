@@ -74,9 +74,9 @@ def sample_calibration(
     console.print(f"How: {how}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
 
 
-def print_calibration(found: Report, console: Console) -> None:
+def print_calibration(report: Report, console: Console) -> None:
     """T36 of each sample."""
-    for section in found.sections:
+    for section in report.sections:
         if "quantity" not in section.columns:
             continue
         rows = [
@@ -91,5 +91,5 @@ def print_calibration(found: Report, console: Console) -> None:
         without = f", which leaves out {left}" if left else ""
         share = percent(facts["corpus_agreement_share"])
         console.print(f"Cohen's kappa {chance}; weighted to the corpus: {share}{without}\n")
-    if found.notice:
-        console.print(found.notice)
+    if report.notice:
+        console.print(report.notice)
