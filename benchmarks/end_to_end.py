@@ -74,10 +74,17 @@ def print_end_to_end(console: Console, results: dict[str, Any]) -> None:
     columns = ("sessions", "MB", "measure", "s", "CPU-s", "x reference", "sessions/s", "peak MB")
     rows = []
     for size in results["sizes"]:
-        for name, one in size["measures"].items():
+        for name, measure in size["measures"].items():
             beside = size["measures"][PARTS[name]]["cpu"] if name in PARTS else None
-            numbers = (one["seconds"], one["cpu"], beside and one["cpu"] / beside, size["sessions"] / one["seconds"])
-            rows.append([size["sessions"], round(size["bytes"] / 1e6), name, *map(rounded, (*numbers, one["peak_mb"]))])
+            numbers = (
+                measure["seconds"],
+                measure["cpu"],
+                beside and measure["cpu"] / beside,
+                size["sessions"] / measure["seconds"],
+            )
+            rows.append(
+                [size["sessions"], round(size["bytes"] / 1e6), name, *map(rounded, (*numbers, measure["peak_mb"]))]
+            )
     console.print(table(None, columns, rows))
     console.print()
     goals = {"peak_mb": PEAK_MB, "engine_x_bare_pool_wall": ENGINE, "engine_x_bare_pool_cpu": ENGINE}

@@ -125,8 +125,8 @@ def ray_2(folder: Path) -> Result:
 
 
 MEASURES: dict[str, Callable[[Path], Result]] = {
-    one.__name__: one
-    for one in (
+    measure.__name__: measure
+    for measure in (
         reference,
         packet,
         read_evidence,

@@ -131,7 +131,7 @@ def compared(case: Case, name: str) -> bool:
 def agrees(expected: Any, got: Any) -> bool:
     """Whether a value is one of those that are right; of two paths one may be the tail of the other."""
     if isinstance(expected, list):
-        return any(agrees(one, got) for one in expected)
+        return any(agrees(value, got) for value in expected)
     if expected == ANY:
         return got is not None
     if isinstance(expected, str) and isinstance(got, str):
@@ -157,8 +157,8 @@ def category_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
         cells = [name]
         for outcomes in parts.values():
             chosen = [outcome for outcome in outcomes if name in (outcome.case.expected.event_type, "all")]
-            cells.append(share(sum(one.right_in("event_type") for one in chosen), len(chosen)))
-            cells.append(share(sum(one.right for one in chosen), len(chosen)))
+            cells.append(share(sum(case.right_in("event_type") for case in chosen), len(chosen)))
+            cells.append(share(sum(case.right for case in chosen), len(chosen)))
         rows.append(tuple(cells))
     return rows
 
@@ -170,7 +170,7 @@ def field_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
         cells = [name]
         for outcomes in parts.values():
             chosen = [outcome for outcome in outcomes if compared(outcome.case, name)]
-            cells.append(share(sum(one.right_in(name) for one in chosen), len(chosen)))
+            cells.append(share(sum(case.right_in(name) for case in chosen), len(chosen)))
         rows.append(tuple(cells))
     return rows
 
@@ -184,9 +184,9 @@ def flag_table(parts: dict[str, list[Outcome]]) -> list[tuple[str, ...]]:
             must = [outcome for outcome in outcomes if flag in outcome.case.expected.auto_flags]
             allowed = [outcome for outcome in outcomes if flag in outcome.case.expected.flags_optional]
             fired = sum(flag in outcome.row["auto_flags"] for outcome in outcomes)
-            hits = sum(flag in one.row["auto_flags"] for one in must)
+            hits = sum(flag in case.row["auto_flags"] for case in must)
             cells.append(share(hits, len(must)))
-            cells.append(str(fired - hits - sum(flag in one.row["auto_flags"] for one in allowed)))
+            cells.append(str(fired - hits - sum(flag in case.row["auto_flags"] for case in allowed)))
         rows.append(tuple(cells))
     return rows
 

@@ -199,7 +199,7 @@ def timed(asking: ClientOptions, first: list[float]) -> ClientOptions:
 
 
 MEASURES: dict[str, Callable[[str, int, int, Path], Result]] = {
-    one.__name__: one for one in (bare_aiohttp, bare_openai, bare_openai_aiohttp, engine, engine_openai)
+    function.__name__: function for function in (bare_aiohttp, bare_openai, bare_openai_aiohttp, engine, engine_openai)
 }
 
 

@@ -127,7 +127,7 @@ def every_stage(folder: Path) -> dict[str, Any]:
     oracle, intake = timed(lambda: take_in(data, folder / "raw", folder / "oracle", save=True))
     run = Concluded(data, intake, None)
     digests, _ = timed(lambda: run.plan(run_through))
-    whole, done = timed(lambda: {one.stage: one for one in run.update(run_through, lambda *_: None)})
+    whole, done = timed(lambda: {report.stage: report for report in run.update(run_through, lambda *_: None)})
     reports = [done[stage.name] for stage in run_through]
     each = {report.stage: {"cpu": report.cpu, "seconds": report.seconds, "shards": report.redone} for report in reports}
     first = each.pop("normalize")
@@ -210,8 +210,8 @@ def max_rss_mb(who: int) -> float:
 
 
 MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
-    one.__name__: one
-    for one in (
+    function.__name__: function
+    for function in (
         reference,
         reference_again,
         scan,
@@ -231,7 +231,7 @@ MEASURES: dict[str, Callable[[Path], dict[str, Any]]] = {
 def cpu_seconds() -> float:
     """CPU of this process and of those it waited for."""
     both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(one.ru_utime + one.ru_stime for one in both)
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
 def peak_mb() -> float:

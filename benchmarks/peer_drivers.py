@@ -215,8 +215,8 @@ def complete(answers: list[Any], count: int) -> None:
 
 
 DRIVERS: dict[str, Callable[[list[str], str, int, Path], None]] = {
-    one.__name__: one
-    for one in (openai, litellm, instructor, pydantic_ai, daft, curator, distilabel, data_designer, inspect_scout)
+    driver.__name__: driver
+    for driver in (openai, litellm, instructor, pydantic_ai, daft, curator, distilabel, data_designer, inspect_scout)
 }
 
 

@@ -71,9 +71,9 @@ def end_all(process: "subprocess.Popen[bytes]") -> None:
 def tree(pid: int) -> list[int]:
     """A process that runs and all below it."""
     process_ids = [pid]
-    for one in process_ids:
+    for process_id in process_ids:
         try:
-            tasks = list(Path(f"/proc/{one}/task").iterdir())
+            tasks = list(Path(f"/proc/{process_id}/task").iterdir())
             process_ids += [int(child) for task in tasks for child in (task / "children").read_text().split()]
         except OSError:
             continue  # it has ended

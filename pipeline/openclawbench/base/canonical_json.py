@@ -24,9 +24,9 @@ def escape_lone_surrogates(value: Any) -> Any:
     """The same plain data with each half of an emoji in its texts written as its six characters: a text that holds one
     cannot be encoded, and what a judge said is not thrown away for it."""
     if isinstance(value, list):
-        return [escape_lone_surrogates(one) for one in value]
+        return [escape_lone_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {escape_lone_surrogates(name): escape_lone_surrogates(one) for name, one in value.items()}
+        return {escape_lone_surrogates(name): escape_lone_surrogates(item) for name, item in value.items()}
     if isinstance(value, str):
         return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
     return value

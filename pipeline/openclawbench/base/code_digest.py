@@ -24,7 +24,7 @@ def module_source(name: str) -> tuple[str, tuple[str, ...]]:
         PARSED[key] = parsed(content)
     tree, imports = PARSED[key]
     modules = {module for module, _ in imports}
-    modules.update(f"{module}.{one}" for module, one in imports if one is not None and is_module(module, one))
+    modules.update(f"{module}.{name}" for module, name in imports if name is not None and is_module(module, name))
     return tree, tuple(sorted(modules))
 
 

@@ -48,7 +48,7 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     """
     hits, said = of_names(rules)
     raw = names["tool_name"].to_list()
-    spellings = {"name": [one and spelled(one) for one in raw], "key": [one and plain_name(one) for one in raw]}
+    spellings = {"name": [name and spelled(name) for name in raw], "key": [name and plain_name(name) for name in raw]}
     known = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
     return collect_unoptimized(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
 
@@ -103,7 +103,7 @@ def decided(rules: AlignRules) -> list[list[pl.Expr]]:
         .then(pl.lit(rules.fuzzy_case))
         .otherwise(pl.lit(rules.kept_case))
     )
-    is_exact, is_fuzzy = (pl.col("alignment_case") == one for one in (rules.exact_case, rules.fuzzy_case))
+    is_exact, is_fuzzy = (pl.col("alignment_case") == case for case in (rules.exact_case, rules.fuzzy_case))
     is_ambiguous = pl.col("alignment_case") == rules.ambiguous_case
     category = pl.when(is_exact).then("alias_type").when(is_fuzzy).then("fuzzy_type")
     event_type = pl.when(pl.col("event_type") == rules.other).then(pl.coalesce(category, "event_type"))

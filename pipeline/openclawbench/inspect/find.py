@@ -59,7 +59,7 @@ def why_not(run: Run, model: str, name: str, wanted: str) -> str:
     stale = run.keys[Trajectory].keys() - fresh(run, Trajectory).keys()
     waiting = [entry for shard in stale for entry in run.intake.entries.get(int(shard), [])]
     names = [entry_name(entry) for entry in waiting if model in ("", entry.source_model)]
-    if any(one.startswith(name) or name.rpartition(".")[0] == one for one in names):
+    if any(known_name.startswith(name) or name.rpartition(".")[0] == known_name for known_name in names):
         return f"{wanted}: its session, or what lies in its shard, is new or has changed; it {advice(run)}"
     return f"{wanted}: no trajectory has this id. `openclawbench export normalize` lists them."
 

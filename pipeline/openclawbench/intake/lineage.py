@@ -123,9 +123,9 @@ def trajectory_names(entries: Iterable[RawEntry], wanted: set[Key]) -> dict[Key,
     for key, group in groups.items():
         first = group[0]
         if len(group) > 1:  # as seldom: the order is not worked out for every session there is
-            first = min(group, key=lambda one: (-one.size, *copy_order(one.path, one.member, one.session_id)))
-        packed = any(one.path.endswith(PACKED) for one in group)
-        if not packed or len({entry_name(one) for one in group}) == 1:
+            first = min(group, key=lambda entry: (-entry.size, *copy_order(entry.path, entry.member, entry.session_id)))
+        packed = any(entry.path.endswith(PACKED) for entry in group)
+        if not packed or len({entry_name(entry) for entry in group}) == 1:
             names[key] = f"{entry_name(first)}.{identity_digits(first.identity)}"
     return names
 

@@ -48,11 +48,11 @@ class Fetched:
             return [name]
         batch: list[str] = []
         size = 0
-        for one in self.order[start : start + AT_ONCE]:
-            size += self.sizes.get(one, 0)
+        for next_name in self.order[start : start + AT_ONCE]:
+            size += self.sizes.get(next_name, 0)
             if batch and size > BYTES_AT_ONCE:
                 break
-            batch.append(one)
+            batch.append(next_name)
         return batch
 
 
@@ -88,16 +88,16 @@ class Copy:
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
     """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
     copied to work/."""
-    names = packed_variants(name)
+    variants = packed_variants(name)
     if not isinstance(raw, ObjectStore):
-        return [raw / one for one in names if (raw / one).exists()]
-    run_manifest = []
-    for one in names:
+        return [raw / variant for variant in variants if (raw / variant).exists()]
+    copies = []
+    for variant in variants:
         try:
-            run_manifest.append(data.keep_copy(f"raw-{one}", raw.read(one)))
+            copies.append(data.keep_copy(f"raw-{variant}", raw.read(variant)))
         except FileNotFoundError:
             continue
-    return run_manifest
+    return copies
 
 
 def is_there(raw: Raw) -> bool:

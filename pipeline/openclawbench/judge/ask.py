@@ -63,7 +63,11 @@ def ask_all(
     """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
     asked = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
     rows = asked.rows()
-    return [answer(row, one, judge) for row, one in zip(rows, asked.questions(rows), strict=True)] if rows else []
+    return (
+        [answer(row, question, judge) for row, question in zip(rows, asked.questions(rows), strict=True)]
+        if rows
+        else []
+    )
 
 
 def answer(request: dict[str, Any], one: Question, judge: Judge) -> dict[str, Any]:

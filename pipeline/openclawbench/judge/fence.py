@@ -25,7 +25,7 @@ def delimited(material_json: str, name: str = "PACKET") -> str:
     """
     if not NAME.fullmatch(name):
         raise ValueError(f"{name!r} is no name of a block")
-    if control_characters := [one for one in RAW_CONTROL if one in material_json]:
+    if control_characters := [character for character in RAW_CONTROL if character in material_json]:
         place = material_json.index(control_characters[0])
         raise ValueError(f"material is not JSON on one line: control character {control_characters[0]!r} at {place}")
     fence = fence_of(name, material_json)

@@ -51,7 +51,7 @@ def prompts_folder() -> Path:
 def pinned_version(stage: str) -> str | None:
     """The version that OPENCLAWBENCH_PROMPT_VERSIONS (`a=v1,b1=v2`) pins for a stage. InvalidRules if malformed."""
     pins: dict[str, str] = {}
-    for part in filter(None, (one.strip() for one in os.environ.get(PINS, "").split(","))):
+    for part in filter(None, (pin.strip() for pin in os.environ.get(PINS, "").split(","))):
         name, equals, version = part.partition("=")
         if not equals or name not in STAGES + OWN or not FILE_NAME.fullmatch(f"{version}.md"):
             raise InvalidRules(

@@ -53,7 +53,9 @@ def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) ->
 def unusual(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
     """The fields that are not as usual; usual is null, false, 0 or empty where nothing else is said."""
     return {
-        name: held(one) for name, one in value.items() if (one != usual[name] if name in usual else says(held(one)))
+        name: held(field)
+        for name, field in value.items()
+        if (field != usual[name] if name in usual else says(held(field)))
     }
 
 
@@ -71,9 +73,9 @@ def without_id(answer: dict[str, Any] | None) -> dict[str, Any]:
 def held(value: Any) -> Any:
     """A value with what its objects say."""
     if isinstance(value, dict):
-        return {name: inner for name, one in value.items() if says(inner := held(one))}
+        return {name: inner for name, field in value.items() if says(inner := held(field))}
     if isinstance(value, list):
-        return [held(one) for one in value]
+        return [held(item) for item in value]
     return value
 
 

@@ -59,7 +59,7 @@ def refusals(repo: str) -> Iterator[None]:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
     # What the library's HTTP client raises; which client that is differs from version to version.
-    lost = (cast("type[Exception]", next(one for one in HfHubHTTPError.__mro__ if one.__name__ == "HTTPError")),)
+    lost = (cast("type[Exception]", next(kind for kind in HfHubHTTPError.__mro__ if kind.__name__ == "HTTPError")),)
     try:
         yield
     except HFValidationError as error:

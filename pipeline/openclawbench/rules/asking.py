@@ -158,16 +158,16 @@ class AskingRules(Rules):
 
     def adaptation_for(self, message: str) -> str | None:
         """What the endpoint refuses, by its message; null where it is nothing that can be left out."""
-        return next((one.id for one in self.adaptation if one.fits(message)), None)
+        return next((rule.id for rule in self.adaptation if rule.fits(message)), None)
 
     def question_fault_in(self, message: str) -> str | None:
         """The outcome of a question that the endpoint refuses for itself alone; null where it is another refusal."""
-        return next((one.outcome for one in self.question_fault if one.fits(message)), None)
+        return next((rule.outcome for rule in self.question_fault if rule.fits(message)), None)
 
     def status_named_in(self, message: str) -> int | None:
         """The status that an error under status 200 stands for, by its words; null where they say nothing known."""
-        return next((one.status for one in self.named_error if one.fits(message)), None)
+        return next((rule.status for rule in self.named_error if rule.fits(message)), None)
 
     def is_fatal(self, message: str) -> bool:
         """True where trying again is no use whatever the status says."""
-        return any(one.fits(message) for one in self.fatal)
+        return any(rule.fits(message) for rule in self.fatal)

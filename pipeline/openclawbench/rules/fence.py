@@ -48,4 +48,4 @@ class FenceRules(Rules):
     @cached_property
     def patterns(self) -> list[re.Pattern[str]]:
         """One pattern for each first character."""
-        return [re.compile(one.pattern) for one in self.beginning]
+        return [re.compile(pattern.pattern) for pattern in self.beginning]

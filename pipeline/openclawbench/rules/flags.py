@@ -96,8 +96,8 @@ class FlagRules(Rules):
 
     def unless(self, flag: str, language: str) -> list[str]:
         """Patterns that take the flag back in a language."""
-        here = (one for one in self.flags if one.name == flag and one.language == language)
-        return [pattern for one in here for pattern in one.unless]
+        here = (exception for exception in self.flags if exception.name == flag and exception.language == language)
+        return [pattern for exception in here for pattern in exception.unless]
 
     def against(self, other: Other) -> None:
         """Unfit where language.toml calls a language covered in which a text flag has no rule."""

@@ -229,7 +229,7 @@ class JudgeRules(Rules):
         """Every id once, and a last severity rule that fits every step."""
         ids = [rule.id for rule in self.patterns] + [rule.id for rule in self.claims.claim]
         ids += [rule.id for rule in self.mechanisms] + [rule.id for rule in self.severities]
-        if twice := sorted({one for one in ids if ids.count(one) > 1}):
+        if twice := sorted({id_ for id_ in ids if ids.count(id_) > 1}):
             raise Unfit(f"ids used twice: {', '.join(twice)}", *twice, keys=["id"])
         last = self.severities[-1] if self.severities else None
         if last is None or last.event_types or last.pattern_group or last.mechanisms or last.side_effect is not None:
@@ -254,9 +254,9 @@ class JudgeRules(Rules):
                 raise Unfit(said, rule, keys=[name])
         self.covers(texts_at(other("language.toml"), "covered"))
         absorbing = {
-            name: list(texts_at(one, "into.subtype"))
-            for one in other("taxonomy.toml").get("candidate", [])
-            for name in texts_at(one, "name")
+            name: list(texts_at(candidate, "into.subtype"))
+            for candidate in other("taxonomy.toml").get("candidate", [])
+            for name in texts_at(candidate, "name")
         }
         for rule in self.mechanisms:
             allowed = absorbing.get(rule.subtype)

@@ -40,7 +40,7 @@ class OracleRules(Rules):
     def every_spelling_once(self) -> Self:
         """A spelling of two categories would be decided by the order of the file."""
         each_once(
-            [name for one in self.category_name for name in (one.name, *one.spellings)],
+            [name for category in self.category_name for name in (category.name, *category.spellings)],
             "several categories",
             "name",
             "spellings",
@@ -50,7 +50,9 @@ class OracleRules(Rules):
     @cached_property
     def known(self) -> dict[str, CategoryName]:
         """Spelling -> category."""
-        return {spelling: one for one in self.category_name for spelling in (one.name, *one.spellings)}
+        return {
+            spelling: category for category in self.category_name for spelling in (category.name, *category.spellings)
+        }
 
     @cached_property
     def category_of_id(self) -> re.Pattern[str]:
@@ -62,7 +64,7 @@ class OracleRules(Rules):
 
     def is_beside(self, name: str) -> bool:
         """True for a file that the evaluator leaves in every tree beside results and scores."""
-        return any(re.search(one, unpacked(name)) for one in self.beside)
+        return any(re.search(pattern, unpacked(name)) for pattern in self.beside)
 
     def canonical_category(self, spelling: str) -> str:
         """The canonical name of a category; an unknown one keeps its spelling without the version's prefix."""

@@ -60,7 +60,8 @@ class PacketRules(Rules):
     def evidence_last(cls, rounds: list[CutRule]) -> list[CutRule]:
         """Steps that bear evidence are shortened last."""
         places = {
-            kind: [place for place, one in enumerate(rounds) if one.steps == kind] for kind in ("other", "bearing")
+            kind: [place for place, step_round in enumerate(rounds) if step_round.steps == kind]
+            for kind in ("other", "bearing")
         }
         if places["other"] and places["bearing"] and min(places["bearing"]) < max(places["other"]):
             raise ValueError("every round of `other` steps must stand before those of `bearing` ones")

@@ -55,13 +55,13 @@ class PriceRules(Rules):
     @classmethod
     def every_model_once(cls, price: list[ListedPrice]) -> list[ListedPrice]:
         """A model has one price."""
-        each_once([one.model for one in price], "has several prices", "model")
+        each_once([entry.model for entry in price], "has several prices", "model")
         return price
 
     def of(self, model: str) -> Price | None:
         """The price of a model by the longest beginning of its name that is listed; null where none is."""
-        fitting = [one for one in self.price if model.startswith(one.model)]
+        fitting = [entry for entry in self.price if model.startswith(entry.model)]
         if not fitting:
             return None
-        best = max(fitting, key=lambda one: len(one.model))
+        best = max(fitting, key=lambda entry: len(entry.model))
         return Price(best.input, best.cached, best.output, best.source)

@@ -222,5 +222,5 @@ class ShellRules(Rules):
             for category in (interpreter.category, interpreter.write_category)
         ]
         several += [rule.category for rule in self.sql] + [rule.category for rule in self.commands]
-        each_of((one for group in (several, *self.equal) for one in group if one != self.nothing), self.rank)
+        each_of((effect for group in (several, *self.equal) for effect in group if effect != self.nothing), self.rank)
         return self

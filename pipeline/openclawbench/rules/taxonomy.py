@@ -52,7 +52,7 @@ class Taxonomy(Rules):
             "name",
         )
         for said, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
-            if missing := sorted(set(needed) - {one.name for one in said}):
+            if missing := sorted(set(needed) - {entry.name for entry in said}):
                 raise ValueError(f"lacks {', '.join(missing)}")
         return self
 
@@ -63,4 +63,4 @@ class Taxonomy(Rules):
     def absorbs(self, candidate: str, subtype: str) -> bool:
         """True where the absorption table lets `subtype` take `candidate` in."""
         into = next((rule.into for rule in self.candidates if rule.name == candidate), [])
-        return any(one.subtype == subtype for one in into)
+        return any(entry.subtype == subtype for entry in into)

@@ -194,7 +194,7 @@ class Run:
     def read_by(self, shard: Shard, record: type[Record]) -> Keys:
         """Keys of the parts of a table that a shard reads: its own and the corpus's; the corpus reads all."""
         keys = self.keys[record]
-        return keys if shard == ALL else {one: keys[one] for one in (shard, ALL) if one in keys}
+        return keys if shard == ALL else {name: keys[name] for name in (shard, ALL) if name in keys}
 
     def conclude(self, stage: Stage, report: StageReport) -> StageReport:
         """Where a stage is up to date: no part is left of earlier runs, and a manifest says what was done. A share

@@ -72,7 +72,7 @@ class ShardWorker:
             for place, link in enumerate(chain.links):
                 started, cpu = time.perf_counter(), time.process_time()
                 tables.counted = {}
-                tables.wanted = {record for one in chain.links[place + 1 :] for record in one.stage.reads.values()}
+                tables.wanted = {record for link in chain.links[place + 1 :] for record in link.stage.reads.values()}
                 error = self.compute(link, tables)
                 spent = time.perf_counter() - started, time.process_time() - cpu
                 results.append(StageResult(link.stage.name, chain.shard, spent[0], error, spent[1], tables.counted))
@@ -168,7 +168,7 @@ def origins(record: type[Record], link: StageTask, shard: Shard) -> dict[type[Re
     Empty in a shard that has none of them, since there are outcomes of its sessions alone."""
     lending = record.INHERITED.origins if record.INHERITED else ()
     keys = link.inputs | {made: {shard: link.key} for made in link.stage.writes}
-    return {one: keys[one][shard] for one in lending if shard in keys[one]}
+    return {record: keys[record][shard] for record in lending if shard in keys[record]}
 
 
 def load(data: DataFolder, chain: ShardTask, record: type[Record], keys: Keys) -> pl.LazyFrame:

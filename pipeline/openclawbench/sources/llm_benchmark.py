@@ -71,7 +71,7 @@ class LlmBenchmark(Source):
     def find_members(self, content: bytes) -> list[Member]:
         """Every line that is not blank, so that lines that are not results are accounted for as well."""
         rows = rows_of(content)
-        return sorted([*rows.results, *rows.others], key=lambda one: one.offset)
+        return sorted([*rows.results, *rows.others], key=lambda member: member.offset)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         """The session of one row. Raises MalformedSession where the bytes are not exactly one result."""
@@ -95,9 +95,9 @@ def rows_of(content: bytes) -> Rows:
             rows.others.append(Member(f"line{number_}", number_, offset, len(data)))
             rows.counts["broken_line"] += 1
             rows.faults += [fault for fault in faults if fault.reason in FATAL]
-        for position, one in enumerate(texts):
+        for position, line in enumerate(texts):
             name = f"line{number_}" + (f"-{position + 1}" if position else "")
-            sort_row(rows, Member(name, number_, one.offset, one.length), one.value)
+            sort_row(rows, Member(name, number_, line.offset, line.length), line.value)
     return rows
 
 
@@ -177,7 +177,7 @@ def summary_of(value: dict[str, Any], steps: StepList, started: str | None, ende
         known["end"] = "error"
     if elapsed is not None:
         known["wall_time_s"] = elapsed / 1000
-    return steps.run_summary([one for one in (started, ended) if one], **known)
+    return steps.run_summary([time for time in (started, ended) if time], **known)
 
 
 def outcome_of(value: dict[str, Any], ended: str | None) -> dict[str, Any]:

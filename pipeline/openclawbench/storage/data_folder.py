@@ -143,7 +143,7 @@ class DataFolder:
             return self.remote.names(f"work/{table_name(record)}")
         try:
             with os.scandir(self.table(record)) as found:
-                return {one.name for one in found if not one.name.startswith(TEMPORARY)}
+                return {entry.name for entry in found if not entry.name.startswith(TEMPORARY)}
         except FileNotFoundError:
             return set()
 

@@ -112,7 +112,7 @@ class ObjectStore:
         paths = [self.path(name) for name in names]
         with said(self.url):
             if paths:
-                self.system.get(paths, [str(one) for one in local])
+                self.system.get(paths, [str(path) for path in local])
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects, a request for each thousand of them."""
@@ -179,5 +179,5 @@ def stamp(about: dict[str, Any]) -> Stamp:
     """What changes when an object does."""
     changed, tag = about.get("LastModified") or about.get("mtime") or 0, str(about.get("ETag", "")).strip('"')
     time_ns = int(changed.timestamp() * 1e9) if isinstance(changed, datetime) else int(changed * 1e9)
-    digits = "".join(one for one in tag if one in "0123456789abcdef")[:15]
+    digits = "".join(character for character in tag if character in "0123456789abcdef")[:15]
     return [int(about["size"]), time_ns, int(digits or "0", 16)]

@@ -20,9 +20,9 @@ def reviewers(
 ) -> Section:
     """Agreement of every two reviewers on the rows that both reviewed, without adjudications."""
     by_reviewer: dict[str, dict[str, str]] = {}
-    for one in reviews:
-        if not one.adjudication:
-            by_reviewer.setdefault(one.reviewer, {})[one.row] = verdict_word(one)
+    for review in reviews:
+        if not review.adjudication:
+            by_reviewer.setdefault(review.reviewer, {})[review.row] = verdict_word(review)
     rows = [pair(first, second, by_reviewer[first], by_reviewer[second], rules) for first, second in pairs(by_reviewer)]
     with_several_reviewers = [
         verdict

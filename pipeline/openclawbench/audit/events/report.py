@@ -135,7 +135,10 @@ def t34(review: EventReview) -> str:
     return AMBIGUOUS if review.error_type == AMBIGUOUS else "incorrect"
 
 
-VERDICTS: dict[str, Callable[[EventReview], Hashable]] = {"is_supported": lambda one: one.is_supported, "T34": t34}
+VERDICTS: dict[str, Callable[[EventReview], Hashable]] = {
+    "is_supported": lambda review: review.is_supported,
+    "T34": t34,
+}
 
 
 def findings(reviews: Sequence[EventReview], number: int) -> Section:

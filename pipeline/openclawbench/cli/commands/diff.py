@@ -70,4 +70,4 @@ def shown(value: Any) -> Any:
     """A cell: causes with their counts, examples one a line."""
     if isinstance(value, dict):
         value = [f"{name}: {count}" for name, count in value.items()]
-    return Text("\n".join(one_line(one) for one in value)) if isinstance(value, list) else value
+    return Text("\n".join(one_line(item) for item in value)) if isinstance(value, list) else value

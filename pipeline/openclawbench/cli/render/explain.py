@@ -52,8 +52,8 @@ def print_outcome(found: Row, console: Console) -> None:
     for row in found["rows"]:
         aside = "; says nothing of the run and is set aside" if row["set_aside"] else ""
         line(console, f"{row['row_id']}: {row_in_words(row)}, joined {row['joined']}{aside}", 4)
-    for one in found["not_joined"]:
-        line(console, f"not joined: {one['row_id']}: {row_in_words(one)}: {one['reason']}", 4)
+    for row in found["not_joined"]:
+        line(console, f"not joined: {row['row_id']}: {row_in_words(row)}: {row['reason']}", 4)
 
 
 def row_in_words(row: Row) -> str:
@@ -173,8 +173,8 @@ def print_step(step: Row, console: Console) -> None:
     print_step_risk(step["risk"], console)
     for row in step["onset"]:
         line(console, f"onset candidate {row['candidate']}, by {in_words(row['rule'])}")
-    for one in step["compaction"]:
-        print_cut(one, console)
+    for cut in step["compaction"]:
+        print_cut(cut, console)
 
 
 def valued(console: Console, name: str, entry: Row) -> None:

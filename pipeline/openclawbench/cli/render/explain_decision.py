@@ -64,8 +64,8 @@ def print_stage(name: str, stage_answer: Row, console: Console) -> None:
     )
     if asked["purpose"] != "label":
         line(console, f"asked for the {asked['purpose'].replace('_', ' ')} only: this answer touches no label", 6)
-    for one in stage_answer.get("calls", []):
-        print_call(one, console)
+    for call in stage_answer.get("calls", []):
+        print_call(call, console)
     if former := (stage_answer.get("answered") or {}).get("former"):
         line(console, f"the first answer could not be used: {former['outcome']}", 6)
     read = stage_answer.get("read")

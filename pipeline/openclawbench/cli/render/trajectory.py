@@ -103,7 +103,7 @@ def one_step(
         descriptor.append(f"resolved by step {step['resolved_by_step']}")
     if step["resolved_by_user_turn"]:
         descriptor.append(f"user turn {step['resolved_by_user_turn']} says: {step['resolved_status']}")
-    text = flat(" · ".join(str(one) for one in descriptor if one))
+    text = flat(" · ".join(str(value) for value in descriptor if value))
     onset = onsets_at(annotation, step["step_id"]) if annotation else ""
     console.print()
     console.print(Text(f"{'┃' if inside else ' '} step {step['step_id']}  ", style="bold") + Text(text, style="cyan"))

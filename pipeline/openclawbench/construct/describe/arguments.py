@@ -72,8 +72,8 @@ class CallReader:
         self.known = MemoDict(self.fields)
         # field name -> [(column, rank)]: of several names of one column the first listed that is there holds
         self.columns: dict[str, list[tuple[int, int]]] = {}
-        for place, one in enumerate(READ):
-            for rank, name in enumerate(getattr(rules.arguments, one)):
+        for place, field in enumerate(READ):
+            for rank, name in enumerate(getattr(rules.arguments, field)):
                 self.columns.setdefault(plain_name(name), []).append((place, rank))
         # tool -> number of its rule; of its rule for an action, which goes before. The first rule of a name holds.
         self.wide: dict[str, int] = {}
@@ -82,7 +82,9 @@ class CallReader:
             for name in map(plain_name, rule.names):
                 if rule.actions:
                     actions = self.narrow.setdefault(name, {})
-                    actions.update((one, number) for one in map(plain_name, rule.actions) if one not in actions)
+                    actions.update(
+                        (action, number) for action in map(plain_name, rule.actions) if action not in actions
+                    )
                 else:
                     self.wide.setdefault(name, number)
 
@@ -123,7 +125,7 @@ class CallReader:
         number = None if narrow is None or action is None else narrow.get(plain_name(action))
         number = self.wide.get(key) if number is None else number
         by_word = None if number is not None or tool is None else self.words.number[tool, action]
-        dry_run = any(arguments[one] in YES for one in fields.dry_run)
+        dry_run = any(arguments[name] in YES for name in fields.dry_run)
         return [tool, name, inner, *values, patch, number, by_word, server, dry_run]
 
     def fields(self, names: tuple[str, ...]) -> Fields:
@@ -200,7 +202,7 @@ def text_of(value: Any) -> str | None:
     """A value that is text, a whole number, or a list of words (a command line)."""
     if isinstance(value, str):
         return clean(value) if value else None
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(item, str) for item in value):
         return clean(argument_list(value))
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)

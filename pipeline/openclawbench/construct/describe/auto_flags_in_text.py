@@ -53,7 +53,7 @@ def own_pieces(texts: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataF
     query and thread, which costs as much as searching some hundred kilobytes. Two unions of patterns take less time
     than one, whose automaton outgrows its cache.
     """
-    common, rare = (rules.anything(language, rare=one) for one in (False, True))
+    common, rare = (rules.anything(language, rare=is_rare) for is_rare in (False, True))
     either = stands(common, "text") | stands(rare, "text")
     spoken = collect_in_pool(texts.lazy().with_columns_seq(said=either), group(language, "sentences")).filter("said")
     cut = spoken.lazy().select_seq(*STEP_KEY, "field", piece=pl.col("text").str.extract_all(rules.pieces))

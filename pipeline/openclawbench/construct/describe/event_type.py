@@ -148,7 +148,7 @@ def meanings(done: pl.DataFrame, shell_rules: ShellRules) -> pl.DataFrame:
     parts = values[-1]
     leaving = column("said_leaves_rule", leaving_rules(parts, shell_rules), pl.String())
     several = [parts_of(part, shell_rules) for part in parts]
-    order = [column(name, [one[place] for one in several], pl.Boolean()) for place, name in enumerate(ORDER)]
+    order = [column(name, [values[place] for values in several], pl.Boolean()) for place, name in enumerate(ORDER)]
     return texts.with_columns(*columns, leaving, *order, part_lists(parts, shell_rules.nothing))
 
 
@@ -167,7 +167,7 @@ def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) 
     """Of each text's parts the first that leaves the machine: its rule, or that of what runs it elsewhere."""
     leave = {rule.id for rule in shell_rules.commands if rule.external}
     leaving = [[part.rule for part in parts if part.external] for parts in several]
-    return [None if not one else one[0] if one[0] in leave else shell_rules.elsewhere_rule for one in leaving]
+    return [None if not hosts else hosts[0] if hosts[0] in leave else shell_rules.elsewhere_rule for hosts in leaving]
 
 
 def meaning_of(shell: Shell, kind: str, text: str) -> ShellMeaning:

@@ -102,7 +102,7 @@ def text_status(rules: DescribeRules) -> list[list[pl.Expr]]:
         may_be_asked.then("name"), may_be_asked.then("real_arguments"), separator=" ", ignore_nulls=True
     )
     asked = pl.any_horizontal(
-        (value == one) & pl.col("call").str.contains(pattern) for one, pattern in status.asked_for.items()
+        (value == code) & pl.col("call").str.contains(pattern) for code, pattern in status.asked_for.items()
     )
     believed = known | value.is_in(status.body_values) | (pl.col("reported") & is_report)
     return [
@@ -164,18 +164,18 @@ def read_report(text: str, rules: ReportRules) -> tuple[Any, ...] | None:
     fields = {name: value for name, value in body.items() if value not in (None, "", [], {})} if body else {}
     if not fields or not fields.keys() <= rules.known:
         return None
-    word = next((str(fields[one]) for one in rules.status if isinstance(fields.get(one), str)), None)
+    word = next((str(fields[name]) for name in rules.status if isinstance(fields.get(name), str)), None)
     number = http_code(fields, rules)
-    code = next((str(fields[one]) for one in rules.error if fields.get(one)), None)
-    refused = any(fields.get(one) is False for one in rules.success)
-    why = next((fields[one] for one in rules.reason if isinstance(fields.get(one), str)), None)
+    code = next((str(fields[name]) for name in rules.error if fields.get(name)), None)
+    refused = any(fields.get(name) is False for name in rules.success)
+    why = next((fields[name] for name in rules.reason if isinstance(fields.get(name), str)), None)
     error = (why or code or text) if refused or code else None
     return number or word, number is not None, error, code is not None
 
 
 def http_code(fields: dict[str, Any], rules: ReportRules) -> str | None:
     """The number of a failure in a status or a code field, as text."""
-    values = (fields[one] for one in (*rules.status, *rules.code) if one in fields)
+    values = (fields[name] for name in (*rules.status, *rules.code) if name in fields)
     numbers = (
         int(value) for value in values if isinstance(value, int) or (isinstance(value, str) and value.isdecimal())
     )

@@ -86,15 +86,18 @@ def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns of statuses, of what structure and failures say, each group made of those before it."""
     call = pl.col("action_kind") == "tool_call"
     verdicts = ended(rules)
-    holds = [(one.failure, pl.when(one.holds).then(pl.lit(place, pl.UInt16))) for place, one in enumerate(verdicts)]
+    holds = [
+        (verdict.failure, pl.when(verdict.holds).then(pl.lit(place, pl.UInt16)))
+        for place, verdict in enumerate(verdicts)
+    ]
     first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
     others = [said for failure, said in holds if not failure]
     verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
-    rule = pl.coalesce(of_verdict([one.rule for one in verdicts]), pl.when(call).then("cleared"))
+    rule = pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared"))
     return [
         [pl.when(call).then(verdict).alias("verdict")],
         [
-            of_verdict([one.value for one in verdicts]).alias("tool_status"),
+            of_verdict([verdict.value for verdict in verdicts]).alias("tool_status"),
             rule.alias("status_rule"),
             (~(ANSWERED & not_executed(rules)) | ran_later(rules)).alias("executed"),
             ANSWERED.alias("said_so"),

@@ -46,7 +46,7 @@ class ToolWords:
         """The rule of the word that decides a piece: behind a joint where it acts, else in front, as a verb anywhere,
         as a noun in front, as one behind it."""
         joined = [place + 1 for place, word in enumerate(words[:-1]) if word in self.joints and place]
-        acts = first_of(one for place in joined if (one := self.at(words, place, "verbs")) in self.acting)
+        acts = first_of(word for place in joined if (word := self.at(words, place, "verbs")) in self.acting)
         if acts is not None:
             return acts
         front = self.at(words, 0, "verbs")
@@ -97,4 +97,4 @@ def pieces(name: str) -> list[Words]:
 
 def first_of(several: Iterable[int | None]) -> int | None:
     """The first that is there."""
-    return next((one for one in several if one is not None), None)
+    return next((value for value in several if value is not None), None)

@@ -59,7 +59,7 @@ class StepColumns:
         if not any(isinstance(steps, PackedSteps) for _, steps in sessions):
             return self.frame([(key, steps) for key, steps in sessions if isinstance(steps, range)]).lazy()
         plans = []
-        for packed, some in groupby(sessions, lambda one: isinstance(one[1], PackedSteps)):
+        for packed, some in groupby(sessions, lambda session: isinstance(session[1], PackedSteps)):
             if packed:
                 plans += [plan for key, steps in some if isinstance(steps, PackedSteps) for plan in steps.plans(key)]
             else:

@@ -51,7 +51,7 @@ class Shell:
         self.harmless_exit = frozenset(rules.harmless_exit)
         self.ranks = {category: place for place, category in enumerate(rules.rank)}
         for group in rules.equal:
-            self.ranks.update(dict.fromkeys(group, min(self.ranks[one] for one in group)))
+            self.ranks.update(dict.fromkeys(group, min(self.ranks[name] for name in group)))
         self.preparing = frozenset(rule.id for rule in rules.commands if rule.prepares)
         self.leaked = leaked(rules.leaked_marks)
         self.names = MemoDict(self.bare_name)

@@ -175,7 +175,7 @@ class CommandTable:
         if not condition.effect:
             return condition.elsewhere if external else condition.here
         named = self.targets(condition, read, simple)
-        targets = tuple([one for one in named if self.is_file(one) and one not in condition.verbs])
+        targets = tuple([word for word in named if self.is_file(word) and word not in condition.verbs])
         if rule.only_files and not targets:
             return condition.no_target
         return Part(rule.category, rule.id, True, targets, external, rule.exit_one_ok, state=rule.state)
@@ -193,7 +193,9 @@ class CommandTable:
             return False
         if not condition.no_flags.isdisjoint(given):
             return False
-        if condition.values and not any(flag in given and one.search(given[flag]) for flag, one in condition.values):
+        if condition.values and not any(
+            flag in given and pattern.search(given[flag]) for flag, pattern in condition.values
+        ):
             return False
         if condition.argument is not None and not condition.in_arguments(simple):
             return False
@@ -202,7 +204,7 @@ class CommandTable:
     def has_real_output(self, condition: Condition, flag_values: dict[str, str]) -> bool:
         """True where one of the rule's flags is given, an output flag with a file as its value."""
         found = condition.flags.intersection(flag_values)
-        return any(one not in condition.rule.real_output or self.is_file(flag_values[one]) for one in found)
+        return any(flag not in condition.rule.real_output or self.is_file(flag_values[flag]) for flag in found)
 
     def targets(self, condition: Condition, read: Options, simple: SimpleCommand) -> tuple[str, ...]:
         """The arguments that name what is changed."""
@@ -217,7 +219,7 @@ class CommandTable:
         if target is None:
             return ()
         if target.startswith("-"):
-            value = next((read.flags[one] for one in (*target.split(), *rule.flags) if read.flags.get(one)), "")
+            value = next((read.flags[flag] for flag in (*target.split(), *rule.flags) if read.flags.get(flag)), "")
             return (value,) if value else words[condition.sub_words(read) :][:1]
         if target.startswith("patched"):
             text = "\n".join([*words, simple.stdin or ""])

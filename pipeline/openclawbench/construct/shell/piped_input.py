@@ -15,8 +15,8 @@ def with_fed_text(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) 
     """The same commands; one that a plain literal is piped into has it as its input."""
     if len(simples) == 1:
         return simples
-    for before, one in pairwise(simples):
-        if one.piped and one.stdin is None and before.words and before.words[0] in feeders:
+    for before, after in pairwise(simples):
+        if after.piped and after.stdin is None and before.words and before.words[0] in feeders:
             return list(fed_one_by_one(simples, feeders))
     return simples
 

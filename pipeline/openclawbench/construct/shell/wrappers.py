@@ -98,7 +98,7 @@ def for_each(wrapper: Wrapper, arguments: Sequence[str]) -> Iterator[SimpleComma
     for place, word in enumerate(arguments):
         if word in wrapper.after_flags:
             rest = arguments[place + 1 :]
-            end = next((index for index, one in enumerate(rest) if one in {";", "+"}), len(rest))
+            end = next((index for index, word in enumerate(rest) if word in {";", "+"}), len(rest))
             yield SimpleCommand(tuple(rest[:end]))
 
 
@@ -109,8 +109,8 @@ def run_inside(pattern: str, arguments: Sequence[str]) -> Iterator[SimpleCommand
         text = next(value for name, value in groups.items() if value is not None and name != "fed")
         fed = groups.get("fed")
         stdin = None if fed is None else unescaped(fed)
-        for one in remote_text((unescaped(text),), SimpleCommand((), stdin=stdin)):
-            yield one._replace(piped=True) if isinstance(one, SimpleCommand) else one
+        for command in remote_text((unescaped(text),), SimpleCommand((), stdin=stdin)):
+            yield command._replace(piped=True) if isinstance(command, SimpleCommand) else command
 
 
 def text_behind_flag(wrapper: Wrapper, arguments: Sequence[str]) -> str | None:
@@ -135,10 +135,10 @@ def command_behind(arguments: Sequence[str], read: Options, skip: int) -> tuple[
 def remote_text(rest: Sequence[str], simple: SimpleCommand) -> Iterator[SimpleCommand | Text]:
     """Shell text made of the remaining words (ssh, eval); what is fed to it is its program."""
     simples = parse_shell(" ".join(rest)).simples
-    for place, one in enumerate(simples):
-        fed = simple.stdin if place == len(simples) - 1 and one.stdin is None else one.stdin
-        yield one._replace(stdin=fed, may_exit=one.may_exit and simple.may_exit)
-        if one.writes:
-            yield SimpleCommand(("tee", *one.writes))
+    for place, command in enumerate(simples):
+        fed = simple.stdin if place == len(simples) - 1 and command.stdin is None else command.stdin
+        yield command._replace(stdin=fed, may_exit=command.may_exit and simple.may_exit)
+        if command.writes:
+            yield SimpleCommand(("tee", *command.writes))
     if not simples and simple.stdin:
         yield Text(simple.stdin)

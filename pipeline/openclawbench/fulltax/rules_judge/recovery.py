@@ -89,14 +89,14 @@ def retried(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
     first, second = command(failure), command(step)
     if not first or not second:
         return False
-    if all(trace.find_raw("test_command", one, "action_text") for one in (failure, step)):
+    if all(trace.find_raw("test_command", tested, "action_text") for tested in (failure, step)):
         return True
     if failure.event_type in trace.rules.events.mutations:
         names = {target_name(failure), target_name(step)} - {None}
         if len(names) > 1:
             return False
     tried = heads(trace, first)[-1:]
-    return any(same_head(one, other) for one in tried for other in heads(trace, second))
+    return any(same_head(head, other) for head in tried for other in heads(trace, second))
 
 
 def same_head(first: Head, second: Head) -> bool:
@@ -154,5 +154,5 @@ def named(trace: Trace, failure: EvidenceStep, text: str) -> bool:
     if name and name.lower() in lower:
         return True
     parts = heads(trace, command(failure))[-1:]
-    words = [word.lower() for part in parts for one in part for word in WORD.findall(one)]
+    words = [word.lower() for part in parts for text in part for word in WORD.findall(text)]
     return any(re.search(rf"\b{word.removesuffix('s')}", lower) for word in words)

@@ -131,7 +131,7 @@ def onset(known: Known) -> list[Row]:
         onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
     ]
     names = {row["candidate"] for row in made}
-    none = [one.name for one in OnsetRules.load().earliest if one.name not in names]
+    none = [rule.name for rule in OnsetRules.load().earliest if rule.name not in names]
     return [*made, *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in none)]
 
 
@@ -167,7 +167,8 @@ def step_risk(known: Known, step: Row) -> Row:
     return {
         "step_risk": known.step_risk[step["step_id"]],
         "signals": [
-            {"signal": one, "weight": weights[one], "rule": rule(f"risk.{one}").model_dump()} for one in counted
+            {"signal": signal, "weight": weights[signal], "rule": rule(f"risk.{signal}").model_dump()}
+            for signal in counted
         ],
     }
 

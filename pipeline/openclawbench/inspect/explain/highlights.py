@@ -79,7 +79,7 @@ def target_patterns() -> list[re.Pattern[str]]:
     """Patterns of the rules whose groups are targets: in patches, programs and statements."""
     rules = ShellRules.load()
     named = [*rules.program_writes, *(rule for rule in rules.sql if "?P<target>" in rule.pattern)]
-    return [re.compile(rules.patched_file), *(re.compile(one.pattern) for one in named)]
+    return [re.compile(rules.patched_file), *(re.compile(group.pattern) for group in named)]
 
 
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
@@ -93,7 +93,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
     found = in_commands(texts, target, shown) if parts else None
     if found is None:
         equal = [(plain_name(name), value) for name, value in values if value.text == target and target]
-        ranked = sorted(equal, key=lambda one: names.index(one[0]) if one[0] in names else len(names))
+        ranked = sorted(equal, key=lambda pair: names.index(pair[0]) if pair[0] in names else len(names))
         found = ranked[0][1].span() if ranked else None
     return found or first(by_pattern(texts, target)) or first(standing_alone([value for _, value in values], target))
 
@@ -113,7 +113,7 @@ def elsewhere_place(action_text: str) -> Span | None:
     """Where the name of what runs a command on another machine stands (ssh)."""
     texts = command_texts(arguments(whole(action_text)))
     words = (command.words[0] for value in texts for command in commands(value) if not command.redirection)
-    return first(one.span for one in words if bare_names(one.text) & carriers())
+    return first(placed_word.span for placed_word in words if bare_names(placed_word.text) & carriers())
 
 
 @cache
@@ -190,7 +190,7 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
                 child for child in node.children if child.type in NAMES_AND_WORDS and child.end_byte > child.start_byte
             ]
             if words:
-                yield Command([word(text, one, places) for one in words])
+                yield Command([word(text, node, places) for node in words])
         elif node.type == "file_redirect":
             named = [child for child in node.children if child.type in WORDS]
             if named:
@@ -202,9 +202,9 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
         elif node.type == "heredoc_body":
             deeper.append(text.part(*span))
     if depth < DEEPEST:
-        for one in deeper:
-            if " " in one.text.strip():
-                yield from commands(one, depth + 1)
+        for inner in deeper:
+            if " " in inner.text.strip():
+                yield from commands(inner, depth + 1)
 
 
 def inner(texts: list[Placed]) -> Iterator[Placed]:
@@ -246,4 +246,4 @@ def nodes(node: Node) -> Iterator[Node]:
 
 def code_points(text: str) -> list[int]:
     """Byte offset of a text's UTF-8 -> number of the code point that begins or goes on there; its end too."""
-    return [place for place, one in enumerate(text) for _ in one.encode("utf-8", "replace")] + [len(text)]
+    return [place for place, character in enumerate(text) for _ in character.encode("utf-8", "replace")] + [len(text)]

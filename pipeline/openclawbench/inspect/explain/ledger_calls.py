@@ -24,7 +24,7 @@ def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
         question = judge.question_id(request_sha256)
         settled = rows(connection, "select first, last from settled where question = ?", question)
         keys = dict.fromkeys(key for row in settled for key in (row["first"], row["last"]))
-        return [one for key in keys for one in answered(connection, key)]
+        return [answer for key in keys for answer in answered(connection, key)]
 
 
 def answered(connection: Connection, key: bytes) -> list[Row]:

@@ -28,7 +28,7 @@ def outcome(known: "Known") -> Row:
     fields = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
     rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
     joined = [joined_row(known, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
-    joined += [joined_row(known, rows[one], trajectory, set_aside=True) for one in fused["oracle_rows_set_aside"]]
+    joined += [joined_row(known, rows[row_id], trajectory, set_aside=True) for row_id in fused["oracle_rows_set_aside"]]
     others = [] if joined else near(fused, trajectory, rows.values())
     return {**fields, "rows": joined, "not_joined": others, "why_none": why_none(known, fused, joined)}
 
@@ -42,7 +42,7 @@ def rows_of_model(known: "Known") -> list[Row]:
 def carried(known: "Known") -> list[Row]:
     """The outcomes that the source itself carries, under the ids that fusion gives them."""
     first = f"source:{known.key.trajectory_id}"
-    rows = [one["oracle"] for one in known.rows(SourceOutcome)]
+    rows = [row["oracle"] for row in known.rows(SourceOutcome)]
     blank = dict.fromkeys(OracleRow.model_fields)
     return [blank | row | {"row_id": first if n == 1 else f"{first}#{n}"} for n, row in enumerate(rows, 1)]
 
@@ -67,7 +67,11 @@ def category_of(known: "Known", row: Row) -> Row | None:
 def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
     """What BFCL trees say of the category of a task of this source model."""
     category = OracleRules.load().category_in(task_id)
-    of_model = (one for one in known.run.intake.categories if one["source_model"] == known.key.source_model)
+    of_model = (
+        category_row
+        for category_row in known.run.intake.categories
+        if category_row["source_model"] == known.key.source_model
+    )
     return [row for row in of_model if category is not None and row["category"] == category]
 
 

@@ -100,11 +100,11 @@ def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     and the tables of [bonus]."""
     for name, value in content.items():
         if name in ("rules", "bonus"):
-            yield from ((str(one), {}) if isinstance(one, str) else (key, one) for key, one in value.items())
+            yield from ((str(item), {}) if isinstance(item, str) else (key, item) for key, item in value.items())
         elif isinstance(value, dict):
             yield from entries(value)
         elif isinstance(value, list):
-            for row in (one for one in value if isinstance(one, dict)):
+            for row in (item for item in value if isinstance(item, dict)):
                 own = row.get("id", row.get("name"))
                 if isinstance(own, str):
                     yield own, row

@@ -137,7 +137,7 @@ def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
         if command_part["rule_id"] == evidence["cause"]
     ]
     if shown:
-        return command_marks(step, next((one for one in shown if not stays_here(one)), shown[0]))
+        return command_marks(step, next((mark for mark in shown if not stays_here(mark)), shown[0]))
     place = elsewhere_place(step["action_text"]) if step["command_parts"] else called_place(step)
     return called_marks(step, place)
 
@@ -153,7 +153,7 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
     """The steps elsewhere that a flag follows from: those of the same message that say they are unsure; the failed
     call that was made again."""
     if flag == "write_under_uncertainty":
-        same = [one for one in known.steps.values() if one["message_index"] == step["message_index"]]
+        same = [other for other in known.steps.values() if other["message_index"] == step["message_index"]]
         return [
             {"step_id": row["step_id"], "flag": "uncertainty", "marked": texts(row, [spot])}
             for row in same
@@ -164,11 +164,11 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
         call = ("tool_name", "arguments")
         failures = flag_rules().error_statuses
         return [
-            {"step_id": one["step_id"], "tool_status": one["tool_status"]}
-            for one in known.steps.values()
-            if one["message_index"] < step["message_index"]
-            and one["tool_status"] in failures
-            and [one[name] for name in call] == [step[name] for name in call]
+            {"step_id": other["step_id"], "tool_status": other["tool_status"]}
+            for other in known.steps.values()
+            if other["message_index"] < step["message_index"]
+            and other["tool_status"] in failures
+            and [other[name] for name in call] == [step[name] for name in call]
         ]
     return []
 

@@ -57,7 +57,7 @@ def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
     whole = set.intersection(*(set(part) for part in parts.values()))
     if not whole:
         raise NotFound(f"{run.data.root}: Master {advice(run)}")
-    for shard in sorted(whole, key=lambda one: f"{one:>9}"):
+    for shard in sorted(whole, key=lambda name: f"{name:>9}"):
         trajectories, steps, turns, masters = (rows(run, record, parts[record], shard) for record in TABLES)
         steps_by_turn = []
         for key in sorted(trajectories):

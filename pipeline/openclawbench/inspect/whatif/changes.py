@@ -42,7 +42,7 @@ NOT_COMPARED: dict[type[Record], str] = {
 
 def changes(before: Tables, after: Tables) -> pl.DataFrame:
     """Every value that differs, in the columns of CHANGE. Tables that are in neither are not compared."""
-    changed = [one for record, compare in COMPARE.items() if record in after for one in compare(before, after)]
+    changed = [change for record, compare in COMPARE.items() if record in after for change in compare(before, after)]
     if not changed:
         return pl.DataFrame(schema=CHANGE)
     return pl.concat(pl.collect_all(changed)).sort(STEP_KEY, nulls_last=True, maintain_order=True)

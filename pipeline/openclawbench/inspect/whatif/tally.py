@@ -43,7 +43,7 @@ class Tally:
         """One entry a value that changed somewhere, with its kinds, the most frequent first, and examples of them."""
         found = []
         for what, counts in sorted(self.by_value.items(), key=lambda item: ORDER.index(item[0])):
-            kinds = [(kind, number) for (one, kind), number in self.by_kind.items() if one == what]
+            kinds = [(kind, number) for (value, kind), number in self.by_kind.items() if value == what]
             kinds.sort(key=lambda kind: (-kind[1]["trajectories"], -kind[1]["steps"], kind[0]))
             examples = self.some_of(what, [kind for kind, _ in kinds])
             shown = [{"kind": kind, **numbers(number)} for kind, number in kinds]

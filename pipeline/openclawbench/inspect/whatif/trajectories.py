@@ -71,7 +71,7 @@ def of_candidate(pairs: pl.LazyFrame, name: str) -> pl.LazyFrame:
     if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
         return list_change(values, name, name, "other scores")
     if isinstance(kind, pl.List):
-        steps, steps_after = (one.cast(pl.List(pl.String())).list.join(", ") for one in (before, after))
+        steps, steps_after = (column.cast(pl.List(pl.String())).list.join(", ") for column in (before, after))
         return change(values, name, steps, steps_after, (rule, rule), pl.lit("other steps"))
     later = pl.when(after > before).then(pl.lit("later")).otherwise(pl.lit("earlier"))
     return change(values, name, before, after, (rule, rule), came_or_went(before, after, later))

@@ -62,14 +62,14 @@ def read_categories(files: OracleFiles, models: Mapping[str, str], rules: Oracle
     model's own name. Raises UnreadableInput for a file that cannot be opened.
     """
     categories_by_name: dict[tuple[str, str, str], Category] = {}
-    for one in files.bfcl:
-        key = (files.name(one.tree), one.model, one.category)
+    for file in files.bfcl:
+        key = (files.name(file.tree), file.model, file.category)
         if key not in categories_by_name:
-            source_model = models.get(one.model, one.model)
+            source_model = models.get(file.model, file.model)
             categories_by_name[key] = Category(
-                source_model, one.category, rules.subset(one.category), key[0], one.tree.name
+                source_model, file.category, rules.subset(file.category), key[0], file.tree.name
             )
-        categories_by_name[key].files[one.role].append(one)
+        categories_by_name[key].files[file.role].append(file)
     for category in categories_by_name.values():
         read(category, rules)
     return [categories_by_name[key] for key in sorted(categories_by_name)]
@@ -99,7 +99,7 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
     """scored, failures_only, no_score, or unscorable with the reason and a sentence."""
     results, scores = category.results, category.scores
     if several := next((files for files in category.files.values() if len(files) > 1), None):
-        names = ", ".join(one.name for one in several)
+        names = ", ".join(file.name for file in several)
         return unscorable(
             "several_files", f"{names}: several files of one category; keep one run a tree", several[0].name
         )
@@ -112,7 +112,7 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
         file = place if scores.broken else category.file(RESULT)
         sentence = f"{file}: line {broken}: neither a header nor an entry; make the file anew"
         return unscorable("broken_line", sentence, file, broken)
-    if strange := next((one for one in ids(category) if rules.category_in(one[0]) != category.category), None):
+    if strange := next((pair for pair in ids(category) if rules.category_in(pair[0]) != category.category), None):
         task_id, file, line = strange
         sentence = f"{file}: line {line}: {task_id} is no task of {category.category}"
         return unscorable("other_category", sentence, file, line)
@@ -232,7 +232,7 @@ def outcome(
         "status": status,
         "error_type": error_type,
         "error_message": message,
-        "flags": [f"bfcl_{one}" for one in (reason, kind if kind == "failures_only" else None) if one],
+        "flags": [f"bfcl_{flag}" for flag in (reason, kind if kind == "failures_only" else None) if flag],
         "evaluator": category.evaluator,
     }
     role, line = (SCORE, failure.line) if failure else (RESULT, results[0].line)

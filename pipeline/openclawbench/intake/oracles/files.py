@@ -64,7 +64,7 @@ class OracleFiles:
 
     def counts(self) -> dict[str, int]:
         """How many files of each kind."""
-        roles = [one.role for one in self.bfcl]
+        roles = [file.role for file in self.bfcl]
         return {
             "oracle_jsonl": len(self.jsonl),
             "bfcl_result": roles.count(RESULT),
@@ -88,11 +88,11 @@ def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
         sort_file(files, path, rules, alone=True)
         return files
     files = OracleFiles(path)
-    for one, why in listed(path):
+    for file, why in listed(path):
         if why is None:
-            sort_file(files, one, rules, alone=False)
+            sort_file(files, file, rules, alone=False)
         else:
-            files.unused(one, why)
+            files.unused(file, why)
     return files
 
 

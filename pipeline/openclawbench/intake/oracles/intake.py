@@ -58,7 +58,7 @@ def read_oracles(
         oracle_input.categories.append(join_category(oracle_input, category, tasks, names, rules))
     trees = sorted({category.tree for category in categories})
     for tree in trees:
-        check_tree(oracle_input, tree, [one for one in categories if one.tree == tree], manifest, names)
+        check_tree(oracle_input, tree, [category for category in categories if category.tree == tree], manifest, names)
     for category in categories:
         check_category(oracle_input, category, rules)
     return oracle_input
@@ -82,7 +82,7 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
     strange = [other for other in files.others if not other.expected]
     if strange:
         more = f", and {len(strange) - NAMED} more (the coverage report's JSON names all)" if strange[NAMED:] else ""
-        sentences = "; ".join(f"{one.name}: {one.why.removesuffix('.')}" for one in strange[:NAMED])
+        sentences = "; ".join(f"{file.name}: {file.why.removesuffix('.')}" for file in strange[:NAMED])
         message = f"{files.root}: {len(strange)} files give no outcome and are not used: {sentences}{more}."
         oracle_input.warnings.append({"reason": NOT_USED, "file": str(files.root), "line": None, "message": message})
 
@@ -90,18 +90,18 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
 def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
     read = list(read_oracle(content_of(path), name))
-    said = ((one.line, one.record.model_dump(include={"task_id", "subset"})) for one in read if one.record)
+    said = ((line.line, line.record.model_dump(include={"task_id", "subset"})) for line in read if line.record)
     oracle_input.warnings += other_subsets("oracle", str(path), said, rules)
-    for one in read:
-        if one.record is None:
+    for line in read:
+        if line.record is None:
             oracle_input.faults.append(
-                {"reason": one.reason, "file": str(path), "line": one.line, "message": one.message}
+                {"reason": line.reason, "file": str(path), "line": line.line, "message": line.message}
             )
             continue
-        row = one.record.model_dump()
+        row = line.record.model_dump()
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
-        oracle_input.rows.append(row | {"row_id": f"{name}:{one.line}"} | named(row, None, names))
+        oracle_input.rows.append(row | {"row_id": f"{name}:{line.line}"} | named(row, None, names))
 
 
 def check_task(oracle_input: OracleInput, row: Row, task_of_session: str | None) -> None:

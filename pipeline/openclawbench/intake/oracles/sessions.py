@@ -56,7 +56,7 @@ class SessionNames:
             return Named(path, len(self.sessions[source_model, path]))
         if known is None:
             spellings = self.folded.get((source_model, bare.casefold()), ())
-            return Named(name, len({one for each in spellings for one in self.sessions[source_model, each]}))
+            return Named(name, len({session for each in spellings for session in self.sessions[source_model, each]}))
         if len(known) > 1 and session_id is not None:
             return Named(name, len(set(known).intersection(self.ids.get((source_model, session_id), ()))), True)
         return Named(name, len(known))
@@ -73,8 +73,8 @@ class SessionNames:
             return None
         path = f"/{folder}/{name}"
         known = self.paths.get((source_model, name), ())
-        whole = [one for one in known if path.endswith(f"/{one}")]
-        fitting = sorted(whole, key=len)[-1:] or [one for one in known if f"/{one}".endswith(path)]
+        whole = [name for name in known if path.endswith(f"/{name}")]
+        fitting = sorted(whole, key=len)[-1:] or [name for name in known if f"/{name}".endswith(path)]
         return fitting[0] if len(fitting) == 1 else None
 
     def of_id(self, source_model: str, session_id: str) -> int:

@@ -169,7 +169,7 @@ class BatchRun:
         """Make one batch. Its name and requests are durable before anything is sent."""
         name = uuid.uuid4().hex
         path = self.ledger.folder / f"{PASSING}{name}.jsonl"
-        rows = [batched_row(name, self.options, *one) for one in requests]
+        rows = [batched_row(name, self.options, *request) for request in requests]
         with path.open("wb") as file:
             for _, request, _ in requests:
                 file.write(self.line(request))

@@ -180,7 +180,10 @@ def plan(
         prompt = round(counted.request_bytes / averages.bytes_per_token)
         completion = round(counted.calls * averages.completion_tokens[stage])
         most_calls = 2 * (reached.questions if is_later else open_questions)
-        size = max(one.request_bytes / one.calls for one in (here, counted) if one.calls) / reserved + 2 * longest
+        size = (
+            max(counts.request_bytes / counts.calls for counts in (here, counted) if counts.calls) / reserved
+            + 2 * longest
+        )
         rows.append(
             CostEstimate(
                 stage=stage,

@@ -141,7 +141,7 @@ class Ledger:
         """The keys that a query finds. For another thread than the loop's."""
         known_keys: set[bytes] = set()
         for some in pieces_of(keys):
-            known_keys.update(one for (one,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
+            known_keys.update(key for (key,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
         return known_keys
 
     def answer(self, key: bytes) -> StoredAnswer | None:
@@ -314,8 +314,8 @@ def by_kind(group: list[PendingWrite]) -> dict[Statement, list[tuple[Any, ...]]]
     """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
     and may wait long for its turn again."""
     counts: dict[Statement, list[tuple[Any, ...]]] = {}
-    for one in group:
-        for kind, row in one.rows:
+    for note in group:
+        for kind, row in note.rows:
             counts.setdefault(kind, []).append(row)
     return counts
 
@@ -332,9 +332,9 @@ def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
 def by_loop(group: list[PendingWrite]) -> dict[asyncio.AbstractEventLoop, list["asyncio.Future[None]"]]:
     """The futures of a group by the loop that waits for them (there is one, but for tests)."""
     connections: dict[asyncio.AbstractEventLoop, list[asyncio.Future[None]]] = {}
-    for one in group:
-        if one.future is not None:
-            connections.setdefault(one.future.get_loop(), []).append(one.future)
+    for note in group:
+        if note.future is not None:
+            connections.setdefault(note.future.get_loop(), []).append(note.future)
     return connections
 
 

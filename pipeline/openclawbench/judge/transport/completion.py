@@ -163,7 +163,7 @@ def thought_in(part: dict[str, Any]) -> str:
     """The text of a part that holds thoughts; it may be a list of parts itself."""
     values = [part.get(name) for name in ("text", *THINKING)]
     texts = [value for value in values if isinstance(value, str)]
-    nested = [one for value in values if isinstance(value, list) for one in value if isinstance(one, dict)]
+    nested = [item for value in values if isinstance(value, list) for item in value if isinstance(item, dict)]
     return "".join(texts + [str(row.get("text") or "") for row in nested])
 
 

@@ -84,6 +84,6 @@ def custom_headers(text: str) -> dict[str, str]:
     """`Name: value` lines, as the `openai` client reads them."""
     pairs = (line.split(":", 1) for line in text.splitlines() if ":" in line)
     headers = {name.strip(): value.strip() for name, value in pairs}
-    if "" in headers or any(not (one.isprintable() and one.isascii()) for one in (*headers, *headers.values())):
+    if "" in headers or any(not (text.isprintable() and text.isascii()) for text in (*headers, *headers.values())):
         raise UsageError("OPENAI_CUSTOM_HEADERS: a name or value is not a valid header. Write `Name: value` lines.")
     return headers

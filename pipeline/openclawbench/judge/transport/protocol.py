@@ -31,7 +31,7 @@ class TransientError(Exception):
         known = CAUSES.get(self.reason)
         quoted_words = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
         return (
-            ": ".join([self.reason, "; ".join(one for one in (known, quoted_words) if one)])
+            ": ".join([self.reason, "; ".join(part for part in (known, quoted_words) if part)])
             if known or quoted_words
             else self.reason
         )

@@ -81,7 +81,7 @@ def message_in(body: bytes) -> str:
     error = value.get("error", value) if isinstance(value, dict) else value
     if isinstance(error, dict):
         named = [error.get(name) for name in ("message", "code", "param", "type", "detail")]
-        error = " ".join(str(one) for one in named if one)
+        error = " ".join(str(part) for part in named if part)
     return one_line(str(error))
 
 

@@ -55,7 +55,7 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
     return TEMPLATE.format(
         front_matter=front_matter(loadable, facts, rules),
         title=rules.card.pretty_name,
-        notice="".join(f"> **{one}**\n\n" for one in (notice, lacking(rules.dataset)) if one),
+        notice="".join(f"> **{sentence}**\n\n" for sentence in (notice, lacking(rules.dataset)) if sentence),
         loading=loading(loadable, repository(rules.dataset)),
         taxonomy=taxonomy(root),
         example=example_record(root),
@@ -69,7 +69,8 @@ def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, 
         second_notice=second.notice,
         glance=glance(facts),
         configs=table(
-            ["configuration", "splits", "what"], [[code(one.name), splits(root, one), one.about] for one in loadable]
+            ["configuration", "splits", "what"],
+            [[code(config.name), splits(root, config), config.about] for config in loadable],
         ),
         models=table(
             MODEL_HEADER,
@@ -94,16 +95,16 @@ def front_matter(loadable: list[Config], facts: Facts, rules: PublishRules) -> s
     lines = [f"{name}: {json.dumps(value)}" for name, value in (*license_lines(rules.dataset), *rules.card) if value]
     lines.append(f"size_categories: {json.dumps([size(facts['corpus']['totals']['trajectories'])])}")
     if loadable:
-        lines += ["configs:", *(line for one in loadable for line in config_lines(one))]
+        lines += ["configs:", *(line for config in loadable for line in config_lines(config))]
         lines.append("dataset_info:")
     declared: set[str] = set()
-    for one in loadable:
-        anchor = one.record.__name__
-        lines.append(f"- config_name: {json.dumps(one.name)}")
+    for config in loadable:
+        anchor = config.record.__name__
+        lines.append(f"- config_name: {json.dumps(config.name)}")
         if anchor in declared:
             lines.append(f"  features: *{anchor}")
         else:
-            lines += [f"  features: &{anchor}", *feature_lines(one.record)]
+            lines += [f"  features: &{anchor}", *feature_lines(config.record)]
             declared.add(anchor)
     return "\n".join(["---", *lines, "---"])
 
@@ -182,7 +183,7 @@ def citation(dataset: Dataset) -> str:
 def licences(dataset: Dataset) -> str:
     """What may be done with the data, and with what made them."""
     data = f"Data: {dataset.terms.name} ({dataset.terms.url})." if dataset.terms else "Data: no licence is given."
-    based = "".join(f" Based on: {plain(one)}." for one in dataset.based_on)
+    based = "".join(f" Based on: {plain(source)}." for source in dataset.based_on)
     return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
 
 
@@ -232,9 +233,9 @@ def labels(said: list[Facts]) -> str:
 def leakage(by_cut: dict[str, Any]) -> str:
     """What of the test side can be known from the train side, for each cut."""
     lines = []
-    for cut, one in by_cut.items():
-        f1 = one["memoriser"]["f1"]
-        lines.append([code(cut), *(number(one[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
+    for cut, leaks in by_cut.items():
+        f1 = leaks["memoriser"]["f1"]
+        lines.append([code(cut), *(number(leaks[name]) for name in LEAKS), "-" if f1 is None else f"{f1:.3f}"])
     shown = table(["cut", *(name.replace("_", " ") for name in LEAKS), "F1 of a memoriser of tasks"], lines)
     empty = [code(cut) for cut, value in by_cut.items() if not value["subtype_share"]["test"].keys() - {NORMAL}]
     return "\n\n".join([shown, *(f"The test side of {cut} {CANNOT_SCORE}" for cut in empty)])

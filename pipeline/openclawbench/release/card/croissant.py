@@ -37,7 +37,7 @@ def croissant(
         **about(facts, rules),
         **responsible(facts, rules),
         "distribution": [folder(), *file_sets(loadable), *file_objects(digests)],
-        "recordSet": [record_set(root, one, split) for one in loadable for split in one.splits],
+        "recordSet": [record_set(root, config, split) for config in loadable for split in config.splits],
     }
 
 
@@ -106,15 +106,15 @@ def folder() -> Node:
 
 def file_sets(loadable: list[Config]) -> Iterator[Node]:
     """The Parquet files of each table that may be several files."""
-    for one in loadable:
-        if one.name in TABLES:
+    for config in loadable:
+        if config.name in TABLES:
             yield {
                 "@type": "cr:FileSet",
-                "@id": file_set(one),
-                "name": file_set(one),
+                "@id": file_set(config),
+                "name": file_set(config),
                 "containedIn": {"@id": FOLDER},
                 "encodingFormat": FORMATS[".parquet"],
-                "includes": one.splits[WHOLE],
+                "includes": config.splits[WHOLE],
             }
 
 

@@ -91,9 +91,9 @@ def whole_row(root: Path, model: str, name: str) -> Row:
 def shortened(value: Any) -> Any:
     """Plain data with its texts cut."""
     if isinstance(value, dict):
-        return {name: shortened(one) for name, one in value.items()}
+        return {name: shortened(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [shortened(one) for one in value]
+        return [shortened(item) for item in value]
     if isinstance(value, str) and len(value) > CHARACTERS:
         return value[:CHARACTERS] + "…"
     return value
@@ -101,9 +101,9 @@ def shortened(value: Any) -> Any:
 
 def loading(loadable: list[Config], where: str) -> str:
     """Code that loads labels and records and joins them; of configurations that the release has."""
-    by_name = {one.name: one for one in loadable}
+    by_name = {config.name: config for config in loadable}
     labels = next(
-        (by_name[one] for one in (DEFAULT, f"{DEFAULT}_{BASELINE}", f"{DEFAULT}_all") if one in by_name), None
+        (by_name[name] for name in (DEFAULT, f"{DEFAULT}_{BASELINE}", f"{DEFAULT}_all") if name in by_name), None
     )
     if labels is None:
         return "There is no label to load."

@@ -64,7 +64,7 @@ def cells(entries: list[dict[str, Any]], columns: list[str]) -> list[list[Any]]:
 
 def rows(columns: list[str], body: list[list[Any]], plain: int = 0) -> str:
     """A table; the first `plain` columns are our own words."""
-    shown = [[cell if at < plain else value(cell) for at, cell in enumerate(one)] for one in body]
+    shown = [[cell if at < plain else value(cell) for at, cell in enumerate(row)] for row in body]
     return "\n".join([line(columns), line(["---"] * len(columns)), *map(line, shown)])
 
 

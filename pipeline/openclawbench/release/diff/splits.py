@@ -37,7 +37,7 @@ def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
 
 def count(tally: Tally, old: Side | None, new: Side | None) -> None:
     """One record of a cut, where its side is another."""
-    was, now = (None if one is None else one.side for one in (old, new))
+    was, now = (None if side is None else side.side for side in (old, new))
     known = new or old
     if known is not None and was != now:
         tally.add((was, now), known.key, ["moved" if old and new else "added or removed"])

@@ -32,7 +32,7 @@ class Tally:
 
     def as_data(self) -> list[dict[str, Any]]:
         """The rows, the most frequent first."""
-        order = sorted(self.counts.items(), key=lambda one: (-one[1].total(), [part or "" for part in one[0]]))
+        order = sorted(self.counts.items(), key=lambda entry: (-entry[1].total(), [part or "" for part in entry[0]]))
         return [
             dict(zip(self.columns, row, strict=True))
             | {"records": counts.total(), "causes": dict(sorted(counts.items())), "examples": self.examples[row]}

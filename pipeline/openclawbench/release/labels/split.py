@@ -54,7 +54,10 @@ def split(
     texts = texts_of(found, fingerprints.collect(), rules)
     assigned = without_duplicates(assigned, texts, rules)
     known = assigned.with_columns(found["task_digest"])
-    said = [{"cut": cut, "certificate": canonical_json(one)} for cut, one in certificates(known, texts, rules)]
+    said = [
+        {"cut": cut, "certificate": canonical_json(certificate)}
+        for cut, certificate in certificates(known, texts, rules)
+    ]
     return assigned.lazy(), from_records(said, SplitCertificate).lazy()
 
 
@@ -81,7 +84,7 @@ def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Itera
     shown = [pl.when(pl.col("label_status") == status).then(cut) for cut in cuts.values()]
     side_counts = [on_sides(rows, cut) for cut in shown]
     pools = [beside_train(rows, pool, cut) for cut in shown]
-    near = [int(one.sum()) for one in near_in_each([*side_counts, *pools], texts, rules)]
+    near = [int(mask.sum()) for mask in near_in_each([*side_counts, *pools], texts, rules)]
     for number, (name, cut) in enumerate(zip(cuts, side_counts, strict=True)):
         sides = LabelledSides(rows.filter(cut.train), rows.filter(cut.test), rows.filter(pool))
         yield name, {"label_status": status} | certificate(sides, near[number], near[number + len(cuts)])

@@ -42,7 +42,10 @@ def fits_luhn(value: str) -> bool:
 def fits_iban(value: str) -> bool:
     """True where the check digits of a bank account number are right (ISO 13616)."""
     plain = value.replace(" ", "")
-    return 15 <= len(plain) <= 34 and int("".join(str(int(one, 36)) for one in plain[4:] + plain[:4])) % 97 == 1
+    return (
+        15 <= len(plain) <= 34
+        and int("".join(str(int(character, 36)) for character in plain[4:] + plain[:4])) % 97 == 1
+    )
 
 
 CHECKS: Mapping[str, Callable[[str], bool]] = {

@@ -71,7 +71,7 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
     groups = scanned.rules.blocked_in_names()
     in_names = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
     if in_names:
-        kept = (one for one in (*scanned.scan.kept, *scanned.paths.kept) if one.in_name)
+        kept = (find for find in (*scanned.scan.kept, *scanned.paths.kept) if find.in_name)
         yield (
             f"{len(in_names)} names of records or files hold what must not be "
             f"({named(kept, groups, scanned, len(in_names))}). A name joins records with one another and with their "
@@ -86,7 +86,7 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
     in_texts = scanned.scan.in_texts(groups)
     if in_texts:
         flags = " ".join(sorted({"--on-keys redact" if "key" in group else "--on-personal redact" for group in groups}))
-        kept = (one for one in scanned.scan.kept if not one.in_name)
+        kept = (find for find in scanned.scan.kept if not find.in_name)
         yield (
             f"{len(in_texts)} records hold what must not be ({named(kept, groups, scanned, len(in_texts))}). "
             f"`openclawbench release {flags}` puts a marker in their place, in text and in quotes."
@@ -96,7 +96,7 @@ def blocked_texts(scanned: Scanned) -> Iterator[str]:
 def named(finds: Iterable[TextFind], groups: set[str], scanned: Scanned, number: int) -> str:
     """The first hit of the first records."""
     kept = sorted((hit for hit in finds if hit.group in groups), key=order)
-    first = {(one.source_model, one.trajectory_id): one for one in reversed(kept)}
+    first = {(find.source_model, find.trajectory_id): find for find in reversed(kept)}
     sentences = "; ".join(sentence(first[key].masked(scanned.detector)) for key in sorted(first)[:NAMED])
     return sentences + (f"; and {number - NAMED} more" if number > NAMED else "")
 

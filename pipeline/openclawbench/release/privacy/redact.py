@@ -43,7 +43,7 @@ class Redactor:
     def __init__(self, lines: list[Line], detector: Detector, groups: set[str], marker: str) -> None:
         self.detector, self.groups, self.marker = detector, groups, marker
         self.markers: dict[str, str] = {}  # find -> marker
-        for _, _, text in (one for line in lines for one in texts_of(line.value)):
+        for _, _, text in (found_text for line in lines for found_text in texts_of(line.value)):
             for start, end, mark in self.spans(text):
                 self.markers[text[start:end]] = mark
         # Longest first, so that no find is cut by one that is a part of it.
@@ -72,10 +72,10 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
-            return [self.tree(one) for one in value]
+            return [self.tree(item) for item in value]
         if not isinstance(value, dict):
             return value
-        tree = {name: one if name in NAMES else self.tree(one) for name, one in value.items()}
+        tree = {name: inner if name in NAMES else self.tree(inner) for name, inner in value.items()}
         if is_quote(value):
             tree["quote"] = self.quotes.get(place_of(value), tree["quote"])
         return tree
@@ -87,7 +87,7 @@ class Redactor:
 
     def answer(self, value: dict[str, Any]) -> dict[str, Any]:
         """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""
-        said = {name: self.with_quotes(one) for name, one in value.items() if name in ("response_text", "former")}
+        said = {name: self.with_quotes(inner) for name, inner in value.items() if name in ("response_text", "former")}
         line = self.line(value | said)
         if value["parsed"] is not None:
             line["parsed"] = canonical_json(self.line(json.loads(value["parsed"])))
@@ -96,7 +96,7 @@ class Redactor:
     def with_quotes(self, value: Any) -> Any:
         """The judge's own text with the quotes that had to change."""
         if isinstance(value, dict):
-            return {name: self.with_quotes(one) for name, one in value.items()}
+            return {name: self.with_quotes(inner) for name, inner in value.items()}
         if isinstance(value, str):
             for (*_, quote), other in self.quotes.items():
                 for form, written in {quote: other, escaped(quote): escaped(other)}.items():
@@ -168,11 +168,11 @@ def quotes_in(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         if is_quote(value):
             yield {name: value[name] for name in PLACE}
-        for one in value.values():
-            yield from quotes_in(one)
+        for inner in value.values():
+            yield from quotes_in(inner)
     elif isinstance(value, list):
-        for one in value:
-            yield from quotes_in(one)
+        for item in value:
+            yield from quotes_in(item)
 
 
 def evidence_of(record: dict[str, Any]) -> Evidence:

@@ -51,7 +51,7 @@ class TextFind(NamedTuple):
 
     def masked(self, detector: Detector) -> "TextFind":
         """The same, with every find in the names of its record masked too."""
-        model, name = (masked(one, detector) for one in (self.source_model, self.trajectory_id))
+        model, name = (masked(text, detector) for text in (self.source_model, self.trajectory_id))
         return self._replace(source_model=model, trajectory_id=name)
 
 
@@ -119,7 +119,7 @@ def rows_of(found: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
 
 def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan) -> None:
     """Scan the paths of inputs, as the data package names them: each is a record's name, whatever became of it."""
-    rows = [(one.source_model, "/".join((one.path, one.member or "")).rstrip("/")) for one in inputs]
+    rows = [(entry.source_model, "/".join((entry.path, entry.member or "")).rstrip("/")) for entry in inputs]
     frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
     looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
     for model, path in frame.filter(pl.any_horizontal(looks)).iter_rows():
@@ -178,11 +178,11 @@ def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterato
         yield place, step_id, value
     elif isinstance(value, dict):
         step_id = value.get("step_id", step_id)
-        for name, one in value.items():
-            yield from texts_of(one, f"{place}.{name}" if place else name, step_id)
+        for name, inner in value.items():
+            yield from texts_of(inner, f"{place}.{name}" if place else name, step_id)
     elif isinstance(value, list):
-        for number, one in enumerate(value):
-            yield from texts_of(one, f"{place}[{number}]", step_id)
+        for number, item in enumerate(value):
+            yield from texts_of(item, f"{place}[{number}]", step_id)
 
 
 def excerpt(text: str, hits: list[Hit], number: int) -> str:

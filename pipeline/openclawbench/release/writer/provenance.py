@@ -89,7 +89,7 @@ def made_from(
 def input_files(intake: Intake) -> list[InputFile]:
     """Every session that came in, by path and member."""
     entries = [entry for shard in intake.entries.values() for entry in shard]
-    entries.sort(key=lambda one: (one.path, one.member or "", one.base_offset))
+    entries.sort(key=lambda entry: (entry.path, entry.member or "", entry.base_offset))
     return [
         InputFile(
             source_model=entry.source_model,
@@ -111,9 +111,9 @@ def with_outcomes(made: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> Made
     for row in outcomes:
         found.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
     inputs = []
-    for one in made.inputs:
-        row = found[one.source_model, one.path, one.member, one.sha256].pop(0)
-        inputs.append(one.model_copy(update={name: row[name] for name in OUTCOME}))
+    for entry in made.inputs:
+        row = found[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
+        inputs.append(entry.model_copy(update={name: row[name] for name in OUTCOME}))
     return made.model_copy(update={"inputs": inputs})
 
 

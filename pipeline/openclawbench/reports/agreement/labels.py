@@ -37,7 +37,7 @@ def agreement_of(rows: list[Row], field: str, rules: AgreementRules) -> Row:
     """Agreement of the passes on `field`: `binary` or `subtype`."""
     known = [row for row in rows if NO_SUBTYPE not in (row["first"][field], row["second"][field])]
     first, second = ([row[name][field] for row in known] for name in ("first", "second"))
-    agree = sum(one == other for one, other in zip(first, second, strict=True))
+    agree = sum(label == other for label, other in zip(first, second, strict=True))
     shared, chance = proportion(agree, len(known), rules.confidence), kappa(first, second, rules)
     return {
         "pairs": len(known),

@@ -126,14 +126,14 @@ def holds(condition: str) -> pl.Expr:
 def compared(node: Any) -> Iterator[tuple[str, str]]:
     """(column, word) of each comparison of a column with a word in an expression as polars writes it down."""
     if isinstance(node, list):
-        for one in node:
-            yield from compared(one)
+        for item in node:
+            yield from compared(item)
     if not isinstance(node, dict):
         return
     yield from ((column, word) for column in columns_of(node) for word in words_of(node))
-    for name, one in node.items():
+    for name, inner in node.items():
         if name != "Literal":
-            yield from compared(one)
+            yield from compared(inner)
 
 
 def parts(node: Any) -> list[Any]:

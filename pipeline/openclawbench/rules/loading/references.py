@@ -32,7 +32,7 @@ class Reference:
         """Unfit for the first name that stands nowhere in the other file."""
         there = [name for key in self.known for name in texts_at(other(self.file), key)]
         known = {self.spelled(name) for name in there}
-        if unknown := next((one for one in texts_at(content, self.key) if self.spelled(one) not in known), None):
+        if unknown := next((text for text in texts_at(content, self.key) if self.spelled(text) not in known), None):
             where = " or ".join(key.removesuffix(ID) for key in self.known)
             said = f"{self.key}: {none_of(unknown, dict.fromkeys(there))}, which {self.file} has as {where}"
             raise Unfit(said, unknown, keys=[self.key.rsplit(".", 1)[-1]])
@@ -41,8 +41,8 @@ class Reference:
 def texts_at(content: Any, key: str) -> Iterator[str]:
     """Every text at a dotted key, entries of lists taken apart; of a key that ends in `{}` the keys of its table."""
     if isinstance(content, list):
-        for one in content:
-            yield from texts_at(one, key)
+        for item in content:
+            yield from texts_at(item, key)
     elif not key:
         yield from [content] if isinstance(content, str) else []
     elif isinstance(content, dict):

@@ -66,7 +66,7 @@ def spelt(part: Part) -> Texts | None:
     if operation is code.LITERAL:
         return frozenset([chr(given).lower()]) if given < 128 else None
     if operation is code.IN:
-        several = [spelt(one) if one[0] is code.LITERAL else None for one in given]
+        several = [spelt(node) if node[0] is code.LITERAL else None for node in given]
     elif operation is code.BRANCH:
         several = [spelt_out(branch) for branch in given[1]]
     elif operation is code.SUBPATTERN and not (given[1] or given[2]):
@@ -75,7 +75,7 @@ def spelt(part: Part) -> Texts | None:
         several = [spelt_out(given[2]), NOTHING if given[0] == 0 else frozenset()]
     else:
         return None
-    together = frozenset[str]().union(*(one for one in several if one is not None))
+    together = frozenset[str]().union(*(spelling for spelling in several if spelling is not None))
     return together if None not in several and len(together) <= MOST else None
 
 
@@ -88,7 +88,7 @@ def spelt_out(sequence: Iterable[Part]) -> Texts | None:
 
 def joined(parts: list[Texts]) -> Texts:
     """Every text of the first with every text of the second, and so on."""
-    return reduce(lambda one, other: frozenset("".join(both) for both in product(one, other)), parts, NOTHING)
+    return reduce(lambda texts, other: frozenset("".join(both) for both in product(texts, other)), parts, NOTHING)
 
 
 def shortest(texts: Texts) -> Texts:

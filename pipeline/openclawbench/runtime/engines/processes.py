@@ -99,7 +99,7 @@ class Recorded(SpawnContext):
 
     def what_became_of_it(self) -> str:
         """Why no worker could begin: the end of the first that has one."""
-        ends = [one.exitcode for one in self.started if one.exitcode is not None]
+        ends = [process.exitcode for process in self.started if process.exitcode is not None]
         by_itself = [status for status in ends if status >= 0]
         if by_itself:
             why = f"its interpreter ended with status {by_itself[0]}, for the reason that stands above"

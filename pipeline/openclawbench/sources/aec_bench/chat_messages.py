@@ -140,7 +140,7 @@ def act(steps: StepList, row: RawLine, after: list[RawLine]) -> None:
     message: Message = row.value
     text, thinking = not_blank(content_text(message.content)), not_blank(text_of(message.reasoning_content))
     moment = steps.moment(None)
-    moment.followed = any(one.value.role in ("user", "assistant") for one in after)
+    moment.followed = any(row.value.role in ("user", "assistant") for row in after)
     results = stretch(after)
     calls = message.tool_calls or []
     pairing = pair(

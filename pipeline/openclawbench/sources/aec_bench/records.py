@@ -100,11 +100,11 @@ def result_text(entry: Entry) -> str | None:
 
     Where the line has neither, its content or, failing that, the preview that it keeps of the output. Blank is null.
     """
-    texts = [one for one in (text_of(entry.stdout), text_of(entry.stderr)) if one]
+    texts = [text for text in (text_of(entry.stdout), text_of(entry.stderr)) if text]
     if entry.stdout is None and entry.stderr is None:
-        texts = [one for one in (text_of(entry.content) or text_of(entry.output_summary),) if one]
+        texts = [text for text in (text_of(entry.content) or text_of(entry.output_summary),) if text]
     media = entry.media if isinstance(entry.media, list) else []
-    return not_blank("\n".join([*texts, *(media_placeholder(one) for one in media)]))
+    return not_blank("\n".join([*texts, *(media_placeholder(block) for block in media)]))
 
 
 def media_placeholder(value: Any) -> str:

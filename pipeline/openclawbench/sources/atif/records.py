@@ -118,7 +118,7 @@ def extra_of(step: AtifStep) -> StepExtra:
 
 def without_extra(step: AtifStep) -> AtifStep:
     """A step without its `extra` and its results': what two copies of it have in common."""
-    results = [msgspec.structs.replace(one, extra=NULL) for one in results_of(step)]
+    results = [msgspec.structs.replace(result, extra=NULL) for result in results_of(step)]
     return msgspec.structs.replace(step, extra=NULL, observation=Observation(results))
 
 

@@ -112,7 +112,7 @@ class AtifBuilder:
         """A system step: a prompt or an operation. Results in it that name an open call are that call's."""
         step: AtifStep = row.value
         ids = {text_id(call.tool_call_id) for call in self.open.calls} if self.open else set()
-        named = [one for one in results_of(step) if text_id(one.source_call_id) in ids - {None}]
+        named = [result for result in results_of(step) if text_id(result.source_call_id) in ids - {None}]
         if named:
             self.add_results(row, only=ids)
             self.list.counts["step_result"] += 1
@@ -215,7 +215,7 @@ def is_result(step: AtifStep) -> bool:
     text = content_text(step.message)
     if text is None:
         return content_text(step.reasoning_content) is None
-    return [text] == [content_text(one.content) for one in results_of(step)]
+    return [text] == [content_text(result.content) for result in results_of(step)]
 
 
 def assign(calls: list[ToolCall], results: list[Given]) -> tuple[list[list[Given]], set[int], list[Given]]:

@@ -30,7 +30,7 @@ def slim_details(raw: bytes) -> str | None:
         value = loaded(raw)
         if not isinstance(value, dict):
             return None
-        texts = ((key, short_text(one)) for key, one in value.items())
+        texts = ((key, short_text(item)) for key, item in value.items())
         return "{" + ", ".join([f"{QUOTED(key)}: {text}" for key, text in texts if text is not None]) + "}"
     except (ValueError, RecursionError):
         return None

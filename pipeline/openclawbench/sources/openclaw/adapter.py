@@ -99,7 +99,7 @@ class OpenClaw(Source):
         made["task"], made["run_faults"] = run.get("task"), run.get("faults")
         made[NATIVE_NAME] = native_name(sidecars.get("printed"), session_id)
         made[harbor.TRIAL] = harbor.trial_of(path, sidecars)
-        return {key: one for key, one in made.items() if one}
+        return {key: values for key, values in made.items() if values}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
         session_id = text_of(first.get("id")) if isinstance(first, dict) else None

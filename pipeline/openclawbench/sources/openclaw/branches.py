@@ -138,7 +138,7 @@ def place(branch: Branch, nodes: list[Node], above: dict[int, int | None], last:
     for index in above:
         if index in path:
             continue
-        if any(nodes[one].content == nodes[index].content for one in below[above[index]]):
+        if any(nodes[sibling].content == nodes[index].content for sibling in below[above[index]]):
             branch.duplicates.append(index)
         else:
             branch.abandoned.append(index)

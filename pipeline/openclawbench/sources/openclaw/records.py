@@ -174,7 +174,7 @@ def of_unknown_type(data: bytes) -> Line | None:
 def content_of(raw: msgspec.Raw) -> list[Block] | str | None:
     """The content of a message; of a block of an unknown type that has a field of another kind only its type."""
     content = CONTENT.decode(raw)
-    return [loose_block(one) for one in content] if isinstance(content, list) else content
+    return [loose_block(block) for block in content] if isinstance(content, list) else content
 
 
 def loose_block(raw: msgspec.Raw) -> Block:

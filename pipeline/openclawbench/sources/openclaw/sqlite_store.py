@@ -105,7 +105,7 @@ def copied(path: Path) -> Iterator[sqlite3.Connection]:
 
 def stamps(path: Path) -> list[Stamp]:
     """Size and times of the database and its logs."""
-    return [stamp(one) for one in (path, *(path.with_name(path.name + suffix) for suffix in BESIDE))]
+    return [stamp(file) for file in (path, *(path.with_name(path.name + suffix) for suffix in BESIDE))]
 
 
 def stamp(path: Path) -> Stamp:

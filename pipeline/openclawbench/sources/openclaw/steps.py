@@ -165,9 +165,11 @@ class StepBuilder(StepRows):
         """A message's text without the blocks that the program wrote in the agent's place, and the rule of the first of
         these; the text as it is, and null, where there is none."""
         is_unused = is_injected or message.stopReason in FAILED or (bool(message.usage) and not has_used(message))
-        text_rules = [(one, self.rules.runner_text(one, is_unused)) for one in texts_of(message)]
+        text_rules = [(part, self.rules.runner_text(part, is_unused)) for part in texts_of(message)]
         rule = next((rule for _, rule in text_rules if rule is not None), None)
-        return (text, None) if rule is None else (joined_lines([one for one, rule in text_rules if rule is None]), rule)
+        return (
+            (text, None) if rule is None else (joined_lines([part for part, rule in text_rules if rule is None]), rule)
+        )
 
     def injected_line(
         self, row: RawLine, message: Message, text: str | None, time: str | None, rule: InjectedRule
@@ -183,7 +185,7 @@ class StepBuilder(StepRows):
     def was_said(self, text: str) -> bool:
         """True where the latest message or reply says this too: it is delivered late."""
         plain = self.rules.repeat.plain
-        return any(plain(text) in plain(one) for one in (self.stretch.text, self.last_reply) if one)
+        return any(plain(text) in plain(said_text) for said_text in (self.stretch.text, self.last_reply) if said_text)
 
     def decide_mirrors(self, is_answered: bool = False) -> None:
         """The lines right behind the user's turn become replies, unless a message of the model's answers it."""

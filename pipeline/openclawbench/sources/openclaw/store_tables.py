@@ -88,7 +88,7 @@ def read_nodes(connection: sqlite3.Connection) -> Nodes:
         for node in rows_of(connection):
             entry, why = entry_of(node)
             session_id = text_of(entry.get("sessionId")) or text_of(node["current_session_id"])
-            faults += [f"the row of session_key {quoted_key(node['session_key'])}: {one}" for one in why]
+            faults += [f"the row of session_key {quoted_key(node['session_key'])}: {reason}" for reason in why]
             if session_id is not None:
                 nodes.contexts.setdefault(session_id, context_of(node, entry))
             elif not why:

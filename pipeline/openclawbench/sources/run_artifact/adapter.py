@@ -60,19 +60,19 @@ class RunArtifact(Source):
     def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
         """Its evaluation results, native sessions beside it, and what the agent's command line printed."""
         kinds = {EVALUATION: evaluations_of, SESSION: sessions_of, TRACE: traces_of}
-        return {f"{kind}{one}": one for kind, find in kinds.items() for one in find(path, paths)}
+        return {f"{kind}{name}": name for kind, find in kinds.items() for name in find(path, paths)}
 
     def read_context(self, first: Any, path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
         """Repetition, outcomes of the evaluations, and whether a native session of the run lies beside it."""
-        results = {key.removeprefix(EVALUATION): one for key, one in by_kind(sidecars, EVALUATION)}
+        results = {key.removeprefix(EVALUATION): value for key, value in by_kind(sidecars, EVALUATION)}
         evaluations, unreadable = evaluations_in(results)
-        named = named_sessions(first, tuple(one for _, one in by_kind(sidecars, TRACE)))
-        sessions = [(key.removeprefix(SESSION), one) for key, one in by_kind(sidecars, SESSION)]
+        named = named_sessions(first, tuple(value for _, value in by_kind(sidecars, TRACE)))
+        sessions = [(key.removeprefix(SESSION), value) for key, value in by_kind(sidecars, SESSION)]
         made = {
             "repetition": repetition(path),
             "evaluations": evaluations,
             "unreadable_evaluations": unreadable,
-            "native_session": any(is_native(one, where, path, named) for where, one in sessions),
+            "native_session": any(is_native(value, where, path, named) for where, value in sessions),
         }
         return {key: value for key, value in made.items() if value}
 

@@ -25,23 +25,23 @@ def build(document: Document, rules: NormalizeRules) -> Built:
     """Steps, user turns and counts of a whole trace. Every event is counted once."""
     executes = document.part("runner_metadata").get("tool_capable") is not False
     given, tries = attempts(document.events)
-    acting = next((one for one in reversed(tries) if acts(one)), tries[-1])
+    acting = next((attempt for attempt in reversed(tries) if acts(attempt)), tries[-1])
     trace = TraceBuilder(rules, executes)
     abandoned: list[dict[str, Any]] = []
     for event in given:
         trace.take_input(event)
-    for one in tries:
-        if one is acting:
-            for event in one:
+    for attempt in tries:
+        if attempt is acting:
+            for event in attempt:
                 trace.take(event)
         else:
-            trace.counts["off_branch"] += len(one)
-            abandoned += abandoned_steps(one, rules, executes)
+            trace.counts["off_branch"] += len(attempt)
+            abandoned += abandoned_steps(attempt, rules, executes)
     trace.finish()
     runner = [event for event in document.events if event.kind == "runner"]
     for event in runner:
         trace.counts.note("runner:", event.value.get("name"))
-    errors = [text_of(one.value.get("detail")) for one in runner if one.value.get("name") == PROVIDER_ERROR]
+    errors = [text_of(event.value.get("detail")) for event in runner if event.value.get("name") == PROVIDER_ERROR]
     return Built(trace, abandoned, errors)
 
 
@@ -53,13 +53,15 @@ def attempts(events: list[Event]) -> tuple[list[Event], list[list[Event]]]:
     starts = [event.index for event in events if event.kind == "runner" and event.value.get("name") == ATTEMPT]
     bounds = [*(starts or [0]), len(events)]
     parts = [events[begin:end] for begin, end in pairwise(bounds)]
-    spoken = [[one for one in part if one.kind != "runner"] for part in parts]
+    spoken = [[event for event in part if event.kind != "runner"] for part in parts]
     return [event for event in events[: bounds[0]] if event.kind != "runner"], spoken
 
 
 def acts(part: list[Event]) -> bool:
     """True where a model said or did something."""
-    return any(one.kind in ("tool_call", "tool_result", "final_output") or one.role == "assistant" for one in part)
+    return any(
+        event.kind in ("tool_call", "tool_result", "final_output") or event.role == "assistant" for event in part
+    )
 
 
 def abandoned_steps(part: list[Event], rules: NormalizeRules, executes: bool) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ def read_document(content: bytes) -> Document:
         trace = value.pop("trace", None) if isinstance(value, dict) else None
         if not isinstance(trace, list):
             raise MalformedSession(Fault("unexpected_shape", 1, "the artifact's trace is no list"))
-        digests = [digest(value), *(digest(one) for one in trace)]
+        digests = [digest(value), *(digest(event) for event in trace)]
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}: not JSON: {error.msg}"
         raise MalformedSession(Fault("broken_json", error.lineno, message)) from error
@@ -119,7 +119,7 @@ def kind_of(value: Any) -> str:
 def sequence_faults(events: list[Event]) -> list[Fault]:
     """A warning where the events' own numbers are not 0, 1, 2 …: an event may have been lost before."""
     numbered = [(event, event.value["sequence"]) for event in events if "sequence" in event.value]
-    line = next((one.row.line for one, number in numbered if number != one.index), None)
+    line = next((event.row.line for event, number in numbered if number != event.index), None)
     if line is None:
         return []
     return [Fault("sequence_broken", line, f"line {line}: the trace's sequence numbers are not 0, 1, 2 …")]

@@ -27,7 +27,7 @@ def run_summary(document: Document, built: Built) -> dict[str, Any]:
     }
     if isinstance(status, str) and status in ENDS:
         known["end"] = ENDS[status]
-    summary = built.trace.list.run_summary([one for one in (started, ended) if one], **known)
+    summary = built.trace.list.run_summary([time for time in (started, ended) if time], **known)
     seconds = number_of(timing.get("duration_seconds"))
     return summary if seconds is None else summary | {"wall_time_s": seconds}
 

@@ -200,4 +200,4 @@ def thought(message: Event) -> str | None:
         return text
     parts = message.metadata.get("reasoning_details")
     texts = [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    return text_of("\n".join(one for one in texts if isinstance(one, str)))
+    return text_of("\n".join(text for text in texts if isinstance(text, str)))

@@ -30,7 +30,7 @@ ARTIFACT, EVALUATION = "run_artifact:", "evaluation:"  # keys of sidecars: these
 def find_run_artifacts(session_path: str, paths: frozenset[str]) -> dict[str, str]:
     """RunArtifacts that a native session may belong to, and their evaluations: name -> path."""
     runs = runs_of(session_path, paths)
-    evaluations = [one for run in runs for one in evaluations_of(run, paths)]
+    evaluations = [evaluation for run in runs for evaluation in evaluations_of(run, paths)]
     return {f"{ARTIFACT}{run}": run for run in runs} | {
         f"{EVALUATION}{evaluation}": evaluation for evaluation in evaluations
     }
@@ -62,7 +62,7 @@ def context_for_session(session_id: str | None, session_path: str, sidecars: dic
 def describe_run_use(session_id: str | None, session_path: str, sidecars: dict[str, Any]) -> dict[str, str]:
     """What context_for_session() takes of each sidecar, in words, by its key; empty where it takes nothing."""
     runs = {key: value for key, value in sidecars.items() if key.startswith(ARTIFACT)}
-    mine = [key for key, one in runs.items() if is_of(one, key.removeprefix(ARTIFACT), session_id, session_path)]
+    mine = [key for key, run in runs.items() if is_of(run, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
         return {}
     run = mine[0].removeprefix(ARTIFACT)
@@ -92,9 +92,11 @@ def run_context(document: dict[str, Any]) -> dict[str, Any]:
     """RunContext fields of a run's artifact; null where it does not say."""
     blank: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
     reports = command_reports(document)
-    aborted = [one["meta"].get("aborted") for one in reports]
+    aborted = [report["meta"].get("aborted") for report in reports]
     keys = [
-        report.get("sessionKey") for one in reports if isinstance(report := one["meta"].get("systemPromptReport"), dict)
+        report.get("sessionKey")
+        for entry in reports
+        if isinstance(report := entry["meta"].get("systemPromptReport"), dict)
     ]
     usage = document.get("usage")
     return blank | {
@@ -112,7 +114,7 @@ def named_sessions(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> li
     places = [(meta.get(part), "sessionId") for meta in metas for part in ("agentMeta", "systemPromptReport")]
     places += [(event.get("metadata"), "session_id") for event in trace_of(document)]
     ids = (text_of(place.get(key)) for place, key in places if isinstance(place, dict))
-    return list(dict.fromkeys(one for one in ids if one is not None))
+    return list(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
 
 def command_reports(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> list[dict[str, Any]]:

@@ -34,7 +34,9 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
 def evaluations_in(sidecars: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """(evaluations, paths of files that are none) out of the contents of result files by their paths."""
     slim = {path: slim_evaluation(sidecars[path], path) for path in sorted(sidecars)}
-    return [one for one in slim.values() if one is not None], [path for path, value in slim.items() if value is None]
+    return [evaluation for evaluation in slim.values() if evaluation is not None], [
+        path for path, value in slim.items() if value is None
+    ]
 
 
 def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], identity: Any) -> list[Fault]:
@@ -130,7 +132,7 @@ def flags(status: Any, found: list[dict[str, Any]], evaluations: int) -> list[st
     several = ["several_evaluations"] if evaluations > 1 else []
     known = isinstance(status, str) and status in ENDS
     ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]
-    return [*ended, *several, *(f"security_{one[:LONGEST_WORD]}" for one in security)]
+    return [*ended, *several, *(f"security_{word[:LONGEST_WORD]}" for word in security)]
 
 
 def evaluator(evaluation: dict[str, Any]) -> dict[str, Any]:

@@ -147,8 +147,8 @@ Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without
 def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     folder = DataFolder(data)
-    asked = [kind] if kind else list(AuditKind)
-    reports = {one: made for one in asked if (made := audits(folder)[one]())}
+    kinds = [kind] if kind else list(AuditKind)
+    reports = {each: made for each in kinds if (made := audits(folder)[each]())}
     if not reports:
         raise NotFound(
             f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
@@ -158,8 +158,8 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: 
         raise UsageError(
             "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
         )
-    for one, made in reports.items():
-        publish_report(folder, made, json_out, print_events if one is AuditKind.EVENTS else print_calibration)
+    for each, made in reports.items():
+        publish_report(folder, made, json_out, print_events if each is AuditKind.EVENTS else print_calibration)
 
 
 def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:

@@ -76,7 +76,7 @@ def check_made_from(
     provenance: MadeFrom, digests: Mapping[str, str], records: Mapping[Key, RecordDigest], findings: Findings
 ) -> None:
     """The package names the judges of the records and the released prompts."""
-    named_judges = {(one.judge, one.judge_model) for one in provenance.judges}
+    named_judges = {(judge.judge, judge.judge_model) for judge in provenance.judges}
     judges_of_records = {(record.basis["judge"], record.basis["judge_model"]) for record in records.values()} - {
         (None, None)
     }
