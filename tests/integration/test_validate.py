@@ -360,7 +360,7 @@ def test_a_table_names_file_line_and_what_is_wrong(copy: Path) -> None:
 def test_a_folder_that_is_no_release_is_wrong_use(tmp_path: Path) -> None:
     ended = call("validate", tmp_path)
     assert ended.status == 2
-    assert "no release" in ended.err
+    assert "not a release" in ended.err
     file = tmp_path / "file"
     file.touch()
     (tmp_path / "data" / "release" / "fulltax_prod_v1").mkdir(parents=True)
