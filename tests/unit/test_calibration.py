@@ -30,6 +30,7 @@ from openclawbench.records.calibration import (
     CalibrationSample,
     CalibrationSampleRow,
     CalibrationSheetRow,
+    CalibrationStratum,
 )
 from openclawbench.records.vocabulary import Subtype
 from openclawbench.release.baseline_notice import RULES_NOTICE
@@ -146,6 +147,23 @@ def test_agreement_is_reweighted_to_the_corpus(tmp_path: Path) -> None:
     assert found["calibration"].facts["agreement_share"] == pytest.approx(5 / 6, abs=1e-6)
     assert found["calibration"].facts["corpus_agreement_share"] == pytest.approx((8_500 + 900 + 300) / 10_000)
     assert audit(rows, said(rows, tmp_path, *verdicts[:1]))["calibration"].facts["corpus_agreement_share"] == 1
+
+
+def test_a_sample_by_silver_label_is_reweighted_by_it(tmp_path: Path) -> None:
+    """Silver anomalies are 1 % of the corpus and half of the sample: an error in them weighs 1 %."""
+    rows = [row(3 * number, number < 2) for number in range(4)]
+    verdicts = [{"human_anomaly_label": "no"} for _ in rows]
+    values = {"slice_label": "pass_low_risk", "drawn": 2, "expected_share": 0.5}
+    strata = [
+        CalibrationStratum(silver_anomalous=True, pool=2, population=10, **values),
+        CalibrationStratum(silver_anomalous=False, pool=2, population=990, **values),
+        CalibrationStratum(silver_anomalous=True, pool=0, population=7, **values | {"slice_label": "pass_high_risk"}),
+    ]
+    facts = audit(rows, said(rows, tmp_path, *verdicts), allocation="neyman", strata=strata)["calibration"].facts
+    assert facts["agreement_share"] == 0.5
+    assert facts["corpus_agreement_share"] == 0.99
+    assert facts["corpus_agreement_leaves_out"] == "pass_high_risk, silver anomalous (7)"
+    assert without_pool(sample(rows, strata=strata)) == {"pass_high_risk, silver anomalous": 7}
 
 
 def test_a_blind_sheet_hides_the_label_and_another_shows_it() -> None:
@@ -294,8 +312,8 @@ def test_slices_that_nothing_is_said_of_are_named(tmp_path: Path) -> None:
     all_said = [row(number) for number in range(3)]
     whole = audit(all_said, said(all_said, tmp_path, *[{"human_anomaly_label": "no"}] * 3))
     assert whole["calibration"].facts["corpus_agreement_leaves_out"] is None
-    assert without_pool(sample(rows)) == ["pass_high_risk"]
-    assert without_pool(sample(rows, population=dict.fromkeys(SLICES, 0))) == []
+    assert without_pool(sample(rows)) == {"pass_high_risk": 600}
+    assert without_pool(sample(rows, population=dict.fromkeys(SLICES, 0))) == {}
 
 
 def test_an_anomalous_verdict_may_name_neither_subtype_nor_onset_and_the_guide_says_so(tmp_path: Path) -> None:

@@ -31,7 +31,12 @@ class Stratum(NamedTuple):
     @property
     def name(self) -> str:
         """Slice and silver label, for a reader."""
-        return f"{self.slice_label}, silver {'anomalous' if self.silver_anomalous else 'normal'}"
+        return stratum_name(self.slice_label, self.silver_anomalous)
+
+
+def stratum_name(slice_label: str, silver_anomalous: bool) -> str:
+    """A risk slice and a silver label as one name."""
+    return f"{slice_label}, silver {'anomalous' if silver_anomalous else 'normal'}"
 
 
 class PosteriorSettings(NamedTuple):

@@ -21,7 +21,7 @@ from openclawbench.release.statistics.corpus import Corpus, read_corpus
 from openclawbench.release.statistics.corrected_gap import strata_rows
 from openclawbench.release.writer.parquet import shards_of
 from openclawbench.release.writer.render import MASTER_FILE, ROOT
-from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS
+from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, stratum_name
 from openclawbench.storage.data_folder import DataFolder
 
 COLUMNS = (
@@ -114,18 +114,12 @@ def pool_keys(corpus: Corpus) -> Iterator[tuple[str, str, str]]:
     return corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
 
 
-def stratum_name(slice_label: str, silver_anomalous: bool) -> str:
-    """A slice and silver label as one key."""
-    return f"{slice_label}, silver {'anomalous' if silver_anomalous else 'normal'}"
-
-
 def silver_pool(corpus: Corpus) -> pl.DataFrame:
     """The pool with `is_anomalous` and `stratum`."""
     silver = corpus.records.select("source_model", "trajectory_id", pl.col("is_anomalous").fill_null(False))
-    labels = pl.when("is_anomalous").then(pl.lit("anomalous")).otherwise(pl.lit("normal"))
-    return corpus.pool.join(silver, on=["source_model", "trajectory_id"]).with_columns(
-        stratum=pl.format("{}, silver {}", "slice_label", labels)
-    )
+    pool = corpus.pool.join(silver, on=["source_model", "trajectory_id"])
+    pairs = pool.select("slice_label", "is_anomalous").iter_rows()
+    return pool.with_columns(stratum=pl.Series([stratum_name(*pair) for pair in pairs], dtype=pl.String))
 
 
 def neyman_strata(corpus: Corpus, wanted: int, rules: CalibrationRules) -> list[CalibrationStratum]:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from typing import get_args
 
 from openclawbench.audit.calibration.verdicts import Verdict
-from openclawbench.records.calibration import AgreementStatus, CalibrationSample
+from openclawbench.records.calibration import AgreementStatus, CalibrationSample, CalibrationStratum
+from openclawbench.reports.corrected_gap import stratum_name
 from openclawbench.reports.counting import share
 from openclawbench.reports.measures import Interval, kappa, proportion
 from openclawbench.reports.section import Row, Section
@@ -157,7 +158,7 @@ def strata_of(sample: CalibrationSample, verdicts: Sequence[Verdict]) -> list[tu
         ]
     return [
         (
-            f"{stratum.slice_label}, silver {'anomalous' if stratum.silver_anomalous else 'normal'}",
+            stratum_of(stratum),
             stratum.population,
             [
                 verdict
@@ -175,9 +176,17 @@ def left_out(sample: CalibrationSample, verdicts: list[Verdict]) -> list[str]:
     return [f"{name} ({population})" for name, population, in_stratum in groups if population and not in_stratum]
 
 
-def without_pool(sample: CalibrationSample) -> list[str]:
-    """Slices in which the release has trajectories but its calibration pool has none."""
-    return [name for name, number in sample.population.items() if number and not sample.pool[name]]
+def without_pool(sample: CalibrationSample) -> dict[str, int]:
+    """Slices, or strata of a sample drawn by silver label, in which the release has trajectories and its pool has none
+    -> number of trajectories."""
+    if sample.strata:
+        return {stratum_of(each): each.population for each in sample.strata if not each.pool}
+    return {name: number for name, number in sample.population.items() if number and not sample.pool[name]}
+
+
+def stratum_of(stratum: CalibrationStratum) -> str:
+    """Slice and silver label, for a reader."""
+    return stratum_name(stratum.slice_label, stratum.silver_anomalous)
 
 
 def resolved(verdicts: Sequence[Verdict]) -> list[Verdict]:

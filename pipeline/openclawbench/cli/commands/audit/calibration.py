@@ -47,7 +47,7 @@ def sample_calibration(
     from openclawbench.audit.calibration.form import CALIBRATION
     from openclawbench.audit.calibration.guide import guide
     from openclawbench.audit.calibration.sample import draw
-    from openclawbench.audit.calibration.summary import without_pool
+    from openclawbench.audit.calibration.summary import stratum_of, without_pool
     from openclawbench.audit.review_folder import save_sample
     from openclawbench.audit.settings import AuditRules
 
@@ -55,18 +55,21 @@ def sample_calibration(
     sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data, allocate.value)
     with folder.reviewing():
         sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
-    for name in without_pool(sample):
-        number_there = sample.population[name]
+    for name, population in without_pool(sample).items():
         errors().print(
-            f"warning: the calibration pool has no record of {name}, the release {number_there} accepted and passing: "
-            "nothing will be said of that slice."
+            f"warning: the calibration pool has no record of {name}, the release {population} accepted and passing: "
+            "nothing will be said of those."
         )
     if json_out:
         print(json.dumps(sample.model_dump() | {"sheets": [str(path) for path in sheets]}, indent=1))
         return
     console = output()
-    counts = [[name, sample.drawn[name], sample.pool[name], sample.population[name]] for name in sample.drawn]
-    columns = ["slice", "drawn", "in the pool", "accepted and passing"]
+    counts: list[list[object]] = [
+        [name, sample.drawn[name], sample.pool[name], sample.population[name]] for name in sample.drawn
+    ]
+    if sample.strata:
+        counts = [[stratum_of(each), each.drawn, each.pool, each.population] for each in sample.strata]
+    columns = ["stratum" if sample.strata else "slice", "drawn", "in the pool", "accepted and passing"]
     console.print(table(f"Sample {sample.sample}", columns, counts))
     hidden = "the silver label is hidden" if sample.blind else "the silver label is shown"
     csv, jsonl, how = (safe(str(path)) for path in sheets)
