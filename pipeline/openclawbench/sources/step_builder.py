@@ -246,7 +246,7 @@ class StepList(StepRows):
         step["thinking"] = speech.thinking
         step["narration"] = speech.narration
         step["narration_position"] = speech.position if speech.narration is not None else None
-        step["raw"] = [*(pointer("narration", row_said) for row_said in speech.rows), pointer("call", row)]
+        step["raw"] = [*(pointer("narration", speech_row) for speech_row in speech.rows), pointer("call", row)]
         self.note_escapes(step, [row, *speech.rows])
         return step
 

@@ -167,7 +167,7 @@ def leaving_rules(several: Sequence[tuple[Part, ...]], shell_rules: ShellRules) 
     """Of each text's parts the first that leaves the machine: its rule, or that of what runs it elsewhere."""
     leave = {rule.id for rule in shell_rules.commands if rule.external}
     leaving = [[part.rule for part in parts if part.external] for parts in several]
-    return [None if not hosts else hosts[0] if hosts[0] in leave else shell_rules.elsewhere_rule for hosts in leaving]
+    return [None if not rules else rules[0] if rules[0] in leave else shell_rules.elsewhere_rule for rules in leaving]
 
 
 def meaning_of(shell: Shell, kind: str, text: str) -> ShellMeaning:

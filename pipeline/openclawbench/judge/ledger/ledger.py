@@ -240,8 +240,8 @@ class Ledger:
             "acknowledged is kept; run again, and report this with --debug."
         )
         while not self.waiting.empty():
-            if (one := self.waiting.get()) is not None:
-                group.append(one)
+            if (write := self.waiting.get()) is not None:
+                group.append(write)
         for loop, futures in by_loop(group).items():
             loop.call_soon_threadsafe(tell, futures, self.broken)
 
@@ -251,12 +251,12 @@ class Ledger:
         time.sleep(self.rules.window_ms / 1000)
         while len(group) < self.rules.rows:
             try:
-                one = self.waiting.get_nowait()
+                write = self.waiting.get_nowait()
             except queue.Empty:
                 return False
-            if one is None:
+            if write is None:
                 return True
-            group.append(one)
+            group.append(write)
         return False
 
     def commit(self, group: list[PendingWrite]) -> None:

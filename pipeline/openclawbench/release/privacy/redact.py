@@ -43,7 +43,7 @@ class Redactor:
     def __init__(self, lines: list[Line], detector: Detector, groups: set[str], marker: str) -> None:
         self.detector, self.groups, self.marker = detector, groups, marker
         self.markers: dict[str, str] = {}  # find -> marker
-        for _, _, text in (found_text for line in lines for found_text in texts_of(line.value)):
+        for _, _, text in (place_and_text for line in lines for place_and_text in texts_of(line.value)):
             for start, end, mark in self.spans(text):
                 self.markers[text[start:end]] = mark
         # Longest first, so that no find is cut by one that is a part of it.

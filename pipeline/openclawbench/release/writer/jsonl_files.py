@@ -22,14 +22,14 @@ def released(path: Path) -> Path | None:
 def open_lines(path: Path) -> BinaryIO:
     """A JSONL file to read lines from. FileNotFoundError where it is in no form there; OSError, also in the midst of
     reading, where what is compressed is broken."""
-    path_found = released(path)
-    if path_found is None:
+    existing = released(path)
+    if existing is None:
         raise FileNotFoundError(f"{path} is not there")
-    if path_found == path:
-        return path_found.open("rb")
+    if existing == path:
+        return existing.open("rb")
     import pyarrow as pa
 
-    stream = pa.CompressedInputStream(pa.OSFile(str(path_found)), CODECS[path_found.suffix])
+    stream = pa.CompressedInputStream(pa.OSFile(str(existing)), CODECS[existing.suffix])
     return cast("BinaryIO", io.BufferedReader(stream, 1 << 20))
 
 

@@ -87,14 +87,14 @@ def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, 
     seen: set[int] = set()
     for start in above:
         path: dict[int, None] = {}
-        one: int | None = start
-        while one is not None and one not in seen:
-            seen.add(one)
-            path[one] = None
-            one = above[one]
-        if one in path:
+        node: int | None = start
+        while node is not None and node not in seen:
+            seen.add(node)
+            path[node] = None
+            node = above[node]
+        if node in path:
             circle = list(path)
-            cut = min(index for index in circle[circle.index(one) :] if index in branch.later_parents)
+            cut = min(index for index in circle[circle.index(node) :] if index in branch.later_parents)
             branch.circular.append(cut)
             del branch.later_parents[cut]
             above[cut] = None

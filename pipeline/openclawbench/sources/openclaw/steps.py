@@ -185,7 +185,7 @@ class StepBuilder(StepRows):
     def was_said(self, text: str) -> bool:
         """True where the latest message or reply says this too: it is delivered late."""
         plain = self.rules.repeat.plain
-        return any(plain(text) in plain(said_text) for said_text in (self.stretch.text, self.last_reply) if said_text)
+        return any(plain(text) in plain(spoken) for spoken in (self.stretch.text, self.last_reply) if spoken)
 
     def decide_mirrors(self, is_answered: bool = False) -> None:
         """The lines right behind the user's turn become replies, unless a message of the model's answers it."""

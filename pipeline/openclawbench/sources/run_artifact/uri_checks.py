@@ -39,22 +39,22 @@ def is_absolute(uri: str) -> bool:
 
 def resolve(uri: str, path: str) -> str | None:
     """The raw file that a URI of the artifact at `path` names; null where it names none next to it."""
-    found = relative(uri)
+    relative_path = relative(uri)
     folder = path.rpartition("/")[0]
-    return None if found is None else f"{folder}/{found}" if folder else found
+    return None if relative_path is None else f"{folder}/{relative_path}" if folder else relative_path
 
 
 def artifact_uris(value: Any) -> Iterator[str]:
     """Every `uri` in a JSON value, at any depth."""
     stack = [value]
     while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            if isinstance(one.get("uri"), str):
-                yield one["uri"]
-            stack.extend(one.values())
-        elif isinstance(one, list):
-            stack.extend(one)
+        item = stack.pop()
+        if isinstance(item, dict):
+            if isinstance(item.get("uri"), str):
+                yield item["uri"]
+            stack.extend(item.values())
+        elif isinstance(item, list):
+            stack.extend(item)
 
 
 def uri_faults(document: dict[str, Any]) -> list[Fault]:
