@@ -7,7 +7,9 @@ import pytest
 from openclawbench.errors import InvalidRules
 from openclawbench.inspect.doctor import settings_in_force
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files
+from openclawbench.rules.loading.rule_book import RuleBook
 from openclawbench.rules.loading.rule_file import BUILT_IN, rule_path
+from openclawbench.rules.packet import PacketRules
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
@@ -64,3 +66,13 @@ def test_doctor_shows_the_folder_and_what_it_says_otherwise(own: Path, tmp_path:
     assert found["own_rule_files"] == [
         {"file": str(own / "release.toml"), "in_place_of": "release.toml", "other_keys": ["test_share"]}
     ]
+
+
+def test_what_a_setting_overrides_stays_with_who_asked() -> None:
+    """No second data folder of the same process gets the first one's settings."""
+    shipped = PacketRules.load()
+    changed = PacketRules.load(overrides={PacketRules.FILE: {"unmatched": "review"}})
+    assert (shipped.unmatched, changed.unmatched) == ("exclude", "review")
+    assert changed.digest != shipped.digest == PacketRules.load().digest
+    overridden = RuleBook.load(overrides={PacketRules.FILE: {"unmatched": "review"}})
+    assert overridden.version != RuleBook.load().version

@@ -121,7 +121,7 @@ def release_state(run: Run, commands: list[str]) -> str:
     """none | current | stale. `commands`: release_commands() of the settings in force."""
     if not run.data.release.is_dir():
         return "none"
-    key = release_key(run, made_from(run.intake, run.judges, commands, human_verdicts(run.data)))
+    key = release_key(run, made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides))
     return "current" if stands(run.data, key) else "stale"
 
 

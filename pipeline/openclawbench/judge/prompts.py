@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from openclawbench.base.resources import resource
 from openclawbench.errors import InvalidRules
 from openclawbench.rules.fence import FenceRules
-from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides, Rules
 from openclawbench.rules.loading.toml_lines import line_of
 from openclawbench.rules.sent import SentRules
 
@@ -148,8 +148,13 @@ class StagePrompt(Rules):
     shared: str = ""  # text of the shared prompt, where there is one
 
     @classmethod
-    def load(cls, version: str | None = None, prompts: Path | None = None) -> Self:
-        """Read the prompt: `version`, else the pinned one, else the newest. Raises InvalidRules as read_prompt does."""
+    def load(
+        cls, version: str | None = None, prompts: Path | None = None, *, overrides: Overrides = NO_OVERRIDES
+    ) -> Self:
+        """Read the prompt: `version`, else the pinned one, else the newest. No setting overrides a prompt.
+
+        Raises InvalidRules as read_prompt does.
+        """
         prompt = read_prompt(cls.STAGE, version, prompts)
         shared = read_prompt(SHARED, prompt.shared, prompts) if prompt.shared else None
         loaded = cls(

@@ -19,6 +19,7 @@ from openclawbench.intake.intake import SOURCES, Intake
 from openclawbench.judge.ask import MATERIAL, ShardQuestions
 from openclawbench.judge.prompts import StagePrompt
 from openclawbench.judge.protocol import Judge
+from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides
 from openclawbench.runtime.active_runs import ActiveRun
 from openclawbench.runtime.engines.protocol import Engine, LostTask
 from openclawbench.runtime.engines.serial import Serial
@@ -68,13 +69,16 @@ class Run:
         second: Judge | None = None,
         share: ShardSelection | None = None,
         debug: bool = False,
+        overrides: Overrides = NO_OVERRIDES,
     ) -> None:
         """`choose` returns the engine for the stale shards; without it, this process does them all. `second` is the
         judge of the second annotation pass. With a `share`, only its shards are worked on, and stages that read the
-        whole corpus wait. `debug` lets the exception of a stage through, with its traceback."""
+        whole corpus wait. `debug` lets the exception of a stage through, with its traceback.
+        `overrides`: keys of rule files that settings decide."""
         self.data = data
         self.debug = debug
         self.share = share
+        self.overrides = overrides
         self.intake = intake
         self.judges: Judges = {1: judge, 2: second}
         self.choose = choose or (lambda _: Serial())
@@ -102,7 +106,9 @@ class Run:
         self.listed.clear()
         self.counted.clear()
         for stage in stages:
-            self.rules[stage.name] = rules = {name: kind.load() for name, kind in stage.rules.items()}
+            self.rules[stage.name] = rules = {
+                name: kind.load(overrides=self.overrides) for name, kind in stage.rules.items()
+            }
             keys = self.part_keys(stage, rules)
             for record in stage.writes:
                 self.keys[record] = keys

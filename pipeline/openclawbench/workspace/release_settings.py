@@ -6,6 +6,7 @@ from typing import Any
 from openclawbench.release.privacy.policy import REPORT
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
+from openclawbench.rules.packet import PacketRules
 from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings
 
@@ -33,7 +34,11 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
     personal = dict.fromkeys(("on_account", "on_email", "on_phone", "on_user_name"), settings.on_personal)
     suspected = "redact" if settings.on_keys == "redact" else None  # whoever redacts keys also wants suspected ones out
     privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, **personal}
-    by_file = {PrivacyRules.FILE: privacy, PublishRules.FILE: {"jsonl": settings.jsonl}}
+    by_file = {
+        PacketRules.FILE: {"unmatched": settings.unmatched},
+        PrivacyRules.FILE: privacy,
+        PublishRules.FILE: {"jsonl": settings.jsonl},
+    }
     overrides = {
         file: {key: value for key, value in keys.items() if value is not None} for file, keys in by_file.items()
     }

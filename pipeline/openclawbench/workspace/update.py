@@ -21,8 +21,6 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.session import FileOutcome
 from openclawbench.release.writer.publish import publish
-from openclawbench.rules.loading.rule_file import CHOSEN
-from openclawbench.rules.packet import PacketRules
 from openclawbench.runtime.engines.choice import engine_for
 from openclawbench.runtime.engines.protocol import Engine
 from openclawbench.runtime.run import Run, StageReport
@@ -112,7 +110,8 @@ def update(
             second = replace_judge(second)
         intake = take_in_inputs(data, settings, save=True)
         remember(data, intake, settings, annotation_pass)
-        run = Run(data, intake, judge, partial(make_engine, settings), second, settings.shard, debug)
+        engine, overrides = partial(make_engine, settings), rule_overrides(settings)
+        run = Run(data, intake, judge, engine, second, settings.shard, debug, overrides)
         stages = stages_up_to(verb, second is not None) if annotation_pass == 1 else second_pass_up_to(verb)
         if annotation_pass == 1:
             refuse_stale_second_pass(run, stages)
@@ -147,11 +146,7 @@ def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
 
 
 def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
-    """Scan the inputs. Settings that override keys of rule files come into force here."""
-    CHOSEN.clear()
-    CHOSEN.update(rule_overrides(settings))
-    if settings.unmatched is not None:
-        CHOSEN[PacketRules.FILE] = {"unmatched": settings.unmatched}
+    """Scan the inputs."""
     return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
 
 
@@ -247,6 +242,7 @@ def open_run(data: DataFolder, settings: Settings) -> Run:
     data.remote = settings.parts
     own = JudgeBudget(data.ledger, None, settings.asking)
     second = second_judge(own, settings)
-    run = Run(data, take_in_inputs(data, settings, save=False), first_judge(own, settings), second=second)
+    intake, judge = take_in_inputs(data, settings, save=False), first_judge(own, settings)
+    run = Run(data, intake, judge, second=second, overrides=rule_overrides(settings))
     run.plan(all_stages(second is not None))
     return run

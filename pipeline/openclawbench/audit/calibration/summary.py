@@ -110,7 +110,7 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], settled: list
 
 
 OF_SLICE = "sample, "
-CHOSEN = {
+NOT_MEASURED = {
     "calibration pool",
     "oracle-fail records in the pool",
     "sample",
@@ -133,7 +133,7 @@ def quantity(name: str, count: int, of: int | None, definition: str) -> Row:
 
 def interval(row: Row, rules: AgreementRules) -> Row:
     """Share and interval of a row."""
-    if row["quantity"] in CHOSEN or row["quantity"].startswith(OF_SLICE):
+    if row["quantity"] in NOT_MEASURED or row["quantity"].startswith(OF_SLICE):
         return {"share": share(row["count"], row["of"] or 0), "low_share": None, "high_share": None}
     bounds = proportion(row["count"], row["of"] or 0, rules.confidence)
     return {"share": bounds.value, "low_share": bounds.low, "high_share": bounds.high}

@@ -21,7 +21,7 @@ from openclawbench.inspect.whatif.splits import split_again
 from openclawbench.inspect.whatif.tally import Tally
 from openclawbench.intake.intake import SOURCES
 from openclawbench.records.session import Step, Trajectory
-from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.rule_file import Overrides, Rules
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.runtime.run import Run
 from openclawbench.runtime.stage import Stage
@@ -112,15 +112,15 @@ def fresh_shards(run: Run, plan: Plan) -> list[Shard]:
 
 def compare(run: Run, plan: Plan, shards: Sequence[Shard]) -> Iterator[pl.DataFrame]:
     """The changes of one shard after another (columns: change.CHANGE)."""
-    loaded = {stage.name: loaded_rules(stage, plan.changed) for stage in plan.stages}
+    loaded = {stage.name: loaded_rules(stage, plan.changed, run.overrides) for stage in plan.stages}
     for shard in shards:
         after = run_again(run, plan, shard, loaded)
         yield changes({record: load(run, record, shard) for record in plan.compared}, after)
 
 
-def loaded_rules(stage: Stage, changed: dict[str, Rules]) -> dict[str, Rules]:
+def loaded_rules(stage: Stage, changed: dict[str, Rules], overrides: Overrides) -> dict[str, Rules]:
     """A stage's rules: the changed ones, else those in force."""
-    return {name: changed.get(kind.FILE) or kind.load() for name, kind in stage.rules.items()}
+    return {name: changed.get(kind.FILE) or kind.load(overrides=overrides) for name, kind in stage.rules.items()}
 
 
 def run_again(run: Run, plan: Plan, shard: Shard, rules: dict[str, dict[str, Rules]]) -> Tables:

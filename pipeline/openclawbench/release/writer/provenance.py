@@ -34,7 +34,7 @@ from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules
+from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, canonical_digest, read_rules
 from openclawbench.version import __version__
 
 NAME = "datapackage.json"
@@ -62,7 +62,11 @@ ODD = re.compile(r"[^a-z0-9._/-]+")
 
 
 def made_from(
-    intake: Intake, judges: Mapping[int, Judge | None], commands: list[str], verdicts: Sequence[HumanVerdict]
+    intake: Intake,
+    judges: Mapping[int, Judge | None],
+    commands: list[str],
+    verdicts: Sequence[HumanVerdict],
+    overrides: Overrides,
 ) -> MadeFrom:
     """What the release is made from, in an order that no shard layout changes."""
     return MadeFrom(
@@ -73,8 +77,8 @@ def made_from(
         lock_sha256=lock_digest(),
         dependencies=[Dependency(name=name, version=installed(name)) for name in PACKAGES],
         schema_version=SCHEMA_VERSION,
-        rules_version=RuleBook.load().version,
-        rules=rule_files(),
+        rules_version=RuleBook.load(overrides=overrides).version,
+        rules=rule_files(overrides),
         prompts=[prompt_file(prompt) for prompt in prompt_files()],
         judges=[judge_used(number, judge) for number, judge in sorted(judges.items()) if judge is not None],
         input_tables=[
@@ -125,9 +129,9 @@ def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable
     return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
 
 
-def rule_files() -> list[RuleFile]:
+def rule_files(overrides: Overrides) -> list[RuleFile]:
     """Every rule file from which labels or the release follow, as it is in force."""
-    return [rule_file(name, folder) for name, folder in sorted(rule_folders().items())]
+    return [rule_file(name, folder, overrides) for name, folder in sorted(rule_folders().items())]
 
 
 def rule_folders() -> dict[str, Path]:
@@ -136,9 +140,9 @@ def rule_folders() -> dict[str, Path]:
     return folders | {kind.FILE: kind.FOLDER for kind in OWN_RULES}
 
 
-def rule_contents() -> dict[str, Any]:
-    """File name -> content of those rule files, as they are in force, settings in their place."""
-    return {name: read_rules(name, folder) for name, folder in sorted(rule_folders().items())}
+def rule_contents(overrides: Overrides) -> dict[str, Any]:
+    """File name -> content of those rule files, as they are in force, with the keys that settings override."""
+    return {name: read_rules(name, folder, overrides) for name, folder in sorted(rule_folders().items())}
 
 
 def rule_book(contents: Mapping[str, Any]) -> RuleBook:
@@ -147,9 +151,9 @@ def rule_book(contents: Mapping[str, Any]) -> RuleBook:
     return RuleBook.of({name: content for name, content in contents.items() if name not in own})
 
 
-def rule_file(name: str, folder: Path) -> RuleFile:
+def rule_file(name: str, folder: Path, overrides: Overrides) -> RuleFile:
     """One rule file, which comes with the program in `folder`."""
-    content = read_rules(name, folder)
+    content = read_rules(name, folder, overrides)
     shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
     version_of, found = str(content.get("version")), canonical_digest(content)
     return RuleFile(file=name, version=version_of, sha256=found, as_shipped=found == canonical_digest(shipped))

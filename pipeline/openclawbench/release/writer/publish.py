@@ -51,7 +51,7 @@ def publish(
     people made of trajectories, which stands beside the labels and changes none. Raises ReleaseBlocked, InvalidRelease;
     the former release then still stands.
     """
-    made = made_from(run.intake, run.judges, commands, verdicts)
+    made = made_from(run.intake, run.judges, commands, verdicts, run.overrides)
     key = release_key(run, made)
     if stands(run.data, key):
         return False
@@ -75,8 +75,9 @@ def rules_and_tables(run: Run, made: MadeFrom) -> dict[str, Any]:
     outcomes = data.scan(FileOutcome, keys[FileOutcome]).collect().iter_rows(named=True)
     references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
     return {
-        "settings": PublishRules.load(),
-        "privacy": PrivacyRules.load(),
+        "overrides": run.overrides,
+        "settings": PublishRules.load(overrides=run.overrides),
+        "privacy": PrivacyRules.load(overrides=run.overrides),
         "made_from": with_outcomes(made, outcomes),
         "second_pass": has_second_pass(run),
         "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).collect(),
@@ -91,7 +92,7 @@ def rules_and_tables(run: Run, made: MadeFrom) -> dict[str, Any]:
 def release_key(run: Run, made: MadeFrom) -> str:
     """Digest of everything that decides the bytes of a run's release."""
     tables = (*FIRST_PASS, *(SECOND_PASS if has_second_pass(run) else ()))
-    rules, privacy = PublishRules.load(), PrivacyRules.load()
+    rules, privacy = PublishRules.load(overrides=run.overrides), PrivacyRules.load(overrides=run.overrides)
     versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *fixed_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
 
@@ -115,7 +116,7 @@ def line_shards(run: Run) -> list[Path]:
 
 def scan_lines(run: Run, shards: list[Path], made: MadeFrom) -> Scanned:
     """Scan every line that is to be released. Raises ReleaseBlocked; the report of finds is written in either case."""
-    scanned = Scanned(PrivacyRules.load())
+    scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
     scanned.look(shards, made.inputs)
     folder = run.data.write_report(REPORT, report(scanned))
     refuse_blocked(scanned, str(folder))

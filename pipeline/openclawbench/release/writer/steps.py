@@ -36,7 +36,7 @@ from openclawbench.release.writer.render import LINE_FILES, MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import BOTH_FILE, RAW_FILES, REFERENCE_FILE, write_second_pass
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY, summary_files
-from openclawbench.rules.loading.rule_file import rule_path
+from openclawbench.rules.loading.rule_file import Overrides, rule_path
 from openclawbench.rules.taxonomy import Taxonomy
 
 CHECKSUMS = "CHECKSUMS.sha256"
@@ -138,7 +138,11 @@ def write_summaries(staging: StagingFolder, records: WrittenRecords, counts: pl.
 
 
 def write_guides(
-    staging: StagingFolder, privacy: PrivacyRules, counts: pl.DataFrame, references: pl.DataFrame | None
+    staging: StagingFolder,
+    privacy: PrivacyRules,
+    counts: pl.DataFrame,
+    references: pl.DataFrame | None,
+    overrides: Overrides,
 ) -> None:
     """Taxonomy, settings, rules and the prompts in force: those of the rules judge only where it alone judged."""
     judges = set(counts.filter(pl.col("group") == "judge")["name"]) - {NOT_ASKED}
@@ -149,7 +153,7 @@ def write_guides(
     for prompt in prompt_files(own=not judges <= BASELINE_JUDGES):
         staging.write(f"prompts/{prompt.stage}/{prompt.version}.md", file_of(prompt).read_bytes())
     staging.write(RULES_FILE, as_json(privacy.model_dump(mode="json")))
-    staging.write(RULES, as_json(rule_contents()))
+    staging.write(RULES, as_json(rule_contents(overrides)))
 
 
 def write_statistics(staging: StagingFolder, settings: PublishRules) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, Self
 
-from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_digest, read_rules
+from openclawbench.rules.loading.rule_file import BUILT_IN, NO_OVERRIDES, Overrides, Rules, canonical_digest, read_rules
 
 NO_LABEL = ("asking.toml", "prices.toml")  # how to ask and what it costs: no label follows from them
 
@@ -13,11 +13,10 @@ class RuleBook(Rules):
     FILE: ClassVar[str] = "*.toml"
 
     @classmethod
-    def load(cls) -> Self:
+    def load(cls, *, overrides: Overrides = NO_OVERRIDES) -> Self:
         """Digest every rule file as it is in force. Raises InvalidRules."""
-        return cls.of(
-            {path.name: read_rules(path.name) for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL}
-        )
+        names = [path.name for path in BUILT_IN.glob("*.toml") if path.name not in NO_LABEL]
+        return cls.of({name: read_rules(name, overrides=overrides) for name in names})
 
     @classmethod
     def of(cls, contents: dict[str, Any]) -> Self:

@@ -4,8 +4,10 @@ import hashlib
 import json
 import pickle
 import tomllib
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
@@ -18,7 +20,8 @@ from openclawbench.rules.loading.references import Other, Reference
 from openclawbench.rules.loading.validation import Unfit, ids_once, not_finite
 
 BUILT_IN = Path(__file__).parents[1]
-CHOSEN: dict[str, dict[str, Any]] = {}  # rule file -> keys that a setting decides instead of the file
+Overrides = Mapping[str, Mapping[str, Any]]  # rule file -> keys that settings decide instead of the file
+NO_OVERRIDES: Overrides = MappingProxyType({})
 
 
 def canonical_digest(content: Any) -> str:
@@ -36,8 +39,8 @@ def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
     return own / name if own is not None and (own / name).is_file() else folder / name
 
 
-def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
-    """The content of the rule file in force, with the keys that settings decide in its place.
+def read_rules(name: str, folder: Path = BUILT_IN, overrides: Overrides = NO_OVERRIDES) -> dict[str, Any]:
+    """The content of the rule file in force, with the keys that settings override.
 
     Raises InvalidRules with the file and the fault.
     """
@@ -46,7 +49,7 @@ def read_rules(name: str, folder: Path = BUILT_IN) -> dict[str, Any]:
         content: dict[str, Any] = pickle.loads(parsed(path.read_text(encoding="utf-8-sig")))
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidRules(f"{path}: cannot read the rules: {error}. Correct the file.") from error
-    return content | CHOSEN.get(name, {})
+    return {**content, **overrides.get(name, {})}
 
 
 def shipped(name: str) -> dict[str, Any]:
@@ -85,15 +88,15 @@ class Rules(BaseModel):
         return self._digest
 
     @classmethod
-    def load(cls) -> Self:
-        """Read the rule file in force.
+    def load(cls, *, overrides: Overrides = NO_OVERRIDES) -> Self:
+        """Read the rule file in force, with the keys that settings override.
 
         Raises InvalidRules with the file and the place of the fault, also where it names something that no other rule
         file in force has.
         """
         path = rule_path(cls.FILE, cls.FOLDER)
-        rules = cls.checked(content := read_rules(cls.FILE, cls.FOLDER), path)
-        rules.must_fit(content, path, read_rules)
+        rules = cls.checked(content := read_rules(cls.FILE, cls.FOLDER, overrides), path)
+        rules.must_fit(content, path, lambda other: read_rules(other, overrides=overrides))
         return rules
 
     @classmethod
