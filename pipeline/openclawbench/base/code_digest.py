@@ -4,12 +4,43 @@ import ast
 import hashlib
 import importlib.util
 import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 PROJECT = "openclawbench"
 Parsed = tuple[str, list[tuple[str, str | None]]]
-PARSED: dict[str, Parsed] = {}  # digest of a module's bytes -> what parsing them gave; may be kept from run to run
+
+
+class ParseCache:
+    """What parsing the program's modules gave, by the digest of their bytes. Parsing all takes a second.
+
+    A memo like those of functools, and as harmless: a changed module has another digest. A data folder keeps it from
+    run to run (`load`, `rows`).
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, Parsed] = {}
+
+    def load(self, rows: Mapping[str, Any]) -> None:
+        """Take in what `rows` returned in an earlier process."""
+        for key, (tree, imports) in rows.items():
+            self.known[key] = tree, [(module, name) for module, name in imports]
+
+    def rows(self) -> dict[str, Parsed]:
+        """Digest of a module's bytes -> digest of its AST, its imports; as JSON can hold it."""
+        return dict(self.known)
+
+    def parsed(self, content: bytes) -> Parsed:
+        """What `parsed` returns, parsed once."""
+        key = hashlib.sha256(sys.version.encode() + content).hexdigest()
+        if key not in self.known:
+            self.known[key] = parsed(content)
+        return self.known[key]
+
+
+parse_cache = ParseCache()
 
 
 @cache
@@ -18,11 +49,7 @@ def module_source(name: str) -> tuple[str, tuple[str, ...]]:
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return "", ()
-    content = Path(spec.origin).read_bytes()
-    key = hashlib.sha256(sys.version.encode() + content).hexdigest()
-    if key not in PARSED:
-        PARSED[key] = parsed(content)
-    tree, imports = PARSED[key]
+    tree, imports = parse_cache.parsed(Path(spec.origin).read_bytes())
     modules = {module for module, _ in imports}
     modules.update(f"{module}.{name}" for module, name in imports if name is not None and is_module(module, name))
     return tree, tuple(sorted(modules))

@@ -28,6 +28,7 @@ from openclawbench.cli.commands.validate import validate
 from openclawbench.cli.commands.whatif import whatif
 from openclawbench.cli.exit import run_program
 from openclawbench.cli.help import PanelGroup
+from openclawbench.cli.options import with_debug
 from openclawbench.version import __version__
 
 Command = Callable[..., None] | typer.Typer
@@ -113,10 +114,14 @@ def main() -> None:
 for panel, commands in PANELS.items():
     for name, command in commands.items():
         if isinstance(command, typer.Typer):
+            for registered in command.registered_commands:
+                assert registered.callback is not None
+                registered.callback = with_debug(registered.callback)
             app.add_typer(command, name=name, rich_help_panel=panel)
+        elif command is bench:
+            app.command(name, context_settings=PASS_ARGUMENTS_ON, rich_help_panel=panel)(command)
         else:
-            settings = PASS_ARGUMENTS_ON if command is bench else None
-            app.command(name, help=STAGE_HELP.get(name), context_settings=settings, rich_help_panel=panel)(command)
+            app.command(name, help=STAGE_HELP.get(name), rich_help_panel=panel)(with_debug(command))
 
 if __name__ == "__main__":
     main()

@@ -121,6 +121,21 @@ def with_settings(*groups: Group) -> Callable[[Callable[..., None]], Callable[..
     return decorate
 
 
+def with_debug(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option --debug, which `main` reads. One that declares it passes it on and stays as it is."""
+    signature = inspect.signature(command)
+    if "debug" in signature.parameters:
+        return command
+    parameter = inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug)
+
+    @wraps(command)
+    def call(*args: Any, debug: bool, **values: Any) -> None:
+        command(*args, **values)
+
+    call.__signature__ = signature.replace(parameters=[*signature.parameters.values(), parameter])  # type: ignore[attr-defined]
+    return call
+
+
 def option_of(name: str, setting: Setting) -> Any:
     """The annotation that declares a setting's option to typer."""
     complete = choices(*setting.choices) if setting.choices else None

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from openclawbench.audit.calibration.released_verdicts import human_verdicts
-from openclawbench.base.code_digest import PARSED, Parsed
+from openclawbench.base.code_digest import Parsed, parse_cache
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
 from openclawbench.flow import all_stages, second_pass_up_to, stages_up_to
@@ -155,18 +155,14 @@ def cached_code_digests(data: DataFolder) -> Iterator[None]:
     """Parse a module of the program for its digest only if it has changed since the last run in this folder."""
     known = load_code_digests(data)
     yield
-    if known != PARSED:
-        write_json(data.code_file, PARSED)
+    if known != parse_cache.rows():
+        write_json(data.code_file, parse_cache.rows())
 
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
     """Load what the last run in this folder kept of the program's modules."""
-    content = read_json(data.code_file)
-    known = {
-        key: (tree, [(module, name) for module, name in imports]) for key, (tree, imports) in (content or {}).items()
-    }
-    PARSED.update(known)
-    return known
+    parse_cache.load(read_json(data.code_file) or {})
+    return parse_cache.rows()
 
 
 def make_engine(settings: Settings, chains: list[ShardTask]) -> Engine:

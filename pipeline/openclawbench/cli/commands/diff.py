@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from openclawbench.base.terminal import one_line, output, table
-from openclawbench.cli.options import Debug, Json
+from openclawbench.cli.options import Json
 from openclawbench.cli.write_output import write_output
 
 ReleaseA = Annotated[Path, typer.Argument(metavar="RELEASE_A", help="The former release.")]
@@ -22,7 +22,6 @@ def diff(
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Also write it as Markdown.")] = None,
     examples: Annotated[int, typer.Option("--examples", min=0, help="Examples of each row.")] = 3,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Two releases: what was added, removed, changed and why; label flips, tier and split moves."""
     from openclawbench.release.diff.causes import MEANINGS

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import output, table
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Debug, Json
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
 from openclawbench.inspect.doctor import examine, settings_in_force
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
@@ -18,7 +18,6 @@ def doctor(
     raw_dir: Annotated[Path | None, typer.Argument(help="A folder to look at; nothing is written.")] = None,
     data: Data = DATA,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
     if raw_dir is None:

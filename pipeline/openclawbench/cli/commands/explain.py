@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output
-from openclawbench.cli.options import DATA, Data, Debug, TrajectoryId
+from openclawbench.cli.options import DATA, Data, TrajectoryId
 from openclawbench.cli.render.explain import print_explanation
 from openclawbench.inspect.explain.explain import explain as explain_trajectory
 from openclawbench.inspect.find import find
@@ -22,7 +22,6 @@ def explain(
     json_out: Annotated[
         bool, typer.Option("--json", help="Print results as JSON, with the whole of every rule.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """For each descriptor, flag, score and candidate the rule behind it, and the marked text that made it hold."""
     folder = DataFolder(data)

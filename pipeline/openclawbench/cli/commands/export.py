@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, one_line, output, safe
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Debug, choices
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, choices
 from openclawbench.cli.write_output import write_output
 from openclawbench.errors import UsageError
 from openclawbench.inspect.export.sessions import FORMS, export_sessions
@@ -31,7 +31,6 @@ def export(
     file_format: Format = "jsonl",
     form: Form = None,
     to: Annotated[Path | None, typer.Option("-o", "--output", help="File, else stdout; a new folder for --to.")] = None,
-    debug: Debug = False,
 ) -> None:
     """A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to)."""
     if (stage is None) == (form is None):

@@ -9,7 +9,7 @@ import typer
 
 from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.commands.validate import print_findings
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Debug
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
 
@@ -26,7 +26,6 @@ def push(
     release: Release = None,
     public: Public = False,
     yes: Yes = False,
-    debug: Debug = False,
 ) -> None:
     """Upload a release to the Hugging Face Hub, if `validate` finds nothing wrong with it."""
     from openclawbench.release.hub import push as upload

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import output
-from openclawbench.cli.options import DATA, Data, Debug, TrajectoryId
+from openclawbench.cli.options import DATA, Data, TrajectoryId
 from openclawbench.cli.render.trajectory import print_trajectory
 from openclawbench.inspect.find import find
 from openclawbench.storage.data_folder import DataFolder
@@ -20,7 +20,6 @@ def show(
     no_label: Annotated[
         bool, typer.Option("--no-label", help="For a blind review: no label, evidence, flags, risk or outcome.")
     ] = False,
-    debug: Debug = False,
 ) -> None:
     """A trajectory to read: steps, descriptors, label, evidence marked."""
     folder = DataFolder(data)

@@ -8,7 +8,7 @@ import polars as pl
 from rich.console import Console
 
 from openclawbench.base.terminal import output, table
-from openclawbench.cli.options import DATA, INPUTS, NO_FLAGS, Data, Debug, Flags, Json, with_settings
+from openclawbench.cli.options import DATA, INPUTS, NO_FLAGS, Data, Flags, Json, with_settings
 from openclawbench.cli.render.run import print_inputs
 from openclawbench.cli.render.trace_summary import format_total
 from openclawbench.inspect import status as state
@@ -32,7 +32,7 @@ RELEASE = {
 
 
 @with_settings(INPUTS)
-def status(data: Data = DATA, json_out: Json = False, debug: Debug = False, flags: Flags = NO_FLAGS) -> None:
+def status(data: Data = DATA, json_out: Json = False, flags: Flags = NO_FLAGS) -> None:
     """Which stages are up to date, what came in, what no rule knows."""
     folder = DataFolder(data)
     chosen = settings(folder, **flags)

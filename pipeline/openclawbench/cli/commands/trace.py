@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import one_line, safe
-from openclawbench.cli.options import DATA, Data, Debug, TrajectoryId
+from openclawbench.cli.options import DATA, Data, TrajectoryId
 from openclawbench.inspect.find import find
 from openclawbench.inspect.raw_records import raw_records
 from openclawbench.storage.data_folder import DataFolder
@@ -19,7 +19,6 @@ def trace(
     step: Annotated[int | None, typer.Argument(help="Step number; all steps without it.")] = None,
     data: Data = DATA,
     raw: Annotated[str | None, typer.Option("--raw", help="Raw sessions, if they have moved.")] = None,
-    debug: Debug = False,
 ) -> None:
     """The raw records behind a step, byte for byte: pointers on stderr, bytes on stdout."""
     folder = DataFolder(data)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from openclawbench.base.terminal import errors, output
-from openclawbench.cli.options import DATA, Data, Debug, Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.render.whatif import print_what_if
 from openclawbench.inspect.whatif.whatif import KINDS, what_if
 from openclawbench.storage.data_folder import DataFolder
@@ -28,7 +28,6 @@ def whatif(
         bool, typer.Option("--packets", help="Also which packets change, so that a judge would be asked again.")
     ] = False,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """What other rules would change, without touching the work tables."""
     folder = DataFolder(data)

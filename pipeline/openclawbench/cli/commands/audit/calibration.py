@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from openclawbench.base.terminal import errors, output, safe, table
-from openclawbench.cli.options import DATA, Data, Debug, Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.reports.counting import percent
 from openclawbench.reports.section import Report
 from openclawbench.storage.data_folder import DataFolder
@@ -41,7 +41,6 @@ def sample_calibration(
     ] = False,
     data: Data = DATA,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Draw trajectories of the calibration pool, and write a sheet (CSV and JSONL) to fill in, with its guide (T35)."""
     from openclawbench.audit.calibration.form import CALIBRATION

@@ -13,7 +13,7 @@ from rich.console import Console
 from openclawbench.base.terminal import errors, one_line, output, safe, table
 from openclawbench.cli.commands.audit.calibration import print_calibration, sample_calibration
 from openclawbench.cli.commands.report.commands import input_digests, publish_report
-from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Debug, Json, data_flag
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
 from openclawbench.errors import NotFound, UsageError
 from openclawbench.inspect.find import rows_of
 from openclawbench.records.evidence import AlignedDescriptor
@@ -34,7 +34,6 @@ def sample_events(
     seed: Annotated[int, typer.Option("--seed", help="The same seed draws the same steps.")] = 1,
     data: Data = DATA,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Draw steps of every event category, and write a sheet (CSV and JSONL) to fill in (T33)."""
     from openclawbench.audit.events.form import EVENTS
@@ -82,7 +81,6 @@ def import_(
     reviewed_at: Annotated[str | None, typer.Option("--reviewed-at", help="When, where a row does not say.")] = None,
     data: Data = DATA,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """Check a filled sheet of either kind against its sample and add the good rows to the review records."""
     from openclawbench.audit.forms import form_of
@@ -144,7 +142,7 @@ Kind = Annotated[AuditKind | None, typer.Argument(help="Only this audit; without
 
 
 @app.command("report")
-def report(kind: Kind = None, data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None:
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     folder = DataFolder(data)
     kinds = [kind] if kind else list(AuditKind)

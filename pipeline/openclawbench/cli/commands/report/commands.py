@@ -9,7 +9,7 @@ from rich.console import Console
 from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report.gap import gap
 from openclawbench.cli.commands.report.statistics import statistics
-from openclawbench.cli.options import DATA, Data, Debug
+from openclawbench.cli.options import DATA, Data
 from openclawbench.errors import NotFound
 from openclawbench.inspect.find import rows_of
 from openclawbench.reports.counting import percent
@@ -36,7 +36,7 @@ def report() -> None:
 
 
 @app.command()
-def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+def evidence(data: Data = DATA, json_out: Json = False) -> None:
     """Event categories (T9), alignment (T10), slices (T14), flags, statuses, silent rules, what no rule knows."""
     from openclawbench.reports.evidence.report import READS, evidence_report
 
@@ -48,7 +48,7 @@ def evidence(data: Data = DATA, json_out: Json = False, debug: Debug = False) ->
 
 
 @app.command()
-def coverage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+def coverage(data: Data = DATA, json_out: Json = False) -> None:
     """How sessions and outcomes met (C.1): matched, unmatched, ambiguous, in conflict, unscorable, at 0 % or 100 %."""
     folder = DataFolder(data)
     run = open_run(folder, settings(folder))
@@ -71,7 +71,7 @@ def print_coverage_counts(report: Report, console: Console) -> None:
 
 
 @app.command()
-def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+def agreement(data: Data = DATA, json_out: Json = False) -> None:
     """Two annotation passes: binary, subtype and onset agreement, kappa, alpha, every disagreement (needs --pass 2)."""
     from openclawbench.reports.agreement.report import READS, agreement_report
 
@@ -86,7 +86,7 @@ def agreement(data: Data = DATA, json_out: Json = False, debug: Debug = False) -
 
 
 @app.command()
-def triage(data: Data = DATA, json_out: Json = False, debug: Debug = False) -> None:
+def triage(data: Data = DATA, json_out: Json = False) -> None:
     """What Stage A lets escape: the audit of its negatives, with intervals, an estimate for the corpus, and ids."""
     from openclawbench.reports.triage import READS, READS_PASS2, triage_report
 

@@ -8,7 +8,7 @@ import polars as pl
 import typer
 
 from openclawbench.base.terminal import output, table
-from openclawbench.cli.options import DATA, Data, Debug, Json
+from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NotFound, UnreadableInput, UsageError
 from openclawbench.storage.data_folder import DataFolder
 
@@ -39,7 +39,6 @@ def gap(
     ] = None,
     data: Data = DATA,
     json_out: Json = False,
-    debug: Debug = False,
 ) -> None:
     """The outcome-process gap of a release: silver, and corrected by human verdicts, with intervals that hold."""
     from openclawbench.cli.commands.report.statistics import settings_of
