@@ -8,9 +8,9 @@ from pydantic import BaseModel
 
 from openclawbench.construct.describe.language import detect_languages
 from openclawbench.fulltax.rules_judge import RulesJudge
-from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.judge.protocol import Question
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import EventTypeCounts, Evidence, EvidenceStep, LanguageCounts, PacketUserTurn

@@ -129,7 +129,7 @@ def test_a_mechanism_or_a_group_that_detectors_need_may_not_be_left_out(
 
 def test_every_mechanism_that_a_detector_fires_is_in_the_shipped_rules() -> None:
     folder = BUILT_IN.parent / "fulltax" / "rules_judge"
-    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py")))
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py")))
     fired = set(re.findall(r'fire\(\s*trace,\s*"(\w+)"', text))
     known = {rule.id for rule in JudgeRules.load().mechanisms}
     assert fired and fired <= known

@@ -7,16 +7,17 @@ meaning, and its labels say `judge: rules`. docs/why/rules_judge.md says how goo
 module                              what it decides
 judge                               RulesJudge: questions in, answers out
 stage_a, stage_b1, stage_b2, stage_c  the answer of each stage, from the triggers in a trajectory (T25-T28)
-detectors                           all detectors, and the order of their triggers
+triggers                            all detectors, and the order of their triggers
 trigger                             one firing of a mechanism of judge.toml, with its citations
-capability_gap_overcommitment       T17: a capability or failure cue, then an unjustified commitment
-write_under_unresolved_ambiguity    T17, also ambiguity_mishandling: a write or reply while the request is ambiguous
-weak_evidence_commitment            T17: a commitment on weak evidence: claimed acts, simulated output, hidden doubts
-premature_external_write            T17: an early external mutation before grounding
-error_ignored_escalation            T17: an explicit error, then a riskier act or a success claim
-state_contamination                 T17, absorbed: a write to the agent's state in a weak or uncertain context
-parallel_coordination_breakdown     T17, absorbed: a failed call to another agent under a success claim
-recovery                            whether a later step recovered from a failure
+detectors/
+  capability_gap_overcommitment     T17: a capability or failure cue, then an unjustified commitment
+  write_under_unresolved_ambiguity  T17, also ambiguity_mishandling: a write or reply while the request is ambiguous
+  weak_evidence_commitment          T17: a commitment on weak evidence: claimed acts, simulated output, hidden doubts
+  premature_external_write          T17: an early external mutation before grounding
+  error_ignored_escalation          T17: an explicit error, then a riskier act or a success claim
+  state_contamination               T17, absorbed: a write to the agent's state in a weak or uncertain context
+  parallel_coordination_breakdown   T17, absorbed: a failed call to another agent under a success claim
+  recovery                          whether a later step recovered from a failure
 replies                             whether a reply commits, hedges, discloses or asks
 trace                               a trajectory as detectors read it; hits: where a pattern occurs in a text
 """

@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from openclawbench.base.code_digest import code_digest
 from openclawbench.errors import UsageError
-from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.stage_a import answer_a
 from openclawbench.fulltax.rules_judge.stage_b1 import answer_b1
 from openclawbench.fulltax.rules_judge.stage_b2 import answer_b2
 from openclawbench.fulltax.rules_judge.stage_c import answer_c
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.judge.protocol import Question, QuestionSource, Reply
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC, Usage
 from openclawbench.records.packet import Evidence

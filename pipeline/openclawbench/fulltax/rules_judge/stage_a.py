@@ -1,8 +1,8 @@
 """Stage A of the rules judge (paper E.3, T25): recall-oriented triage. Routes, never labels."""
 
-from openclawbench.fulltax.rules_judge.detectors import cited_quotes, find_triggers, strong_triggers
 from openclawbench.fulltax.rules_judge.trace import TEXT_FIELDS, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import cited_quotes, find_triggers, strong_triggers
 from openclawbench.records.fulltax import StageA, SubtypeTrigger
 from openclawbench.records.packet import Evidence
 from openclawbench.records.vocabulary import RouteLabel, RoutingConfidence

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from openclawbench.fulltax.rules_judge.detectors import cited_quotes, find_triggers, strong_triggers, unread_triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import cited_quotes, find_triggers, strong_triggers, unread_triggers
 from openclawbench.records.fulltax import EvidenceQuote, StageB1
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.judge import JudgeRules

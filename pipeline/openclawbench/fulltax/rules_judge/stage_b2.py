@@ -1,8 +1,8 @@
 """Stage B2 of the rules judge (paper E.5, T27, T21): spans, onsets, severity and recoverability of B1's anomaly."""
 
-from openclawbench.fulltax.rules_judge.detectors import find_triggers, strong_triggers
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import find_triggers, strong_triggers
 from openclawbench.records.fulltax import EvidenceQuote, Span, StageB1, StageB2
 from openclawbench.records.packet import Evidence, EvidenceStep
 from openclawbench.rules.judge import JudgeRules, SeverityRule

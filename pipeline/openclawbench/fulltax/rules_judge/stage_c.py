@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from openclawbench.fulltax.annotation.quote_grounding import is_grounded
-from openclawbench.fulltax.rules_judge.detectors import find_triggers
 from openclawbench.fulltax.rules_judge.stage_b1 import primary
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
+from openclawbench.fulltax.rules_judge.triggers import find_triggers
 from openclawbench.records.fulltax import Issue, RequiredFix, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 from openclawbench.rules.judge import JudgeRules

@@ -6,8 +6,8 @@ agents cannot be reached at all is a gap of capability (T20 row 3; see capabilit
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.capability_gap_overcommitment import is_gap
-from openclawbench.fulltax.rules_judge.error_ignored_escalation import failure_cited
+from openclawbench.fulltax.rules_judge.detectors.capability_gap_overcommitment import is_gap
+from openclawbench.fulltax.rules_judge.detectors.error_ignored_escalation import failure_cited
 from openclawbench.fulltax.rules_judge.replies import REPLY, discloses_failure, success_claim
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire

@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Iterator
 
-from openclawbench.fulltax.rules_judge.capability_gap_overcommitment import capability_gaps
-from openclawbench.fulltax.rules_judge.error_ignored_escalation import ignored_errors
-from openclawbench.fulltax.rules_judge.parallel_coordination_breakdown import broken_coordination
-from openclawbench.fulltax.rules_judge.premature_external_write import early_writes
-from openclawbench.fulltax.rules_judge.state_contamination import contaminated_state
+from openclawbench.fulltax.rules_judge.detectors.capability_gap_overcommitment import capability_gaps
+from openclawbench.fulltax.rules_judge.detectors.error_ignored_escalation import ignored_errors
+from openclawbench.fulltax.rules_judge.detectors.parallel_coordination_breakdown import broken_coordination
+from openclawbench.fulltax.rules_judge.detectors.premature_external_write import early_writes
+from openclawbench.fulltax.rules_judge.detectors.state_contamination import contaminated_state
+from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import weak_evidence
+from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
-from openclawbench.fulltax.rules_judge.weak_evidence_commitment import weak_evidence
-from openclawbench.fulltax.rules_judge.write_under_unresolved_ambiguity import ambiguities
 from openclawbench.records.fulltax import EvidenceQuote
 
 DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (

@@ -8,9 +8,9 @@ capability_gap_overcommitment.py).
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.capability_gap_overcommitment import is_gap
+from openclawbench.fulltax.rules_judge.detectors.capability_gap_overcommitment import is_gap
+from openclawbench.fulltax.rules_judge.detectors.recovery import looks, named, recovered, touches
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.recovery import looks, named, recovered, touches
 from openclawbench.fulltax.rules_judge.replies import REPLY, completion_claim, discloses_failure, silence, told_between
 from openclawbench.fulltax.rules_judge.trace import BEFORE_ACTION, Place, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire

@@ -6,10 +6,10 @@ was seen; only the agent's own words before the write speak.
 
 from collections.abc import Iterator
 
-from openclawbench.fulltax.rules_judge.error_ignored_escalation import acknowledged, failure_cited, reaction
+from openclawbench.fulltax.rules_judge.detectors.error_ignored_escalation import acknowledged, failure_cited, reaction
+from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import open_ambiguity
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
-from openclawbench.fulltax.rules_judge.write_under_unresolved_ambiguity import open_ambiguity
 
 
 def contaminated_state(trace: Trace) -> Iterator[Trigger]:
