@@ -17,7 +17,8 @@ GOOD = SAMPLES / "2026.6.11" / "bad-args.jsonl"
 
 
 class Careless(Source):
-    """Loses records that say `lost`, counts those that say `twice` twice, and stumbles over `odd`."""
+    """Loses records that say `lost`, counts those that say `twice` twice, stumbles over `odd`, and takes a dict for a
+    text at `table`."""
 
     name = "careless"
 
@@ -40,7 +41,7 @@ class Careless(Source):
                 raise KeyError("text")
             if line.value.get("says") != "lost":
                 steps.counts["step_reply"] += 2 if line.value.get("says") == "twice" else 1
-                steps.reply("words", steps.moment(None), [line])
+                steps.reply({"words": 1} if line.value.get("says") == "table" else "words", steps.moment(None), [line])  # type: ignore[arg-type]
         records = [line for line in lines if line.value.get("says") != "hidden"]
         steps.counts["step_reply"] -= len(lines) - len(records)
         return ParsedSession(
@@ -66,6 +67,7 @@ FILES = {
     "twice.jsonl": session("twice", "a", "twice"),
     "hidden.jsonl": session("hidden", "hidden", "b"),
     "odd.jsonl": session("odd", "a", "b", "c", "odd", "d"),
+    "table.jsonl": session("table", "a", "table"),
     "note.jsonl": session("note", "a"),
     "note.jsonl.note": b"words",
     "undetected.jsonl": b'{"x": 1}\n',
@@ -77,6 +79,11 @@ DEFECTS = {
     "twice.jsonl": ("records_lost", 3, "line 3: the adapter `careless` reads 3 records and accounts for 4"),
     "hidden.jsonl": ("records_lost", 2, "line 2: the adapter `careless` reads 2 records of 3 lines"),
     "odd.jsonl": ("adapter_error", 5, "line 5: the adapter `careless` fails: KeyError: 'text' (test_adapter_calls.py"),
+    "table.jsonl": (
+        "adapter_error",
+        3,
+        "line 3: the adapter `careless` gives steps.action_text a value of the type dict; it holds str",
+    ),
     "note.jsonl": ("unreadable_file", None, "the adapter `careless` fails: KeyError: 'other'"),
     "undetected.jsonl": ("unreadable_file", None, "the adapter `careless` fails: KeyError: 'careless'"),
     "nameless.jsonl": ("unreadable_file", None, "the adapter `careless` fails: KeyError: 'id'"),

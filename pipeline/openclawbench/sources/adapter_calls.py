@@ -1,7 +1,8 @@
 """Every call of an adapter: its unexpected errors become faults of one file, and its record accounting is checked.
 
-An adapter that raises something unexpected, or loses a record, has a defect. It costs the file, with a message that
-names the adapter, the place in its code and the line of the file; the other files are read.
+An adapter that raises something unexpected, loses a record, or gives a column a value of another type has a defect. It
+costs the file, with a message that names the adapter, the place in its code and the line of the file; the other files
+are read.
 """
 
 import traceback
@@ -12,9 +13,12 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 import polars as pl
 
+from openclawbench.records.session import Step, UserTurn
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.jsonl import Fault, number_of_lines, pieces
+from openclawbench.tables.record import Record
+from openclawbench.tables.schema import schema
 
 ADAPTER_ERRORS = (
     *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError, RuntimeError),
@@ -23,6 +27,7 @@ ADAPTER_ERRORS = (
 ADAPTER_ERROR, RECORDS_LOST = "adapter_error", "records_lost"  # reason codes
 WHAT_TO_DO = "This is a defect of the adapter: report it, and take the file out of the raw folder until it is mended"
 SEARCHED_BYTES = 8 << 20  # a larger file is not searched for the line at which its adapter fails
+PYTHON_TYPES = {pl.String: str, pl.Int64: int, pl.Boolean: bool}
 Arguments = ParamSpec("Arguments")
 Returned = TypeVar("Returned")
 
@@ -45,8 +50,8 @@ def parse_session(
     source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool = False
 ) -> ParsedSession:
     """The session of a file, with every record accounted for. Raises MalformedSession where the adapter refuses it
-    (reason `adapter_error`: it raised something unexpected; `records_lost`: its counts do not add up), and
-    RecursionError for a value that is nested too deeply."""
+    (reason `adapter_error`: it raised something unexpected, or gave a value of a wrong type; `records_lost`: its counts
+    do not add up), and RecursionError for a value that is nested too deeply."""
     parse = source.parse_clean_utf8 if is_clean_utf8 else source.parse
     try:
         session = parse(content, context, rules)
@@ -55,10 +60,10 @@ def parse_session(
     except ADAPTER_ERRORS as error:
         reason, problem = ADAPTER_ERROR, failure_of(source, error)
     else:
-        lost = lost_records(source, session, content)
-        if lost is None:
+        lost, wrong = lost_records(source, session, content), wrong_type(source, session)
+        if lost is None and wrong is None:
             return session
-        reason, problem = RECORDS_LOST, lost
+        reason, problem = (ADAPTER_ERROR, wrong) if wrong else (RECORDS_LOST, str(lost))
     line = first_failing_line(source, content, context, rules)
     raise MalformedSession(Fault(reason, line, f"line {line}: {problem}. {WHAT_TO_DO}"))
 
@@ -87,6 +92,42 @@ def lost_records(source: Source, session: ParsedSession, content: bytes | memory
     return None if read >= lines else f"the adapter `{source.name}` reads {read} records of {lines} lines (records_in)"
 
 
+class ColumnTypes:
+    """The types of the plain columns of a record. Rows of few shapes come again and again: each is looked at once."""
+
+    def __init__(self, record: type[Record]) -> None:
+        kinds = {name: PYTHON_TYPES.get(type(kind)) for name, kind in schema(record).items()}
+        self.types = {name: kind for name, kind in kinds.items() if kind is not None}
+        self.accepted: set[tuple[Any, ...]] = set()  # names of a row and types of its values
+
+    def wrong_value(self, rows: list[dict[str, Any]]) -> str | None:
+        """Which value is of a type that its column cannot hold; null where none is."""
+        for row in rows:
+            shape = (*row, *map(type, row.values()))
+            if shape in self.accepted:
+                continue
+            for name, kind in self.types.items():
+                if not isinstance(row.get(name), kind | None):
+                    return f"{name} a value of the type {type(row[name]).__name__}; it holds {kind.__name__}"
+            self.accepted.add(shape)
+        return None
+
+
+STEPS, USER_TURNS = ColumnTypes(Step), ColumnTypes(UserTurn)
+
+
+def wrong_type(source: Source, session: ParsedSession) -> str | None:
+    """Which value of a session has a type that its column cannot hold; null where none has. One such value would cost
+    every session of the shard, because their rows become one table."""
+    for table, wrong in (
+        ("steps", STEPS.wrong_value(session.steps)),
+        ("user_turns", USER_TURNS.wrong_value(session.user_turns)),
+    ):
+        if wrong:
+            return f"the adapter `{source.name}` gives {table}.{wrong}"
+    return None
+
+
 def failure_of(source: Source, error: BaseException) -> str:
     """Which adapter failed, with which error, and where in its code."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -113,7 +154,8 @@ def first_failing_line(source: Source, content: bytes, context: dict[str, Any], 
 def fails(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> bool:
     """True where the adapter fails with this beginning of a file; false where it reads or refuses it."""
     try:
-        return lost_records(source, source.parse(content, context, rules), content) is not None
+        session = source.parse(content, context, rules)
+        return bool(lost_records(source, session, content) or wrong_type(source, session))
     except (MalformedSession, RecursionError):
         return False
     except ADAPTER_ERRORS:

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, overload
 import msgspec
 
 from openclawbench.rules.normalize import NormalizeRules
-from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines
+from openclawbench.sources.io.json_ranges import element_ranges
+from openclawbench.sources.io.jsonl import Fault, RawFile, RawLine, read_lines, readable
 from openclawbench.sources.io.packed_steps import PackedSteps
 
 # Keys of contexts: what tells a session from another of equal bytes, by what lies beside it; paths of the files that it
@@ -292,3 +293,25 @@ def read_session_lines(
     if raw.fatal is not None:
         raise MalformedSession(raw.fatal)
     return raw
+
+
+def read_document_rows(content: bytes, key: str, decode: Callable[[bytes], Any] = json.loads) -> list[RawLine]:
+    """The records of a session that is one JSON document: the elements of the array that `key` of its object holds,
+    each with its place. Empty where there is no such array. Raises MalformedSession with the line where `decode` raises
+    ValueError or RecursionError, and where the brackets of the document do not fit."""
+    try:
+        ranges = element_ranges(content, key)
+    except ValueError as error:
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {error}")) from error
+    rows = []
+    line, counted = 1, 0
+    for offset, end in ranges:
+        line += content.count(b"\n", counted, offset)
+        counted = offset
+        data = content[offset:end]
+        clean = readable(data)
+        try:
+            rows.append(RawLine(line, offset, len(data), clean is not data, decode(clean)))
+        except (ValueError, RecursionError) as error:
+            raise MalformedSession(Fault("unexpected_shape", line, f"line {line}: {error}")) from error
+    return rows

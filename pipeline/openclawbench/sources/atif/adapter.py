@@ -11,7 +11,15 @@ from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.atif.records import OWN_LABELS, Document, decode_document, decode_step, without_extra
 from openclawbench.sources.atif.steps import AtifBuilder
-from openclawbench.sources.base import CHILDREN, IDENTITY, MalformedSession, Member, ParsedSession, Source
+from openclawbench.sources.base import (
+    CHILDREN,
+    IDENTITY,
+    MalformedSession,
+    Member,
+    ParsedSession,
+    Source,
+    read_document_rows,
+)
 from openclawbench.sources.io.json_ranges import element_ranges
 from openclawbench.sources.io.json_values import count_of, number_of, why_not_json
 from openclawbench.sources.io.jsonl import BOM, Fault, RawLine, UnexpectedShape, is_utf8, pieces, readable
@@ -198,24 +206,9 @@ def read_document(content: bytes) -> Document:
 
 def step_rows(content: bytes, expected: int) -> list[RawLine]:
     """The steps with their places in the document."""
-    try:
-        ranges = element_ranges(content, "steps")
-    except ValueError as error:
-        raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {error}")) from error
-    if len(ranges) != expected:
-        raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but {len(ranges)} places of steps"))
-    rows = []
-    line = 1
-    seen = 0
-    for offset, end in ranges:
-        line += content.count(b"\n", seen, offset)
-        seen = offset
-        data = content[offset:end]
-        clean = readable(data)
-        try:
-            rows.append(RawLine(line, offset, len(data), clean is not data, decode_step(clean)))
-        except (ValueError, RecursionError) as error:
-            raise MalformedSession(Fault("unexpected_shape", line, f"line {line}: {error}")) from error
+    rows = read_document_rows(content, "steps", decode_step)
+    if len(rows) != expected:
+        raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but {len(rows)} places of steps"))
     return rows
 
 
