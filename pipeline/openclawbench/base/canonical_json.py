@@ -28,7 +28,7 @@ def escape_lone_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {escape_lone_surrogates(name): escape_lone_surrogates(item) for name, item in value.items()}
     if isinstance(value, str):
-        return LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", value)
+        return LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
     return value
 
 

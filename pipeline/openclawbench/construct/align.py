@@ -46,11 +46,11 @@ def by_name(names: pl.DataFrame, rules: AlignRules) -> pl.DataFrame:
     alias (id), alias_tool, alias_type: of the exact alias; fuzzy: ids of the rules that match, joined by blanks;
     fuzzy_id, fuzzy_tool, fuzzy_type: of the first of them; unclear: they name several tools.
     """
-    hits, said = of_names(rules)
+    hits, alignment = of_names(rules)
     raw = names["tool_name"].to_list()
     spellings = {"name": [name and spelled(name) for name in raw], "key": [name and plain_name(name) for name in raw]}
     known = names.with_columns(pl.Series(column, matched, pl.String) for column, matched in spellings.items())
-    return collect_unoptimized(known.lazy().with_columns(hits).with_columns(said).drop("hits", *spellings))
+    return collect_unoptimized(known.lazy().with_columns(hits).with_columns(alignment).drop("hits", *spellings))
 
 
 @memoize
@@ -65,8 +65,8 @@ def of_names(rules: AlignRules) -> tuple[list[pl.Expr], list[pl.Expr]]:
         return pl.col("key").replace_strict(*exact(rules, value), default=None, return_dtype=pl.String)
 
     def of_fuzzy(value: str) -> pl.Expr:
-        said = [getattr(rule, value) for rule in rules.fuzzy]
-        return pl.col("hits").list.eval(pl.element().replace_strict(places, said, return_dtype=pl.String))
+        values = [getattr(rule, value) for rule in rules.fuzzy]
+        return pl.col("hits").list.eval(pl.element().replace_strict(places, values, return_dtype=pl.String))
 
     return [hits.alias("hits")], [
         of_exact("id").alias("alias"),

@@ -110,17 +110,19 @@ def unmatched(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
 
 def contradictions(fused: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFrame) -> pl.LazyFrame:
     """Every row of each session whose rows contradict each other, sorted."""
-    said = ["task_id", "success", "status", "error_type"]
+    statements = ["task_id", "success", "status", "error_type"]
     file = pl.col("evaluator").struct.field("source_path")
     carried = outcomes.select(
         carried_id(),
         "source_model",
-        *[pl.col("oracle").struct.field(name) for name in [*said, "evaluator"]],
+        *[pl.col("oracle").struct.field(name) for name in [*statements, "evaluator"]],
     )
     named = fused.filter(pl.col("oracle_match") == "contradiction").select(*TRAJECTORY_KEY, row_id="oracle_rows")
     conflicting = named.explode("row_id")
     own = oracle.join(conflicting, on="row_id", how="semi").unique("row_id")
-    rows = pl.concat([own.select("row_id", "source_model", *said, "evaluator"), carried]).with_columns(source_path=file)
+    rows = pl.concat([own.select("row_id", "source_model", *statements, "evaluator"), carried]).with_columns(
+        source_path=file
+    )
     return (
         conflicting.join(rows, on=["row_id", "source_model"], how="left")
         .select(list(schema(Contradiction)))

@@ -71,12 +71,12 @@ def join(trajectories: pl.LazyFrame, oracle: pl.LazyFrame, outcomes: pl.LazyFram
 def of_rows() -> list[pl.Expr]:
     """What the rows that count say of their session."""
     alone = pl.col("flags").list.contains(FAILURES_ONLY)
-    said = pl.struct("success", said=pl.when(SPEAKS).then("status"), task=TASK)
+    verdict = pl.struct("success", verdict=pl.when(SPEAKS).then("status"), task=TASK)
     return [
         pl.struct(FIELDS).sort_by(alone, maintain_order=True).first().alias("first"),
         pl.col("row_id").alias("oracle_rows"),
-        (said.n_unique() == 1).alias("agreed"),
-        pl.struct([agreed_value(name) for name in AGREEABLE]).alias("told"),
+        (verdict.n_unique() == 1).alias("agreed"),
+        pl.struct([agreed_value(name) for name in AGREEABLE]).alias("agreed_values"),
         agreed_value("attempt").alias("oracle_attempt"),
     ]
 
@@ -84,7 +84,7 @@ def of_rows() -> list[pl.Expr]:
 @cache
 def fused_columns() -> list[pl.Expr]:
     """Columns of Fused, of a trajectory and what its rows say."""
-    rows, told, first = pl.col("oracle_rows"), pl.col("told").struct, pl.col("first").struct
+    rows, agreed_values, first = pl.col("oracle_rows"), pl.col("agreed_values").struct, pl.col("first").struct
     agreed = pl.col("agreed").fill_null(False)
     success = pl.when(agreed & (first.field("status") == "scored")).then(first.field("success"))
     match = (
@@ -98,8 +98,8 @@ def fused_columns() -> list[pl.Expr]:
     )
     return [
         *map(pl.col, TRAJECTORY_KEY),
-        pl.coalesce("subset", told.field("subset")).alias("subset"),
-        pl.coalesce("task_id", told.field("task_id")).alias("task_id"),
+        pl.coalesce("subset", agreed_values.field("subset")).alias("subset"),
+        pl.coalesce("task_id", agreed_values.field("task_id")).alias("task_id"),
         pl.coalesce("attempt", "oracle_attempt").alias("attempt"),
         match.alias("oracle_match"),
         rows.fill_null([]),
@@ -156,8 +156,8 @@ def carried_id() -> pl.Expr:
 def contradicted() -> pl.Expr:
     """An OracleRecord of rows that contradict each other: what they agree on, unscorable. The rows themselves stand in
     Contradiction."""
-    told = pl.col("told").struct
-    known: dict[str, pl.Expr] = {name: told.field(name) for name in AGREEABLE} | {
+    agreed_values = pl.col("agreed_values").struct
+    known: dict[str, pl.Expr] = {name: agreed_values.field(name) for name in AGREEABLE} | {
         "source_model": pl.col("source_model"),
         "status": pl.lit("unscorable"),
         "flags": pl.lit(["contradicting_rows"]),

@@ -53,10 +53,10 @@ def riskiest(step_risks: pl.LazyFrame, top_k: int) -> pl.LazyFrame:
 
 def candidates(onsets: pl.LazyFrame, names: list[str]) -> pl.LazyFrame:
     """onset_rules of each trajectory that has a candidate: every one with its rule, in the order of steps."""
-    told = [*TRAJECTORY_KEY, "candidate", "step_id"]
+    columns = [*TRAJECTORY_KEY, "candidate", "step_id"]
     first = onsets.unpivot(names, index=TRAJECTORY_KEY, variable_name="candidate", value_name="step_id")
     risky = onsets.select(*TRAJECTORY_KEY, candidate=pl.lit(RISKIEST[0]), step_id=RISKIEST[0])
-    each = pl.concat([first.select(told), risky.explode("step_id", empty_as_null=True)])
+    each = pl.concat([first.select(columns), risky.explode("step_id", empty_as_null=True)])
     rules = each.drop_nulls("step_id").sort("step_id", maintain_order=True)
     rule_id = pl.format("onset.{}", "candidate").alias("rule_id")
     return rules.group_by(TRAJECTORY_KEY, maintain_order=True).agg(

@@ -75,8 +75,8 @@ def packet(
     ).collect()
     whole = conform(packets.select(list(Packet.model_fields)), Packet)
     fitted = fit(whole, rules)
-    told = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
-    evidence = told.with_columns(whole[name] for name in TEXTS)
+    shown = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
+    evidence = shown.with_columns(whole[name] for name in TEXTS)
     packets = replaced(whole, fitted.compacted, fitted.short)
     return evidence.lazy(), packets.lazy(), fitted.index.lazy(), from_records(fitted.cuts, PacketCut).lazy()
 
@@ -194,8 +194,8 @@ def languages(aligned: pl.LazyFrame) -> tuple[pl.LazyFrame, pl.LazyFrame]:
         kind = pl.when(coverage.list.contains(name)).then(pl.lit(name)).otherwise(kind)
     counts = ((pl.col("kind") == name).sum().cast(pl.Int64).alias(name) for name in LanguageCounts.model_fields)
     each = aligned.select(*STEP_KEY, "languages").explode("languages").drop_nulls("languages").unnest("languages")
-    told = group_by_trajectory(each, languages=pl.struct(list(StepLanguage.model_fields)))
-    return told, group_by_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
+    languages = group_by_trajectory(each, languages=pl.struct(list(StepLanguage.model_fields)))
+    return languages, group_by_trajectory(aligned.select(*TRAJECTORY_KEY, kind=kind), *counts)
 
 
 def counted(record: type[Record]) -> pl.Expr:

@@ -83,10 +83,10 @@ def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFr
 
 def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
     """The steps of which a notice in a user's place tells how they ended: step's key, and the notice."""
-    told = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
+    turn_key = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
     texts = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
     left_open = steps.lazy().select(*STEP_KEY, "resolved_by_user_turn").drop_nulls("resolved_by_user_turn")
-    return collect_unoptimized(left_open.join(texts, on=told, how="left").select(*STEP_KEY, "notice"))
+    return collect_unoptimized(left_open.join(texts, on=turn_key, how="left").select(*STEP_KEY, "notice"))
 
 
 @memoize

@@ -127,7 +127,7 @@ def release_state(run: Run, commands: list[str]) -> str:
 
 def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
     """Everything that status knows."""
-    found: dict[str, Any] = {
+    content: dict[str, Any] = {
         "stages": stages(run),
         "release": release_state(run, commands),
         "runs": runs(run.data),
@@ -142,10 +142,10 @@ def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
     }
     if has(run, FileOutcome):
         files = rows_of(run, FileOutcome).collect()
-        found["sources"] = count_inputs(files)
-        found["quarantined"] = (
+        content["sources"] = count_inputs(files)
+        content["quarantined"] = (
             files.filter(pl.col("disposition") == "quarantined").select("path", "reason", "line", "message").to_dicts()
         )
-        found["unusable_context"] = unusable_context(files)
-        found["input_warnings"] = [*run.intake.warnings, *warning_rows(files)]
-    return found
+        content["unusable_context"] = unusable_context(files)
+        content["input_warnings"] = [*run.intake.warnings, *warning_rows(files)]
+    return content

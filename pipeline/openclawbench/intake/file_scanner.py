@@ -134,16 +134,16 @@ class FileScanner:
             line, offset = place.line + inside.line - 1, place.offset + inside.offset
             member = Member(f"{prefix}{inside.name}", line, offset, inside.length)
             data = content[offset : offset + inside.length]
-            found, sha256, where = identify(data), sha256_of(data), place_of(member)
+            identified, sha256, where = identify(data), sha256_of(data), place_of(member)
             too_deep = member.name.count(".") >= DEEPEST
-            if too_deep or found.source is not parent.source:
-                error = TOO_DEEP if too_deep else found.failure or UNKNOWN_SUBAGENT
+            if too_deep or identified.source is not parent.source:
+                error = TOO_DEEP if too_deep else identified.failure or UNKNOWN_SUBAGENT
                 yield self.entry(name, member.length, sha256=sha256, place=where, error=error)
                 continue
-            context = call_hook(parent.source, parent.source.read_context, found.first, name, {})
+            context = call_hook(parent.source, parent.source.read_context, identified.first, name, {})
             context = {PARENT: parent.identity} | context
-            yield self.entry(name, member.length, sha256=sha256, file_format=found, context=context, place=where)
-            yield from self.embedded_entries(name, content, found, f"{member.name}.", member)
+            yield self.entry(name, member.length, sha256=sha256, file_format=identified, context=context, place=where)
+            yield from self.embedded_entries(name, content, identified, f"{member.name}.", member)
 
     def read_content(self, name: str) -> bytes | None:
         """A file's decompressed bytes; null for an SQLite database. Raises OSError or ValueError."""
@@ -170,8 +170,10 @@ class FileScanner:
                     yield self.entry(name, 0, error=stored.error, place=where)
                     continue
                 content, context = stored.content, {"store": True, "index": stored.context}
-                sha256, found = sha256_of(content), identify(content)
-                yield self.entry(name, len(content), sha256=sha256, file_format=found, context=context, place=where)
+                sha256, identified = sha256_of(content), identify(content)
+                yield self.entry(
+                    name, len(content), sha256=sha256, file_format=identified, context=context, place=where
+                )
         except BrokenStore as error:
             yield self.entry(name, size, error=f"an SQLite database that cannot be read as a store: {error}")
 

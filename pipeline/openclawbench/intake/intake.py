@@ -177,20 +177,20 @@ def take_in(
     by_shard, sizes, names, places = placed(entries, shards, rules)
     del entries  # packed by now: what follows has its own of every session
     own = run_manifest_at(data, raw, RUN_MANIFEST)
-    manifest, found = outcomes_of(own, oracle, names, models or {}, rules, faults)
+    manifest, outcomes = outcomes_of(own, oracle, names, models or {}, rules, faults)
     lost = sum((row["source_model"], row["native_session_basename"]) not in places for row in manifest)
     return Intake(
         raw=raw,
         entries=by_shard,
         manifest_rows=TableByShard(RunManifestRow, spread(manifest, "native_session_basename", places, shards)),
-        oracle_rows=TableByShard(OracleRow, spread(found.rows, "basename", places, shards)),
+        oracle_rows=TableByShard(OracleRow, spread(outcomes.rows, "basename", places, shards)),
         sizes=sizes,
-        categories=found.categories,
-        faults=faults + found.faults,
+        categories=outcomes.categories,
+        faults=faults + outcomes.faults,
         shards=shards,
-        warnings=found.warnings,
-        unused=found.unused,
-        counts=found.files | {"manifest_rows_without_session": lost},
+        warnings=outcomes.warnings,
+        unused=outcomes.unused,
+        counts=outcomes.files | {"manifest_rows_without_session": lost},
     )
 
 

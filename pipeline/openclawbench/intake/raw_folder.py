@@ -31,8 +31,8 @@ def files_below(top: str, every: bool = False) -> Iterator[tuple[str, Stamp | No
         folder, prefix, above = waiting.pop()
         visits[above[-1]] += 1
         try:
-            with os.scandir(folder) as found:
-                entries = list(found)
+            with os.scandir(folder) as folder_entries:
+                entries = list(folder_entries)
         except OSError:
             yield prefix.removesuffix("/") or ".", None
             continue

@@ -70,9 +70,9 @@ def ask_all(
     )
 
 
-def answer(request: dict[str, Any], one: Question, judge: Judge) -> dict[str, Any]:
+def answer(request: dict[str, Any], question: Question, judge: Judge) -> dict[str, Any]:
     """Ask one question."""
-    reply = judge.ask(one)
+    reply = judge.ask(question)
     return {
         "source_model": request["source_model"],
         "trajectory_id": request["trajectory_id"],

@@ -170,12 +170,16 @@ class LanguageModelJudge:
 
     def describe(self) -> dict[str, Any]:
         """Name, model, parameters, and how the endpoints that were asked had to be asked."""
-        found: dict[str, Any] = {"name": self.name, "model": self.model, "parameters": self.parameters.parameters()}
+        description: dict[str, Any] = {
+            "name": self.name,
+            "model": self.model,
+            "parameters": self.parameters.parameters(),
+        }
         if not (self.ledger / NAME).exists():
-            return found
+            return description
         query = "select base_url, accepts from endpoints where model = ? order by base_url"
         rows = self.looked_up().execute(query, (self.model,)).fetchall()
-        return found | {"asked_at": dict(rows)}
+        return description | {"asked_at": dict(rows)}
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:

@@ -36,8 +36,8 @@ def sent_packet(material: str, sent_id: str) -> str:
         former = step
     turns = [unusual(turn, rules.usual_user_turn) for turn in packet.get("user_turns") or ()]
     shown = {name: held(value) for name, value in packet.items() if name not in ("steps", "user_turns")}
-    told = {ID: sent_id, **{name: value for name, value in shown.items() if name != ID and says(value)}}
-    return canonical_json(told | {"user_turns": turns, "steps": steps})
+    packet = {ID: sent_id, **{name: value for name, value in shown.items() if name != ID and says(value)}}
+    return canonical_json(packet | {"user_turns": turns, "steps": steps})
 
 
 def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def refusals(repo: str) -> Iterator[None]:
         raise UsageError(f"push: {repo} cannot be a repository: {first_line(error)}. Name it as owner/name.") from error
     except HfHubHTTPError as error:
         status = error.response.status_code
-        said = error.server_message or first_line(error)
-        raise HubRefused(f"push {repo}: the Hub refuses with {status}: {said}. {advice(status)}") from error
+        reply = error.server_message or first_line(error)
+        raise HubRefused(f"push {repo}: the Hub refuses with {status}: {reply}. {advice(status)}") from error
     except (OfflineModeIsEnabled, RuntimeError, ValueError, OSError, *lost) as error:
         message = f"push {repo}: the upload broke off: {first_line(error)}. Run it again: what has arrived stays there."
         raise HubRefused(message) from error

@@ -24,13 +24,13 @@ class Beginning(BaseModel):
         """One character, patterns that compile, none of which fits JSON's own characters."""
         if len(self.first) != 1 or json.dumps(self.first) != f'"{self.first}"':
             raise ValueError("`first` is one character that JSON has as it is")
-        for one in self.after:
+        for text in self.after:
             try:
-                pattern = re.compile(one)
+                pattern = re.compile(text)
             except re.error as error:
-                raise ValueError(f"{error}: {one!r} is not a regular expression") from error
+                raise ValueError(f"{error}: {text!r} is not a regular expression") from error
             if any(pattern.match(start) for start in ("", *WHERE_JSON_GOES_ON)):
-                raise ValueError(f"{one!r} fits JSON itself")
+                raise ValueError(f"{text!r} fits JSON itself")
         return self
 
     @property

@@ -104,7 +104,7 @@ class FlagRules(Rules):
         flags = {rule.flag for rule in self.texts}
         for language in texts_at(other("language.toml"), "covered"):
             if missing := sorted(flags - {rule.flag for rule in self.texts if rule.language == language}):
-                said = (
+                problem = (
                     f"language.toml says that {language} is covered, but no text rule in it gives {', '.join(missing)}"
                 )
-                raise Unfit(said, language, keys=["language"])
+                raise Unfit(problem, language, keys=["language"])

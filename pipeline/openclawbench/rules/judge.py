@@ -250,8 +250,8 @@ class JudgeRules(Rules):
             rule = getattr(self.fixes, name)
             may = list(texts_at(other("repairs.toml"), f"fixes.{rule}"))
             if missing := [field for field in fields if field not in may]:
-                said = f"fixes.{name}: {rule} may not touch {', '.join(missing)} (repairs.toml: [fixes])"
-                raise Unfit(said, rule, keys=[name])
+                problem = f"fixes.{name}: {rule} may not touch {', '.join(missing)} (repairs.toml: [fixes])"
+                raise Unfit(problem, rule, keys=[name])
         self.covers(texts_at(other("language.toml"), "covered"))
         absorbing = {
             name: list(texts_at(candidate, "into.subtype"))
@@ -263,8 +263,8 @@ class JudgeRules(Rules):
             if allowed is None and rule.into is not None:
                 raise Unfit(f'mechanism "{rule.id}": {rule.subtype} is released, so `into` must be left out', rule.id)
             if allowed is not None and rule.into not in allowed:
-                said = f'mechanism "{rule.id}": taxonomy.toml lets {" or ".join(allowed)} take in {rule.subtype}'
-                raise Unfit(f"{said}, not {rule.into}", rule.id, keys=["id"])
+                problem = f'mechanism "{rule.id}": taxonomy.toml lets {" or ".join(allowed)} take in {rule.subtype}'
+                raise Unfit(f"{problem}, not {rule.into}", rule.id, keys=["id"])
 
     def covers(self, languages: Iterable[str]) -> None:
         """Unfit for a language that has no words for something that English has words for."""
@@ -275,8 +275,10 @@ class JudgeRules(Rules):
             if not any(rule.language == language for rule in self.claims.claim):
                 missing.append("claims.claim")
             if missing:
-                said = f"language.toml says that {language} is covered, but no pattern in it has {', '.join(missing)}"
-                raise Unfit(said, language, keys=["language"])
+                problem = (
+                    f"language.toml says that {language} is covered, but no pattern in it has {', '.join(missing)}"
+                )
+                raise Unfit(problem, language, keys=["language"])
 
     @cached_property
     def groups(self) -> dict[str, list[Compiled]]:

@@ -329,14 +329,14 @@ class NormalizeRules(Rules):
         """Kinds of a user turn. `user` where nothing else matches or a person's own words remain beside a notice."""
         leading = self.leading_pattern.match(raw_text)
         rest = raw_text[leading.end() :] if leading else None
-        found = [
+        matched = [
             kind
             for holds, find, kind in self.kind_finders
             if holds in raw_text and (find(raw_text) or (rest is not None and find(rest)))
         ]
-        if not found:
+        if not matched:
             return ["user"]
-        kinds = list(dict.fromkeys(found))
+        kinds = list(dict.fromkeys(matched))
         if kinds == ["system_notice"] and self.own_words(raw_text).strip() != "":
             kinds.append("user")
         return kinds

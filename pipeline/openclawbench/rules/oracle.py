@@ -73,8 +73,8 @@ class OracleRules(Rules):
 
     def subset(self, category: str) -> str:
         """The subset of a canonical category."""
-        found = self.known.get(category)
-        return category if found is None or found.subset is None else found.subset
+        category_rule = self.known.get(category)
+        return category if category_rule is None or category_rule.subset is None else category_rule.subset
 
     def category_in(self, task_id: str | None) -> str | None:
         """The canonical category of a task id, null where the id does not have the form of one."""

@@ -98,8 +98,8 @@ class RiskRules(Rules):
     def cuts_in_order(self) -> Self:
         """T13 cuts twice."""
         if self.medium_from >= self.high_from:
-            said = f"medium_from {self.medium_from:g} must be below high_from {self.high_from:g}"
-            raise Unfit(said, "medium_from", "high_from")
+            problem = f"medium_from {self.medium_from:g} must be below high_from {self.high_from:g}"
+            raise Unfit(problem, "medium_from", "high_from")
         return self
 
     def prior(self) -> pl.Expr:

@@ -51,8 +51,8 @@ class Taxonomy(Rules):
             "stands twice",
             "name",
         )
-        for said, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
-            if missing := sorted(set(needed) - {entry.name for entry in said}):
+        for rows, needed in ((self.subtypes, get_args(Subtype)), (self.candidates, get_args(AbsorbedSubtype))):
+            if missing := sorted(set(needed) - {entry.name for entry in rows}):
                 raise ValueError(f"lacks {', '.join(missing)}")
         return self
 

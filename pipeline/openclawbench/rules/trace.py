@@ -77,7 +77,7 @@ class TraceRules(Rules):
 
     def decided(self, column: str) -> pl.Expr:
         """`behaviour` or `id` of the first rule that holds."""
-        found = pl.lit(None, pl.String)
+        value = pl.lit(None, pl.String)
         for rule in reversed(self.behaviours):
-            found = pl.when(rule.condition).then(pl.lit(getattr(rule, column))).otherwise(found)
-        return found
+            value = pl.when(rule.condition).then(pl.lit(getattr(rule, column))).otherwise(value)
+        return value

@@ -59,7 +59,7 @@ class ActiveRun:
 
 def runs(data: DataFolder) -> list[dict[str, Any]]:
     """The runs that are alive: {host, pid, share, shards: [[shard, stages]]}."""
-    entries = [said(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
+    entries = [recorded(path) for path in sorted(data.running.glob("*.json")) if is_alive(path)]
     return [entry for entry in entries if isinstance(entry, dict)]
 
 
@@ -75,6 +75,6 @@ def is_alive(path: Path) -> bool:
     return False
 
 
-def said(path: Path) -> Any:
+def recorded(path: Path) -> Any:
     """What the file says; null where it cannot be read."""
     return next((content for _ in range(TRIES) if (content := read_json(path)) is not None), None)

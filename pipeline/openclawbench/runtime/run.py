@@ -355,7 +355,7 @@ def sums(record: type[Record], table: pl.LazyFrame) -> dict[str, dict[str, int]]
     """Named counts of the columns that a record names in COUNTS, summed over the rows: {column: {name: count}}."""
     totals = {}
     for column in record.COUNTS:
-        one = table.select(pl.col(column).explode().drop_nulls()).unnest(column)
-        rows = one.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
+        inner = table.select(pl.col(column).explode().drop_nulls()).unnest(column)
+        rows = inner.group_by("name").agg(pl.col("count").sum()).sort("name").collect().rows()
         totals[column] = dict(rows)
     return totals

@@ -33,8 +33,8 @@ def pair(calls: list[Called], results: list[Called]) -> Pairing:
     pairing = Pairing()
     of_id = grouped([result.id for result in results])
     for index, call in enumerate(calls):
-        if call.id and (found := of_id.get(call.id)):
-            pairing.result_of[index] = found.popleft()
+        if call.id and (results_of_id := of_id.get(call.id)):
+            pairing.result_of[index] = results_of_id.popleft()
     repeated = {value for value, n in Counter(call.id for call in calls if call.id).items() if n > 1}
     pairing.ambiguous |= {i for i, call in enumerate(calls) if call.id in repeated}
     taken = set(pairing.result_of.values())

@@ -142,8 +142,8 @@ class DataFolder:
         if self.remote is not None:
             return self.remote.names(f"work/{table_name(record)}")
         try:
-            with os.scandir(self.table(record)) as found:
-                return {entry.name for entry in found if not entry.name.startswith(TEMPORARY)}
+            with os.scandir(self.table(record)) as entries:
+                return {entry.name for entry in entries if not entry.name.startswith(TEMPORARY)}
         except FileNotFoundError:
             return set()
 

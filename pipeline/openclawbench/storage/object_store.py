@@ -53,31 +53,31 @@ class ObjectStore:
 
     def names(self, folder: str) -> set[str]:
         """Names of the objects right below a folder of the prefix; a request for each thousand of them."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             paths = self.system.find(self.path(folder), maxdepth=1)
         return {str(path).rpartition("/")[2] for path in paths}
 
     def stamps(self) -> dict[str, Stamp]:
         """Every object below the prefix with its size, time and the digest that the store has of it."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             entries = self.system.find(self.root, detail=True)
         length = len(self.root) + 1
         return {str(path)[length:]: stamp(about) for path, about in entries.items()}
 
     def exists(self) -> bool:
         """True where something is below the prefix."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             return bool(self.system.exists(self.root))
 
     def read(self, name: str) -> bytes:
         """An object's bytes. FileNotFoundError where there is none."""
-        with said(self.url, FileNotFoundError):
+        with as_storage_errors(self.url, FileNotFoundError):
             return bytes(self.system.cat_file(self.path(name)))
 
     def read_some(self, names: list[str]) -> dict[str, bytes | OSError]:
         """Bytes of several objects, fetched at the same time; the error of one that cannot be had."""
         paths = {self.path(name): name for name in names}
-        with said(self.url):
+        with as_storage_errors(self.url):
             contents = self.system.cat([*paths], on_error="return")
         return {
             paths[path]: content if isinstance(content, bytes) else as_os_error(content)
@@ -86,17 +86,17 @@ class ObjectStore:
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object, over what is there."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             self.system.pipe_file(self.path(name), content)
 
     def put(self, local: Path, name: str) -> None:
         """Put a file, over what is there."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             self.system.put_file(str(local), self.path(name))
 
     def create(self, name: str, content: bytes) -> bool:
         """Put an object that is not there yet; false where it is. Of several who try, one succeeds."""
-        with said(self.url):
+        with as_storage_errors(self.url):
             try:
                 self.system.pipe_file(self.path(name), content, mode="create")
             except FileExistsError:
@@ -110,14 +110,14 @@ class ObjectStore:
     def fetch(self, names: Iterable[str], local: Iterable[Path]) -> None:
         """Get objects, several at a time, each under the path given for it."""
         paths = [self.path(name) for name in names]
-        with said(self.url):
+        with as_storage_errors(self.url):
             if paths:
                 self.system.get(paths, [str(path) for path in local])
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects, a request for each thousand of them."""
         paths = [self.path(name) for name in names]
-        with said(self.url):
+        with as_storage_errors(self.url):
             if paths:
                 self.system.rm(paths)
 
@@ -146,7 +146,7 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
 
 
 @contextlib.contextmanager
-def said(url: str, *expected: type[OSError]) -> Iterator[None]:
+def as_storage_errors(url: str, *expected: type[OSError]) -> Iterator[None]:
     """What the store's library raises, as one sentence; what is expected stays as it is."""
     try:
         yield

@@ -22,7 +22,7 @@ CORPUS_STAGES = {stage.name for stage in all_stages(second_pass=True) if stage.s
 
 def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) -> dict[str, Any]:
     """Everything about a run, for --json. `reasons`: reasons_for_a_person()."""
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "verb": verb,
         "redone": report.redone,
         "stages": [vars(stage) for stage in report.reports],
@@ -32,14 +32,14 @@ def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) 
     }
     if report.share is not None:
         share = {"share": str(report.share), "shards": shards_of_share(report), "waiting": waiting_stages(report)}
-        found |= share
+        summary |= share
     elif verb == "release" and report.tables is not None:
-        found["release"] = str(data.release)
-        found["left_in"] = describe_finds(data)
-        found["summary"] = summarize(report.tables[SummaryCount].collect())
-        found["splits"] = splits(report)
-        found["cautions"] = cautions(report)
-    return found | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
+        summary["release"] = str(data.release)
+        summary["left_in"] = describe_finds(data)
+        summary["summary"] = summarize(report.tables[SummaryCount].collect())
+        summary["splits"] = splits(report)
+        summary["cautions"] = cautions(report)
+    return summary | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
 
 
 def count_inputs(files: pl.DataFrame) -> list[dict[str, Any]]:

@@ -151,38 +151,44 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "last run": {name: layout.get(name) for name in REMEMBERED},
         "default": defaults,
     }
-    found: dict[str, Any] = {}
+    values_in_force: dict[str, Any] = {}
     origin: dict[str, str] = {}
     for name in defaults:
         for layer, values in layers.items():
             if values.get(name) is not None or layer == "default":
-                found[name], origin[name] = values.get(name), layer
+                values_in_force[name], origin[name] = values.get(name), layer
                 break
     for name, offered in ALLOWED_VALUES.items():
-        if found[name] is not None and found[name] not in offered:
-            raise UsageError(f"{name} {found[name]}: there is no such {name}. Use one of: {', '.join(offered)}.")
-    endpoint_url = found["endpoint_url"]
-    if found["parts"] is not None and not is_url(found["parts"]):
-        raise UsageError(f"--parts {found['parts']}: is not an address. Write s3://bucket/prefix, or leave it out.")
+        if values_in_force[name] is not None and values_in_force[name] not in offered:
+            raise UsageError(
+                f"{name} {values_in_force[name]}: there is no such {name}. Use one of: {', '.join(offered)}."
+            )
+    endpoint_url = values_in_force["endpoint_url"]
+    if values_in_force["parts"] is not None and not is_url(values_in_force["parts"]):
+        raise UsageError(
+            f"--parts {values_in_force['parts']}: is not an address. Write s3://bucket/prefix, or leave it out."
+        )
     return Settings(
-        raw=ObjectStore(found["raw"], endpoint_url) if is_url(found["raw"]) else Path(found["raw"]),
-        oracle=None if found["oracle"] is None else Path(found["oracle"]),
-        judge=str(found["judge"]),
-        model=found["model"],
-        second_judge=None if found["second_judge"] == NO_JUDGE else found["second_judge"],
-        second_model=found["second_model"],
-        quarantine_limit=whole_number("quarantine_limit", found["quarantine_limit"], 0),
-        engine=found["engine"],
-        ray_address=found["ray_address"],
-        workers=None if found["workers"] is None else whole_number("workers", found["workers"], 1),
-        shard=None if found["shard"] is None else ShardSelection.parse(found["shard"]),
-        parts=None if found["parts"] is None else ObjectStore(found["parts"], endpoint_url),
+        raw=ObjectStore(values_in_force["raw"], endpoint_url)
+        if is_url(values_in_force["raw"])
+        else Path(values_in_force["raw"]),
+        oracle=None if values_in_force["oracle"] is None else Path(values_in_force["oracle"]),
+        judge=str(values_in_force["judge"]),
+        model=values_in_force["model"],
+        second_judge=None if values_in_force["second_judge"] == NO_JUDGE else values_in_force["second_judge"],
+        second_model=values_in_force["second_model"],
+        quarantine_limit=whole_number("quarantine_limit", values_in_force["quarantine_limit"], 0),
+        engine=values_in_force["engine"],
+        ray_address=values_in_force["ray_address"],
+        workers=None if values_in_force["workers"] is None else whole_number("workers", values_in_force["workers"], 1),
+        shard=None if values_in_force["shard"] is None else ShardSelection.parse(values_in_force["shard"]),
+        parts=None if values_in_force["parts"] is None else ObjectStore(values_in_force["parts"], endpoint_url),
         endpoint_url=endpoint_url,
-        asking=AskingSettings.of({name: found[name] for name in AskingSettings.model_fields}),
-        unmatched=found["unmatched"],
-        on_keys=found["on_keys"],
-        on_personal=found["on_personal"],
-        jsonl=found["jsonl"],
+        asking=AskingSettings.of({name: values_in_force[name] for name in AskingSettings.model_fields}),
+        unmatched=values_in_force["unmatched"],
+        on_keys=values_in_force["on_keys"],
+        on_personal=values_in_force["on_personal"],
+        jsonl=values_in_force["jsonl"],
         bfcl_models=in_file.bfcl.models,
         origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
     )

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from openclawbench.base.terminal import flat, one_line, table
 from openclawbench.cli.render.explain_decision import print_decisions, print_label
-from openclawbench.cli.render.lines import heading, line, listed, marked_text, said
+from openclawbench.cli.render.lines import as_words, heading, line, listed, marked_text
 from openclawbench.inspect.explain.rules import settings
 
 Row = dict[str, Any]
@@ -44,15 +44,18 @@ def in_words(rule: Row | None) -> str:
 # ---- sections of a trajectory
 
 
-def print_outcome(found: Row, console: Console) -> None:
-    outcome = found["oracle_outcome"] or "no outcome"
-    line(console, f"oracle: {outcome} (context, never evidence); task {found['task_id']}, subset {found['subset']}")
-    if found["why_none"]:
-        line(console, f"{found['oracle_match']}: {found['why_none']}", 4)
-    for row in found["rows"]:
+def print_outcome(explained: Row, console: Console) -> None:
+    outcome = explained["oracle_outcome"] or "no outcome"
+    line(
+        console,
+        f"oracle: {outcome} (context, never evidence); task {explained['task_id']}, subset {explained['subset']}",
+    )
+    if explained["why_none"]:
+        line(console, f"{explained['oracle_match']}: {explained['why_none']}", 4)
+    for row in explained["rows"]:
         aside = "; says nothing of the run and is set aside" if row["set_aside"] else ""
         line(console, f"{row['row_id']}: {row_in_words(row)}, joined {row['joined']}{aside}", 4)
-    for row in found["not_joined"]:
+    for row in explained["not_joined"]:
         line(console, f"not joined: {row['row_id']}: {row_in_words(row)}: {row['reason']}", 4)
 
 
@@ -162,7 +165,7 @@ def print_step(step: Row, console: Console) -> None:
         valued(console, "tool_status", step["tool_status"])
         for name, value in step["tool_status"].get("read_from", {}).items():
             if value is not None:
-                line(console, f"{name.replace('_', ' ')}: {said(value)}", 6)
+                line(console, f"{name.replace('_', ' ')}: {as_words(value)}", 6)
         if step["tool_status"]["resolved_by_step"]:
             line(console, f"how it ended stands in step {step['tool_status']['resolved_by_step']}", 6)
     valued(console, "side_effect", step["side_effect"])

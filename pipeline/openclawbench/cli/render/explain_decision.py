@@ -4,7 +4,7 @@ from typing import Any
 
 from rich.console import Console
 
-from openclawbench.cli.render.lines import line, listed, marked_text, said
+from openclawbench.cli.render.lines import as_words, line, listed, marked_text
 
 Row = dict[str, Any]
 
@@ -18,7 +18,9 @@ def print_label(label: Row | None, console: Console, command: str = "annotate") 
     line(console, f"{decided}{f', {subtype}' if subtype else ''}; judge: {label['judge'] or 'not asked'}")
     line(console, f"tier {label['quality_tier']}{f', because of {cause}' if cause else ''}")
     for stage, answer in label["stages"].items():
-        words = "not asked" if answer is None else "; ".join(f"{name} {said(value)}" for name, value in answer.items())
+        words = (
+            "not asked" if answer is None else "; ".join(f"{name} {as_words(value)}" for name, value in answer.items())
+        )
         line(console, f"{stage.replace('_', ' ')}: {words}", 4)
     for evidence_step in label["evidence_steps"]:
         line(
@@ -33,7 +35,7 @@ def print_label(label: Row | None, console: Console, command: str = "annotate") 
     for repair in label["repairs"]:
         line(
             console,
-            f"repair {repair['rule_id']}: {repair['field']} {said(repair['before'])} → {said(repair['after'])}",
+            f"repair {repair['rule_id']}: {repair['field']} {as_words(repair['before'])} → {as_words(repair['after'])}",
             4,
         )
 
@@ -77,12 +79,12 @@ def print_stage(name: str, stage_answer: Row, console: Console) -> None:
     for repair in read["repairs"]:
         line(
             console,
-            f"repair {repair['rule_id']}: {repair['field']} {said(repair['before'])} → {said(repair['after'])}",
+            f"repair {repair['rule_id']}: {repair['field']} {as_words(repair['before'])} → {as_words(repair['after'])}",
             6,
         )
     if asked["purpose"] != "label" and read["answer"]:
-        told = (f"{name} {said(value)}" for name, value in read["answer"].items() if name != "evidence_steps")
-        line(console, "; ".join(told), 6)
+        parts = (f"{name} {as_words(value)}" for name, value in read["answer"].items() if name != "evidence_steps")
+        line(console, "; ".join(parts), 6)
 
 
 def print_call(call: Row, console: Console) -> None:

@@ -31,14 +31,14 @@ def listed(values: Iterable[Any]) -> str:
     return ", ".join(map(str, values))
 
 
-def said(value: Any) -> str:
+def as_words(value: Any) -> str:
     """A value of an answer, or of a repair."""
     if isinstance(value, list) and value:
-        return listed(map(said, value))
+        return listed(map(as_words, value))
     if isinstance(value, dict):
         if {"start_step", "end_step", "label"} <= value.keys():
             return f"{value['start_step']}-{value['end_step']} {value['label']}"
-        return " ".join(map(said, value.values()))
+        return " ".join(map(as_words, value.values()))
     return (
         {True: "true", False: "false"}[value] if isinstance(value, bool) else str("-" if value in (None, []) else value)
     )

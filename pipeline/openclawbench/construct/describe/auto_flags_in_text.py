@@ -102,13 +102,13 @@ def places_of(pieces: pl.DataFrame, language: str, rules: FlagRules, rare: bool)
     return fired.with_columns(*kept).drop("piece")
 
 
-def left(rule: TextRule, found: pl.DataFrame) -> pl.Series:
+def left(rule: TextRule, hits: pl.DataFrame) -> pl.Series:
     """Where a rule fires and nothing of its own takes it back; only the pieces that it fires in are searched."""
-    place = found[rule.id]
-    if place.null_count() == len(found):
+    place = hits[rule.id]
+    if place.null_count() == len(hits):
         return place
     fires = place.is_not_null()
-    back = found["piece"].filter(fires).str.contains(union(rule.unless))
+    back = hits["piece"].filter(fires).str.contains(union(rule.unless))
     return place.scatter(fires.arg_true().filter(back), None)
 
 
@@ -117,10 +117,10 @@ def hits(pieces: pl.DataFrame, rule: TextRule, places: pl.Series) -> pl.DataFram
     piece = pl.col("piece")
     before = piece.cast(pl.Binary).bin.slice(0, pl.col("place")).cast(pl.String)
     start = pl.col("offset") + before.str.len_chars().cast(pl.Int64)
-    found = pieces.with_columns(place=places).filter(pl.col("place").is_not_null())
+    placed = pieces.with_columns(place=places).filter(pl.col("place").is_not_null())
     quoted = before.str.count_matches('["`]') % 2 == 1  # within a quoted name, which is not the agent's word
     evidence = (
-        found.lazy()
+        placed.lazy()
         .filter(~quoted)
         .select_seq(
             *STEP_KEY,

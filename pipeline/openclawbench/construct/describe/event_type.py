@@ -213,12 +213,12 @@ def changes() -> list[pl.Expr]:
 def own_state(calls: pl.DataFrame, rules: DescribeRules) -> pl.DataFrame:
     """Calls that change the agent's own state: row, state_path (the first written target that is a part of it),
     state_rule, and whether one of them is memory."""
-    own, told, first = own_files(rules)
+    own, conditions, first = own_files(rules)
     changed = calls.lazy().select("row", "effect", target="written").filter("effect").drop("effect")
     plan = changed.explode("target", empty_as_null=True).with_columns_seq(own)
     own_calls = collect_in_pool(plan, "calls").filter("own")
     return collect_unoptimized(
-        collect_in_pool(own_calls.lazy().with_columns_seq(told), "calls").lazy().group_by("row").agg(first)
+        collect_in_pool(own_calls.lazy().with_columns_seq(conditions), "calls").lazy().group_by("row").agg(first)
     )
 
 

@@ -43,7 +43,7 @@ def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
     given = pl.DataFrame({"text": distinct, "place": pl.int_range(distinct.len(), eager=True)})
     words = words_of(given, rules)
     points = points_of(words, rules)
-    return given.select("text").hstack(told(points, given.height, rules))
+    return given.select("text").hstack(decided(points, given.height, rules))
 
 
 def words_of(texts: pl.DataFrame, rules: LanguageRules) -> pl.DataFrame:
@@ -127,7 +127,7 @@ def taken_in(named: pl.DataFrame, script: Script) -> pl.DataFrame:
     return named.with_columns(language=pl.when(taken).then(pl.lit(script.language)).otherwise("language"))
 
 
-def told(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
+def decided(points: pl.DataFrame, texts: int, rules: LanguageRules) -> pl.DataFrame:
     """language and coverage of each text, by its place."""
     possible = points.filter(pl.col("language").is_null()).select("place", possible="points")
     ranked = (

@@ -50,7 +50,7 @@ def with_signs(steps: pl.LazyFrame, rules: DescribeRules) -> pl.DataFrame:
     text_bodies = bodies(given["text_body"], "text")
     text_bodies = lookup_join(text_bodies, reports(text_bodies["text_body"], rules.status.report), ["text_body"])
     frame = lookup_join(given, text_bodies, ["text_body"]).lazy()
-    for columns in told(rules):
+    for columns in signal_columns(rules):
         frame = frame.with_columns_seq(columns)
     return collect_in_pool(frame.drop(BETWEEN), "signs")
 
@@ -59,7 +59,7 @@ BETWEEN = ["plain", "spoken", "trusted", "reported", "said", "value", "call", "p
 
 
 @memoize
-def told(rules: DescribeRules) -> list[list[pl.Expr]]:
+def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
     """The columns that lead to the signs, each group made of those before it."""
     status, plain = rules.status, pl.col("plain")
     trusted = ~(pl.col("spoken") | hands_on_content(rules)) | (pl.col("text_tool") == plain)
@@ -150,8 +150,8 @@ def reports(texts: pl.Series, rules: ReportRules) -> pl.DataFrame:
     rules list and no others; a field that holds nothing does not count. Source: own choice (docs/why/decisions/).
     """
     distinct = texts.filter(texts.str.len_bytes() <= rules.longest).drop_nulls().unique(maintain_order=True)
-    found = ((text, read_report(text, rules)) for text in distinct)
-    rows = [(text, *row) for text, row in found if row]
+    parsed = ((text, read_report(text, rules)) for text in distinct)
+    rows = [(text, *row) for text, row in parsed if row]
     return pl.DataFrame(rows, schema={texts.name: pl.String, **REPORT}, orient="row")
 
 

@@ -39,7 +39,7 @@ def by_structure(rules: DescribeRules) -> list[list[pl.Expr]]:
     return [
         [of_subject(rules)],
         kinds(rules.status),
-        [said.alias(sign(rule)) for rule, said in evidence(rules).items()],
+        [condition.alias(sign(rule)) for rule, condition in evidence(rules).items()],
         [said_by_structure(rules).alias("structural")],
         searched(rules),
     ]
@@ -70,7 +70,7 @@ def of_failures(rules: DescribeRules) -> list[list[pl.Expr]]:
     return [
         [pl.col("head").str.split("\n").list.first()],
         [only_with_any(rules, where) for where in ("whole", "head", "tail")],
-        [pl.struct(found(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
+        [pl.struct(failure_in_text(rule).alias(rule.id) for rule in rules.failures).alias("hits")],
         [failing(rules).alias("failing")],
         [pl.when(pl.col("failing") | may_clear(rules)).then(cleared(rules)).alias("cleared")],
         [
@@ -91,7 +91,7 @@ def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
         for place, verdict in enumerate(verdicts)
     ]
     first = next((place for place, (failure, _) in enumerate(holds) if failure), 0)
-    others = [said for failure, said in holds if not failure]
+    others = [shown for failure, shown in holds if not failure]
     verdict = pl.coalesce(*others[:first], "failed_verdict", *others[first:])
     rule = pl.coalesce(of_verdict([verdict.rule for verdict in verdicts]), pl.when(call).then("cleared"))
     return [
@@ -163,7 +163,7 @@ def only_with_any(rules: DescribeRules, where: str) -> pl.Expr:
     return pl.when(~some).then(pl.lit("")).otherwise(where).alias(where)
 
 
-def found(rule: FailureRule) -> pl.Expr:
+def failure_in_text(rule: FailureRule) -> pl.Expr:
     """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
     return pl.col(rule.where).str.contains(rule.pattern).fill_null(False)
 
@@ -244,8 +244,8 @@ def refusing(rules: DescribeRules) -> pl.Expr:
     """True where a failure text says that nothing was done; of one program, where it is the only one."""
     answered = any_hit([rule for rule in rules.failures if rule.answered])
     whole = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
-    one = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
-    return (whole & ~answered) | (one & ~pl.col("several_parts").fill_null(False))
+    in_one_part = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
+    return (whole & ~answered) | (in_one_part & ~pl.col("several_parts").fill_null(False))
 
 
 def not_executed(rules: DescribeRules) -> pl.Expr:
@@ -260,8 +260,8 @@ def not_executed(rules: DescribeRules) -> pl.Expr:
 
 def ran_later(rules: DescribeRules) -> pl.Expr:
     """True where a later notice says how the command ended, so that it was executed after all."""
-    said = pl.col("resolved_status")
-    return (said.is_not_null() & ~said.is_in(rules.no_effect_statuses)).fill_null(False)
+    resolved = pl.col("resolved_status")
+    return (resolved.is_not_null() & ~resolved.is_in(rules.no_effect_statuses)).fill_null(False)
 
 
 class Verdict(NamedTuple):

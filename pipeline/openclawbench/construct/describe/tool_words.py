@@ -91,8 +91,10 @@ class ToolWords:
 
 def pieces(name: str) -> list[Words]:
     """The words of each piece of a name, the last piece first; numbers are none."""
-    found = (tuple(word for word in spelled(piece).split("_") if not word.isdecimal()) for piece in PIECE.split(name))
-    return [words for words in found if words and words[0]][::-1]
+    spellings = (
+        tuple(word for word in spelled(piece).split("_") if not word.isdecimal()) for piece in PIECE.split(name)
+    )
+    return [words for words in spellings if words and words[0]][::-1]
 
 
 def first_of(several: Iterable[int | None]) -> int | None:

@@ -139,8 +139,8 @@ def read_content(
     stored = file.stored = bool(context.get("store"))
     named_session = stored or ".jsonl" in file.path.rpartition("/")[2]
     first, _ = first_record(looked_at)
-    told = None if source else skip_reason(context, first) or rules.named(file.path)
-    sidecar, gave = rules.sidecar(first) or told, context.get("gave", [])
+    known_kind = None if source else skip_reason(context, first) or rules.named(file.path)
+    sidecar, gave = rules.sidecar(first) or known_kind, context.get("gave", [])
     if named_session and sidecar is None and (not looked_at or looked_at.isspace()):
         return refuse(file, "empty_file", None, f"{file.path}: the file is empty. Remove it, or put the session back.")
     if source is None and is_index(file.path) and not rules.is_other_index(first):

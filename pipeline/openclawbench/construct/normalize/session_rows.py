@@ -42,10 +42,10 @@ def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]
     """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
     several for a session: never guessed."""
     names = {session_name(file), *file.aliases}
-    told = {task_in(row) for name in names for row in tasks.get((file.source_model, name), ())}
-    if not told and file.session is not None:
+    known_tasks = {task_in(row) for name in names for row in tasks.get((file.source_model, name), ())}
+    if not known_tasks and file.session is not None:
         return dict.fromkeys(TASK) | file.session.task
-    return dict(zip(TASK, told.pop() if len(told) == 1 else (None, None, None), strict=True))
+    return dict(zip(TASK, known_tasks.pop() if len(known_tasks) == 1 else (None, None, None), strict=True))
 
 
 def add_rows(

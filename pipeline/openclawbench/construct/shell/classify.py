@@ -22,11 +22,11 @@ Named = TypeVar("Named", Wrapper, Interpreter, SqlClient)
 
 def first_per_name(rules: Iterable[Named]) -> dict[str, list[Named]]:
     """Rules by command name, in file order."""
-    found: dict[str, list[Named]] = {}
+    by_name: dict[str, list[Named]] = {}
     for rule in rules:
         for name in rule.names:
-            found.setdefault(name.lower(), []).append(rule)
-    return found
+            by_name.setdefault(name.lower(), []).append(rule)
+    return by_name
 
 
 def leaked(marks: Iterable[str]) -> re.Pattern[str]:
@@ -122,13 +122,13 @@ class Shell:
 
     def exit_one_ok(self, parts: Sequence[Part]) -> bool:
         """True where exit code 1 of the text can only be a "no match"."""
-        said = False
+        is_ok = False
         for part in parts:
             if part.may_exit:
                 if not part.exit_one_ok and part.category not in self.harmless_exit:
                     return False
-                said = said or part.exit_one_ok
-        return said
+                is_ok = is_ok or part.exit_one_ok
+        return is_ok
 
     def parts(self, text: str, depth: int, *, powershell: bool = False) -> list[Part]:
         """Parts of a shell text, in order; a directory change names what later changes without a target are in."""

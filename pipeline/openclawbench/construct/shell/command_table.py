@@ -203,8 +203,8 @@ class CommandTable:
 
     def has_real_output(self, condition: Condition, flag_values: dict[str, str]) -> bool:
         """True where one of the rule's flags is given, an output flag with a file as its value."""
-        found = condition.flags.intersection(flag_values)
-        return any(flag not in condition.rule.real_output or self.is_file(flag_values[flag]) for flag in found)
+        matching = condition.flags.intersection(flag_values)
+        return any(flag not in condition.rule.real_output or self.is_file(flag_values[flag]) for flag in matching)
 
     def targets(self, condition: Condition, read: Options, simple: SimpleCommand) -> tuple[str, ...]:
         """The arguments that name what is changed."""

@@ -63,8 +63,8 @@ def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
 
 def specific(trace: Trace, reply: EvidenceStep) -> bool:
     """True where the reply commits to something checkable, a success claim or a figure, or cannot be read."""
-    found = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
-    return found is not None or bool(trace.unread([(reply, REPLY)]))
+    hit = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
+    return hit is not None or bool(trace.unread([(reply, REPLY)]))
 
 
 def assertive(trace: Trace, reply: EvidenceStep) -> bool:

@@ -90,12 +90,12 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
     texts = command_texts(values)
     shown = [part["command"] for part in parts if part["target"] == target]
     shown += [part["command"] for part in parts if part["side_effect"] and part["target"] != target]
-    found = in_commands(texts, target, shown) if parts else None
-    if found is None:
+    place = in_commands(texts, target, shown) if parts else None
+    if place is None:
         equal = [(plain_name(name), value) for name, value in values if value.text == target and target]
         ranked = sorted(equal, key=lambda pair: names.index(pair[0]) if pair[0] in names else len(names))
-        found = ranked[0][1].span() if ranked else None
-    return found or first(by_pattern(texts, target)) or first(standing_alone([value for _, value in values], target))
+        place = ranked[0][1].span() if ranked else None
+    return place or first(by_pattern(texts, target)) or first(standing_alone([value for _, value in values], target))
 
 
 def command_place(action_text: str, shown: str) -> Span | None:
@@ -137,10 +137,12 @@ def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | N
             if begin is None:
                 continue
             words = command.words if command.redirection else command.words[begin + 1 :]
-            found = next((word.span for word in reversed(words) if word.text == target), None)
-            found = found or next((span for word in reversed(words) if (span := attached(word, target))), None)
-            if found:
-                return found
+            span_found = next((word.span for word in reversed(words) if word.text == target), None)
+            span_found = span_found or next(
+                (span for word in reversed(words) if (span := attached(word, target))), None
+            )
+            if span_found:
+                return span_found
     return None
 
 
@@ -239,9 +241,9 @@ def nodes(node: Node) -> Iterator[Node]:
     """A node and everything under it, in the order of the text."""
     waiting = [node]
     while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += reversed(one.children)
+        current = waiting.pop()
+        yield current
+        waiting += reversed(current.children)
 
 
 def code_points(text: str) -> list[int]:

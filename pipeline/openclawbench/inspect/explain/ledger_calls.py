@@ -31,8 +31,8 @@ def answered(connection: Connection, key: bytes) -> list[Row]:
     """The answer to one request, with the calls of it that were lost before."""
     lost = rows(connection, "select reason, sent_at from lost where key = ? order by sent_at", key)
     lost_calls = [row | {"sent_at": time_of(row["sent_at"])} for row in lost]
-    found = rows(connection, f"select {KEPT} from answers where key = ?", key)
-    return [row | {"answered_at": time_of(row["answered_at"]), "key": key.hex(), "lost": lost_calls} for row in found]
+    stored = rows(connection, f"select {KEPT} from answers where key = ?", key)
+    return [row | {"answered_at": time_of(row["answered_at"]), "key": key.hex(), "lost": lost_calls} for row in stored]
 
 
 def time_of(value: float | str) -> str:

@@ -52,15 +52,15 @@ def settings() -> ExplainRules:
 @cache
 def catalogue() -> dict[str, RuleText]:
     """Every rule id of the evidence layer as the rule files in force have it."""
-    found: dict[str, RuleText] = {}
+    texts: dict[str, RuleText] = {}
     for file, prefix in settings().files.items():
         lines = rule_path(file).read_text(encoding="utf-8").splitlines()
         for bare, entry in entries(read_rules(file)):
             rule_id = prefix + bare
             words = "; ".join(filter(None, [settings().says.get(rule_id), entry_in_words(entry)]))
             place = f"{shown_path(file)}:{line_of(bare, lines)}"
-            found.setdefault(rule_id, RuleText(rule_id=rule_id, place=place, says=words or None))
-    return found
+            texts.setdefault(rule_id, RuleText(rule_id=rule_id, place=place, says=words or None))
+    return texts
 
 
 def rule(rule_id: str) -> RuleText:

@@ -89,8 +89,8 @@ def status_words(step: Row) -> str | None:
     text = step["reflection_text"]
     if pattern is None or text is None:
         return None
-    found = pl.Series([text]).str.extract(pattern, 0)[0]
-    return str(found).strip() if found else None
+    words = pl.Series([text]).str.extract(pattern, 0)[0]
+    return str(words).strip() if words else None
 
 
 def side_effect(known: "Known", step: Row) -> Row:

@@ -62,8 +62,8 @@ def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
         steps_by_turn = []
         for key in sorted(trajectories):
             mine = sorted(steps.get(key, []), key=lambda step: step["step_id"])
-            said = sorted(turns.get(key, []), key=lambda turn: turn["user_turn"])
-            steps_by_turn.append(Labelled(trajectories[key][0], mine, said, masters[key][0]))
+            user_turns = sorted(turns.get(key, []), key=lambda turn: turn["user_turn"])
+            steps_by_turn.append(Labelled(trajectories[key][0], mine, user_turns, masters[key][0]))
         yield str(shard), steps_by_turn
 
 
@@ -110,8 +110,8 @@ def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) 
 
 def path_of(to: Path, session: Labelled, ending: str) -> Path:
     """Where a trajectory's file is: never outside the folder, whatever its id says."""
-    one = session.trajectory
-    return to / file_name(one["source_model"]) / f"{file_name(one['trajectory_id'])}{ending}"
+    row = session.trajectory
+    return to / file_name(row["source_model"]) / f"{file_name(row['trajectory_id'])}{ending}"
 
 
 def file_name(text: str) -> str:

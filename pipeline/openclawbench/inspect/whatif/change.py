@@ -69,7 +69,7 @@ def list_change(
     fields = list_fields(pairs, name)
     differ = pairs.filter(pl.col(name).ne_missing(pl.col(f"{name}{AFTER}")))
     written = (entries(pl.col(name), fields), entries(pl.col(f"{name}{AFTER}"), fields))
-    return change(differ, what, *told(*written), rules, pl.lit(kind))
+    return change(differ, what, *as_texts(*written), rules, pl.lit(kind))
 
 
 def list_fields(pairs: pl.LazyFrame, name: str) -> list[str]:
@@ -85,7 +85,7 @@ def entries(structs: pl.Expr, fields: list[str]) -> pl.Expr:
     return structs.list.eval(pl.concat_str(values, separator=" "))
 
 
-def told(before: pl.Expr, after: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
+def as_texts(before: pl.Expr, after: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
     """What either list has alone; the lists themselves where they differ in order or in number only."""
     gone, new = before.list.set_difference(after), after.list.set_difference(before)
     same_entries = (gone.list.len() == 0) & (new.list.len() == 0)

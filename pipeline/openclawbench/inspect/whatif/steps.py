@@ -7,6 +7,7 @@ import polars as pl
 from openclawbench.inspect.whatif.change import (
     AFTER,
     Tables,
+    as_texts,
     came_or_went,
     change,
     entries,
@@ -14,7 +15,6 @@ from openclawbench.inspect.whatif.change import (
     list_change,
     number_change,
     paired,
-    told,
 )
 from openclawbench.records.evidence import AlignedDescriptor, FlagEvidence
 from openclawbench.records.risk import StepRisk
@@ -125,7 +125,7 @@ def of_evidence(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:
     before, after = (entries_of(flag, f"flag_evidence{suffix}", places) for suffix in ("", AFTER))
     rules = flag_rules(flag)
     kind = pl.when(rules[0] == rules[1]).then(pl.lit("another place")).otherwise(pl.lit("other rules"))
-    return change(kept, f"evidence of flag {flag}", *told(before, after), rules, kind)
+    return change(kept, f"evidence of flag {flag}", *as_texts(before, after), rules, kind)
 
 
 def entries_of(flag: str, name: str, fields: list[str]) -> pl.Expr:

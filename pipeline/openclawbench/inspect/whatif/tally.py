@@ -41,14 +41,14 @@ class Tally:
 
     def as_data(self) -> list[dict[str, Any]]:
         """One entry a value that changed somewhere, with its kinds, the most frequent first, and examples of them."""
-        found = []
+        rows = []
         for what, counts in sorted(self.by_value.items(), key=lambda item: ORDER.index(item[0])):
             kinds = [(kind, number) for (value, kind), number in self.by_kind.items() if value == what]
             kinds.sort(key=lambda kind: (-kind[1]["trajectories"], -kind[1]["steps"], kind[0]))
             examples = self.some_of(what, [kind for kind, _ in kinds])
             shown = [{"kind": kind, **numbers(number)} for kind, number in kinds]
-            found.append({"what": what, **numbers(counts), "kinds": shown, "examples": examples})
-        return found
+            rows.append({"what": what, **numbers(counts), "kinds": shown, "examples": examples})
+        return rows
 
     def some_of(self, what: str, kinds: list[str]) -> list[dict[str, Any]]:
         """As many examples as are wanted: one of each kind in turn."""

@@ -5,13 +5,13 @@ import polars as pl
 from openclawbench.inspect.whatif.change import (
     AFTER,
     Tables,
+    as_texts,
     came_or_went,
     change,
     entries,
     list_change,
     number_change,
     paired,
-    told,
 )
 from openclawbench.records.packet import Packet, PacketCut, PacketIndex
 from openclawbench.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
@@ -106,7 +106,7 @@ def of_cuts(before: Tables, after: Tables) -> pl.LazyFrame:
     )
     differ = pairs.filter(pl.col("cuts").ne_missing(pl.col(f"cuts{AFTER}")))
     by = cut_rules("cuts"), cut_rules(f"cuts{AFTER}")
-    texts = told(entries(pl.col("cuts"), fields), entries(pl.col(f"cuts{AFTER}"), fields))
+    texts = as_texts(entries(pl.col("cuts"), fields), entries(pl.col(f"cuts{AFTER}"), fields))
     return change(differ, "packet_cuts", *texts, by, pl.lit("other cuts"))
 
 

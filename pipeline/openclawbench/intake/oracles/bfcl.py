@@ -52,7 +52,7 @@ class Outcome:
 
     record: dict[str, Any]  # OracleRecord fields
     row_id: str
-    told: dict[str, Any]  # what the result line itself says of its session
+    session_names: dict[str, Any]  # what the result line itself says of its session
 
 
 def read_categories(files: OracleFiles, models: Mapping[str, str], rules: OracleRules) -> list[Category]:
@@ -221,8 +221,8 @@ def outcome(
     kind, reason = category.verdict.kind, category.verdict.reason
     lost = next((result.inference_error for result in results if result.inference_error), None)
     status = "unscorable" if kind == "unscorable" else "infra_error" if lost else "scored"
-    told = failure and (failure.error_type, failure.error_message)
-    error_type, message = ("inference_error", lost) if lost else told or (None, None)
+    session_names = failure and (failure.error_type, failure.error_message)
+    error_type, message = ("inference_error", lost) if lost else session_names or (None, None)
     record = dict.fromkeys(OracleRecord.model_fields) | {
         "source_model": category.source_model,
         "task_id": task_id,
@@ -236,4 +236,4 @@ def outcome(
         "evaluator": category.evaluator,
     }
     role, line = (SCORE, failure.line) if failure else (RESULT, results[0].line)
-    return Outcome(record, f"{category.file(role)}:{line}", results[0].told if results else {})
+    return Outcome(record, f"{category.file(role)}:{line}", results[0].session_names if results else {})

@@ -42,7 +42,7 @@ class Result:
     line: int
     task_id: str
     inference_error: str | None
-    told: dict[str, Any]  # native_session_basename, run_id, attempt: those that the line itself names
+    session_names: dict[str, Any]  # native_session_basename, run_id, attempt: those that the line itself names
     answer: bytes = b""  # digest of the result and of what the line tells of its session
 
 
@@ -85,12 +85,14 @@ def read_results(content: bytes, inference_error: str) -> ResultFile:
             continue
         text = line.result if isinstance(line.result, str) else None
         lost = text if text is not None and re.search(inference_error, text) else None
-        told = {
+        session_names = {
             name: value
             for name in ("native_session_basename", "run_id", "attempt")
             if (value := getattr(line, name)) is not None
         }
-        result_file.results.append(Result(number, line.id, lost, told, digest_of([line.result, told])))
+        result_file.results.append(
+            Result(number, line.id, lost, session_names, digest_of([line.result, session_names]))
+        )
     return result_file
 
 
@@ -146,8 +148,8 @@ def error_of(line: ScoreLine) -> tuple[str | None, str | None]:
     """(error type, message): at top level for AST and relevance categories, inside `error` for the others."""
     inside = line.error if isinstance(line.error, dict) else {}
     kind = line.error_type if isinstance(line.error_type, str) else inside.get("error_type")
-    said = inside.get("error_message") if inside else line.error
-    texts = said if isinstance(said, list) else [said]
+    sentence = inside.get("error_message") if inside else line.error
+    texts = sentence if isinstance(sentence, list) else [sentence]
     message = "\n".join(
         text if isinstance(text, str) else json.dumps(text, ensure_ascii=False) for text in texts if text is not None
     )

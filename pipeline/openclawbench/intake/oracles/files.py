@@ -171,7 +171,7 @@ def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
     A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
     listed or entered: nobody knows what it holds.
     """
-    for name, stamp in sorted(files_below(str(folder), every=True), key=lambda found: found[0].split("/")):
+    for name, stamp in sorted(files_below(str(folder), every=True), key=lambda entry: entry[0].split("/")):
         path = folder / name
         yield path, None if stamp else why_not(path)
 

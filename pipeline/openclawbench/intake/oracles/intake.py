@@ -46,12 +46,12 @@ def read_oracles(
     Raises UnreadableInput for a file that cannot be opened.
     """
     oracle_input = OracleInput(files=files.counts())
-    told = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
+    task_ids = {(r["source_model"], r["native_session_basename"]): rules.canonical_id(r["task_id"]) for r in manifest}
     name_unused(oracle_input, files)
     for path in files.jsonl:
         read_jsonl(oracle_input, path, files.name(path), names, rules)
     for row in oracle_input.rows:
-        check_task(oracle_input, row, told.get((row["source_model"], row["basename"])))
+        check_task(oracle_input, row, task_ids.get((row["source_model"], row["basename"])))
     categories = read_categories(files, models, rules)
     tasks = TaskSessions(manifest, {category.run for category in categories}, rules)
     for category in categories:
@@ -90,8 +90,8 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
 def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
     read = list(read_oracle(content_of(path), name))
-    said = ((line.line, line.record.model_dump(include={"task_id", "subset"})) for line in read if line.record)
-    oracle_input.warnings += other_subsets("oracle", str(path), said, rules)
+    records = ((line.line, line.record.model_dump(include={"task_id", "subset"})) for line in read if line.record)
+    oracle_input.warnings += other_subsets("oracle", str(path), records, rules)
     for line in read:
         if line.record is None:
             oracle_input.faults.append(
@@ -140,7 +140,7 @@ def join_category(
     lost = 0
     for outcome in outcomes(category, rules):
         row = dict(outcome.record)
-        session, why = tasks.find(category.source_model, row["task_id_canonical"], category.run, outcome.told)
+        session, why = tasks.find(category.source_model, row["task_id_canonical"], category.run, outcome.session_names)
         if session is not None:
             row |= {name: session[name] for name in ("native_session_basename", "run_id", "attempt")}
         unjoined[why] += 1

@@ -138,5 +138,5 @@ def other_subsets(
 def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
     """False where a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
     a corpus's own do not contradict."""
-    known, said = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
-    return known is None or said not in rules.known or rules.subset(said) == known
+    known, named = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
+    return known is None or named not in rules.known or rules.subset(named) == known

@@ -97,17 +97,17 @@ class Rows(sqlite3.Cursor):
     connection: "Connection"
 
     def execute(self, *values: Any) -> Self:
-        self.connection.told(super().execute, *values)
+        self.connection.checked(super().execute, *values)
         return self
 
     def fetchone(self) -> Any:
-        return self.connection.told(super().fetchone)
+        return self.connection.checked(super().fetchone)
 
     def fetchall(self) -> Any:
-        return self.connection.told(super().fetchall)
+        return self.connection.checked(super().fetchall)
 
     def __next__(self) -> Any:
-        return self.connection.told(super().__next__)
+        return self.connection.checked(super().__next__)
 
 
 class Connection(sqlite3.Connection):
@@ -120,7 +120,7 @@ class Connection(sqlite3.Connection):
     def cursor(self, factory: Any = Rows) -> Any:
         return super().cursor(factory)
 
-    def told(self, work: Callable[..., Any], *values: Any) -> Any:
+    def checked(self, work: Callable[..., Any], *values: Any) -> Any:
         """What the work brings."""
         try:
             return work(*values)

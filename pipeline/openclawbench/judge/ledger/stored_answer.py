@@ -64,8 +64,8 @@ def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
 def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
     """The answer to a request; null where there is none. Before answers of another limit were found under one key, the
     limit stood in it."""
-    found = stored(connection, request.key)
-    return stored(connection, request.former_key) if found is None and request.has_former_key else found
+    answer = stored(connection, request.key)
+    return stored(connection, request.former_key) if answer is None and request.has_former_key else answer
 
 
 def answer_row(

@@ -61,8 +61,8 @@ class BatchClient:
         """Make a batch of an uploaded file. Looked for first: an attempt whose answer was lost may have made it."""
 
         async def attempt() -> bytes:
-            if (found := await self.listed(name)) is not None:
-                return msgspec.json.encode(found)
+            if (batch := await self.listed(name)) is not None:
+                return msgspec.json.encode(batch)
             body = {
                 "input_file_id": file,
                 "endpoint": "/v1/chat/completions",
@@ -71,9 +71,9 @@ class BatchClient:
             }
             return await self.exchange("POST", "/batches", json=body)
 
-        found: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
-        given(found, "id")
-        return found
+        batch: dict[str, Any] = msgspec.json.decode(await self.tried(attempt))
+        given(batch, "id")
+        return batch
 
     async def find(self, name: str) -> dict[str, Any] | None:
         """The batch of this name among the endpoint's; null where there is none."""

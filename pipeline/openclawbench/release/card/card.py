@@ -152,12 +152,12 @@ def lacking(dataset: Dataset) -> str:
     )
 
 
-def human(said: list[Facts]) -> str:
+def human(rows: list[Facts]) -> str:
     """What people made of records, by label_status: labels of the rules judge are measured apart."""
-    if not said:
+    if not rows:
         return NOBODY
     header = ["label_status", "audited", "label changed since", "settled", "agree", "over-flags", "misses", "blind"]
-    lines = [[code(row["label_status"]), *(number(row[name]) for name in list(row)[1:])] for row in said]
+    lines = [[code(row["label_status"]), *(number(row[name]) for name in list(row)[1:])] for row in rows]
     return f"{PEOPLE}\n\n{table(header, lines)}"
 
 
@@ -222,11 +222,11 @@ def splits(root: Path, config: Config) -> str:
     return ", ".join(f"{split} {number(rows(root, pattern))}" for split, pattern in config.splits.items())
 
 
-def labels(said: list[Facts]) -> str:
+def labels(rows: list[Facts]) -> str:
     """Rows of the label files."""
     header = ["cut", "side", "accepted", "of them anomalous", "of them scoreable", "baseline", "of these anomalous"]
     header.append("needs_review")
-    lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in said]
+    lines = [[code(row["cut"]), row["side"], *(number(row[name]) for name in list(row)[2:])] for row in rows]
     return table(header, lines)
 
 
@@ -249,15 +249,15 @@ def made_by(facts: Facts) -> str:
 
 def collected(facts: Facts) -> str:
     """Where the sessions come from and when they ran."""
-    said = facts["collected"]
-    lines = [["source format", code(name), number(n)] for name, n in said["formats"].items()]
-    lines += [[f"{name} time of a session (UTC)", code(said[name]), ""] for name in ("first", "last") if said[name]]
+    known = facts["collected"]
+    lines = [["source format", code(name), number(n)] for name, n in known["formats"].items()]
+    lines += [[f"{name} time of a session (UTC)", code(known[name]), ""] for name in ("first", "last") if known[name]]
     return table(["what", "value", "records"], lines)
 
 
-def text_table(said: list[Facts]) -> str:
+def text_table(rows: list[Facts]) -> str:
     """What a scan of the released text finds, by kind."""
-    lines = [[code(row["kind"]), number(row["finds"]), number(row["records"])] for row in said]
+    lines = [[code(row["kind"]), number(row["finds"]), number(row["records"])] for row in rows]
     return table(["kind", "finds", "records"], lines)
 
 

@@ -34,9 +34,9 @@ def inside(record: type[BaseModel]) -> dict[str, type[BaseModel]]:
     inner_fields: dict[str, type[BaseModel]] = {}
     waiting = [("", record)]
     while waiting:
-        before, one = waiting.pop(0)
-        for field in one.model_fields:
-            inner = inner_record(one, field)
+        before, owner = waiting.pop(0)
+        for field in owner.model_fields:
+            inner = inner_record(owner, field)
             if inner is not None and inner not in inner_fields.values():
                 inner_fields[f"{before}{field}"] = inner
                 waiting.append((f"{before}{field}.", inner))

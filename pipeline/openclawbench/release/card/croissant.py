@@ -181,9 +181,9 @@ def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
         node["repeated"] = True
     if isinstance(inner, pl.Struct):
         node["subField"] = [
-            field(f"{place}/{one.name}", of(one.dtype), source, at.within(one.name))
-            for one in inner.fields
-            if describable(of(one.dtype))
+            field(f"{place}/{part.name}", of(part.dtype), source, at.within(part.name))
+            for part in inner.fields
+            if describable(of(part.dtype))
         ]
         return node
     extract: Node = {"extract": {"column": at.column or at.name}}

@@ -22,8 +22,8 @@ def described(
 ) -> dict[str, bytes]:
     """Name -> content. `digests`: path -> sha256 of the files of the release in `root`; `text`: finds in released text,
     a row a kind (TextScan.table)."""
-    found, loadable = facts(root) | {"text": text}, configs(root)
+    values, loadable = facts(root) | {"text": text}, configs(root)
     return {
-        README: card(root, found, loadable, rules, statistics_part(root, rules)).encode(),
-        NAME: as_json(croissant(root, found, loadable, digests, rules)),
+        README: card(root, values, loadable, rules, statistics_part(root, rules)).encode(),
+        NAME: as_json(croissant(root, values, loadable, digests, rules)),
     }

@@ -60,8 +60,8 @@ def example_record(root: Path) -> str:
     steps = [{name: step[name] for name in STEP} for step in row["steps"] if step["step_id"] == onset]
     shown = {name: row[name] for name in CONTEXT} | {"steps": steps} | {name: row[name] for name in LABEL}
     text = json.dumps(shortened(shown), indent=1, ensure_ascii=True).replace("`", "\\u0060")
-    said = f"Fields left out; texts cut after {CHARACTERS} characters; of {row['num_steps']} steps, one is shown."
-    return f"{said}\n\n```json\n{text}\n```"
+    caption = f"Fields left out; texts cut after {CHARACTERS} characters; of {row['num_steps']} steps, one is shown."
+    return f"{caption}\n\n```json\n{text}\n```"
 
 
 def choose(root: Path) -> tuple[str, str] | None:

@@ -53,12 +53,12 @@ class Diff:
 
     def note_versions(self, place: int, line: Line) -> None:
         """Count what made the record."""
-        stamps, found = line.head.provenance, self.versions[place]
+        stamps, known = line.head.provenance, self.versions[place]
         for name in VERSIONS:
-            found.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
+            known.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
         for stage, version in stamps.prompt_versions.items():
             if version is not None:
-                found.setdefault(f"prompt {stage}", Counter())[version] += 1
+                known.setdefault(f"prompt {stage}", Counter())[version] += 1
 
     def compare(self, before: Line, after: Line) -> None:
         """A record that both have."""

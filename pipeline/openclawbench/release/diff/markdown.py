@@ -23,7 +23,7 @@ def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
         "# What is different between two releases",
         f"A is {code(a['path'])}, B is {code(b['path'])}.",
         "No file differs." if difference["identical"] else files_line(difference["files"]),
-        *(f"{said}: {', '.join(map(code, names))}." for said, names in differing(difference["made_from"])),
+        *(f"{heading}: {', '.join(map(code, names))}." for heading, names in differing(difference["made_from"])),
         "## Records",
         rows(
             ["", "records"], [[name.replace("_", " "), count] for name, count in difference["records"].items()], plain=1

@@ -109,19 +109,19 @@ def lines(path: Path) -> Iterator[Line]:
             yield line
 
 
-def joined(one: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
+def joined(first: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
     """Two sorted streams side by side; null where the other has nothing of this key."""
-    left, right = next(one, None), next(other, None)
+    left, right = next(first, None), next(other, None)
     while left is not None or right is not None:
         if right is None or (left is not None and left.key < right.key):
             yield left, None
-            left = next(one, None)
+            left = next(first, None)
         elif left is None or right.key < left.key:
             yield None, right
             right = next(other, None)
         else:
             yield left, right
-            left, right = next(one, None), next(other, None)
+            left, right = next(first, None), next(other, None)
 
 
 def unreadable(path: Path, number: int, fault: str) -> UnreadableInput:

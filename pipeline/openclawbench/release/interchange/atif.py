@@ -19,23 +19,23 @@ VERSION = "ATIF-v1.7"
 
 def as_atif(session: Labelled, synthetic: str) -> Row | None:
     """The document; null where the trajectory says nothing, because the format wants a step."""
-    one = session.trajectory
+    row = session.trajectory
     steps = [
         user_step(item) if isinstance(item, dict) else agent_step(session, item, synthetic)
         for item in session.in_order()
     ]
     if not steps:
         return None
-    agent = {"name": one["source_format"], "version": one["session_version"] or "unknown"}
-    if len(one["models"]) == 1:
-        agent["model_name"] = one["models"][0]
+    agent = {"name": row["source_format"], "version": row["session_version"] or "unknown"}
+    if len(row["models"]) == 1:
+        agent["model_name"] = row["models"][0]
     return {
         "schema_version": VERSION,
-        "session_id": one["session_id"] or one["trajectory_id"],
-        "trajectory_id": one["trajectory_id"],
+        "session_id": row["session_id"] or row["trajectory_id"],
+        "trajectory_id": row["trajectory_id"],
         "agent": agent,
         "steps": [{"step_id": number} | step for number, step in enumerate(steps, start=1)],
-        "final_metrics": final_metrics(one["run"]),
+        "final_metrics": final_metrics(row["run"]),
         "extra": {OWN_LABELS: session.label},
     }
 

@@ -26,17 +26,17 @@ NO_TIME = "1970-01-01T00:00:00.000Z"
 
 def as_pi(session: Labelled, synthetic: str) -> list[bytes]:
     """The lines of the session file."""
-    one = session.trajectory
-    time = one["run"]["started_at"] or next((step["timestamp"] for step in session.steps if step["timestamp"]), NO_TIME)
-    ours = one["source_format"].startswith("openclaw")
+    row = session.trajectory
+    time = row["run"]["started_at"] or next((step["timestamp"] for step in session.steps if step["timestamp"]), NO_TIME)
+    ours = row["source_format"].startswith("openclaw")
     header = {
         "type": "session",
         "version": VERSION,
-        "id": one["session_id"] or one["trajectory_id"],
+        "id": row["session_id"] or row["trajectory_id"],
         "timestamp": time,
         "cwd": OPENCLAW_FOLDER if ours else "/",
     } | ({"harness": "openclaw"} if ours else {})
-    model = one["models"][0] if len(one["models"]) == 1 else None
+    model = row["models"][0] if len(row["models"]) == 1 else None
     lines, parent = [header], None
     for number, (moment, entry) in enumerate(entries(session, model, synthetic), start=1):
         time, own = moment or time, f"{number:08x}"
@@ -52,14 +52,14 @@ def entries(session: Labelled, model: str | None, synthetic: str) -> Iterator[tu
             yield None, message({"role": "user", "content": [text(item["raw_text"])]})
             continue
         if not item[0]["orphan"]:
-            yield item[0]["timestamp"], message(said(item, model))
+            yield item[0]["timestamp"], message(agent_message(item, model))
         for step in item:
             if step["has_result"]:
                 yield step["timestamp"] if step["orphan"] else None, message(result(step, synthetic))
     yield None, {"type": "custom", "customType": LABEL, "data": session.label}
 
 
-def said(steps: list[Row], model: str | None) -> Row:
+def agent_message(steps: list[Row], model: str | None) -> Row:
     """One message of the agent, its blocks in order."""
     first = steps[0]
     thinking = [{"type": "thinking", "thinking": first["thinking"]}] if first["thinking"] else []

@@ -50,20 +50,20 @@ SUCCESS = {"pass": True, "fail": False}
 
 def as_scout(session: Labelled, synthetic: str) -> Row:
     """The row."""
-    one, label, run = session.trajectory, session.master, session.trajectory["run"]
+    row, label, run = session.trajectory, session.master, session.trajectory["run"]
     chat = [message for item in session.in_order() for message in messages(item, synthetic)]
-    name = f"{one['source_model']}/{one['trajectory_id']}"
+    name = f"{row['source_model']}/{row['trajectory_id']}"
     return {
-        "transcript_id": f"{plain(one['source_model'])}:{plain(one['trajectory_id'])}",
+        "transcript_id": f"{plain(row['source_model'])}:{plain(row['trajectory_id'])}",
         "source_type": "openclawbench",
-        "source_id": one["source_format"],
+        "source_id": row["source_format"],
         "source_uri": f"openclawbench:{name}",
         "date": run["started_at"],
         "task_set": label["subset"],
         "task_id": label["task_id"],
         "task_repeat": label["attempt"],
-        "agent": one["source_format"],
-        "model": one["models"][0] if one["models"] else one["source_model"],
+        "agent": row["source_format"],
+        "model": row["models"][0] if row["models"] else row["source_model"],
         "score": label["oracle_outcome"],
         "success": SUCCESS.get(label["oracle_outcome"] or ""),
         "message_count": len(chat),
@@ -81,7 +81,7 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
 def plain(name: str) -> str:
     """A name as a part of the viewer's addresses, in which a slash, escaped or not, would end it: other characters than
     letters, digits, `.`, `_` and `-` as `~` and their hexadecimal number."""
-    return ODD.sub(lambda found: f"~{ord(found[0]):x}~", name)
+    return ODD.sub(lambda match: f"~{ord(match[0]):x}~", name)
 
 
 def messages(item: Row | list[Row], synthetic: str) -> list[Row]:

@@ -71,8 +71,8 @@ def alike(sketches: "Numbers", rules: Duplicates) -> "Iterator[tuple[int, Number
     for group, texts in enumerate(groups):
         for text in texts.tolist():
             of_text.setdefault(text, []).append(group)
-    for text, found in of_text.items():
-        candidates = np.unique(np.concatenate([groups[group] for group in found]))
+    for text, numbers in of_text.items():
+        candidates = np.unique(np.concatenate([groups[group] for group in numbers]))
         similarity = np.count_nonzero(sketches[candidates] == sketches[text], axis=1) / rules.permutations
         yield text, candidates[similarity >= rules.similarity]
 

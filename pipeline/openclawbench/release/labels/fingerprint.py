@@ -35,10 +35,10 @@ def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerpr
     Compared are the user turns and all texts of the steps, as they are released, in lower case, digits evened out (ids,
     times and ports differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
     """
-    said = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
+    user_texts = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
     done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
     texts = (
-        pl.concat([said, done], how="vertical_relaxed")
+        pl.concat([user_texts, done], how="vertical_relaxed")
         .sort(*TRAJECTORY_KEY, "order", "step")
         .group_by(TRAJECTORY_KEY, maintain_order=True)
         .agg(text=pl.col("text").str.join("\n").str.to_lowercase().str.replace_all("[0-9]+", "0"))
@@ -66,15 +66,15 @@ def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
 
     runs = shingles(texts, rules.words)
     lengths = runs.list.len().to_numpy()
-    found = np.full((len(texts), rules.permutations), GREATEST, np.uint32)
+    least = np.full((len(texts), rules.permutations), GREATEST, np.uint32)
     if not lengths.any():
-        return found
+        return least
     some = lengths > 0
     starts = np.cumsum(lengths[some], dtype=np.int64) - lengths[some]
     hashes = mixed(hashed(runs.filter(pl.Series(some)).explode()))
     for number, (factor, offset) in enumerate(zip(*permutations(rules.permutations), strict=True)):
-        found[some, number] = np.minimum.reduceat(hashes * factor + offset, starts)
-    return found
+        least[some, number] = np.minimum.reduceat(hashes * factor + offset, starts)
+    return least
 
 
 def hashed(runs: pl.Series) -> "Numbers":

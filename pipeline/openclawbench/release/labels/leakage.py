@@ -56,9 +56,10 @@ def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None
     overall = int(votes["yes"].sum()) * 2 > len(train)
     yes, tie = pl.col("yes").cast(pl.Int64) * 2 - pl.col("votes"), pl.lit(overall)
     asked = test.join(votes, on="task_digest", how="left", maintain_order="left")
-    rows = asked.select(truth=ANOMALOUS, said=pl.when(yes == 0).then(tie).otherwise(yes > 0).fill_null(tie))
-    both, truth, said = (int(mask.sum()) for mask in (rows["truth"] & rows["said"], rows["truth"], rows["said"]))
+    rows = asked.select(truth=ANOMALOUS, predicted=pl.when(yes == 0).then(tie).otherwise(yes > 0).fill_null(tie))
+    masks = (rows["truth"] & rows["predicted"], rows["truth"], rows["predicted"])
+    both, truth, predicted = (int(mask.sum()) for mask in masks)
     return {
-        "f1": round(2 * both / (truth + said), 6) if truth or said else None,
+        "f1": round(2 * both / (truth + predicted), 6) if truth or predicted else None,
         "share_known": round(asked["votes"].count() / len(test), 6),
     }

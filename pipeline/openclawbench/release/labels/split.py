@@ -47,18 +47,18 @@ def split(
     pool, and no other record of its task, is ever trained on, however the corpus grows.
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
-    found = basis.select(READ).collect().sort("source_model", "trajectory_id")
-    rows = found.to_dicts()
+    records = basis.select(READ).collect().sort("source_model", "trajectory_id")
+    rows = records.to_dicts()
     pool, test = calibration_pool(rows, rules), paper_test(rows, rules)
     assigned = from_records([assign(row, pool, test, rules) for row in rows], LabelAssignment)
-    texts = texts_of(found, fingerprints.collect(), rules)
+    texts = texts_of(records, fingerprints.collect(), rules)
     assigned = without_duplicates(assigned, texts, rules)
-    known = assigned.with_columns(found["task_digest"])
-    said = [
+    known = assigned.with_columns(records["task_digest"])
+    certificate_rows = [
         {"cut": cut, "certificate": canonical_json(certificate)}
         for cut, certificate in certificates(known, texts, rules)
     ]
-    return assigned.lazy(), from_records(said, SplitCertificate).lazy()
+    return assigned.lazy(), from_records(certificate_rows, SplitCertificate).lazy()
 
 
 def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> pl.DataFrame:

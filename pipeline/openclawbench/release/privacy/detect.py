@@ -177,7 +177,7 @@ def without_overlaps(hits: list[Hit]) -> list[Hit]:
 
 def blanked(text: str) -> str:
     """The text with escapes of JSON inside it as blanks, character for character, so that a word begins after them."""
-    return ESCAPED.sub(lambda found: " " * (len(found[0]) - 1) + unescaped(found[1]), text) if "\\" in text else text
+    return ESCAPED.sub(lambda match: " " * (len(match[0]) - 1) + unescaped(match[1]), text) if "\\" in text else text
 
 
 def unescaped(letter: str) -> str:

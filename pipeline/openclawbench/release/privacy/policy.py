@@ -58,10 +58,10 @@ def left_in(scanned: Scanned) -> list[dict[str, Any]]:
 def refuse_blocked(scanned: Scanned, where: str) -> None:
     """Raise ReleaseBlocked where a find is of a group that must not be released, or a key that is to be redacted stands
     in a name. `where`: the report's folder."""
-    said = [*blocked_names(scanned), *blocked_texts(scanned)]
-    if said:
+    sentences = [*blocked_names(scanned), *blocked_texts(scanned)]
+    if sentences:
         raise ReleaseBlocked(
-            f"nothing is released: {' And '.join(said)} All finds are in {where}. What is none can be named under "
+            f"nothing is released: {' And '.join(sentences)} All finds are in {where}. What is none can be named under "
             f"`allow` in {PrivacyRules.FILE}."
         )
 

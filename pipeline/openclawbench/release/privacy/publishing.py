@@ -49,8 +49,8 @@ class Scanned:
 
     def lines(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The same rows, sorted by key as they come; those of a record with such a find without it."""
-        for key, found in groupby(rows, key=lambda row: (row.source_model, row.trajectory_id)):
-            own = list(found)
+        for key, lines_of_key in groupby(rows, key=lambda row: (row.source_model, row.trajectory_id)):
+            own = list(lines_of_key)
             yield from self.without(key, own) if key in self.redacted else own
 
     def without(self, key: tuple[str, str], rows: list[Row]) -> Iterator[Row]:

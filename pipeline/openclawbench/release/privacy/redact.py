@@ -87,8 +87,8 @@ class Redactor:
 
     def answer(self, value: dict[str, Any]) -> dict[str, Any]:
         """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""
-        said = {name: self.with_quotes(inner) for name, inner in value.items() if name in ("response_text", "former")}
-        line = self.line(value | said)
+        texts = {name: self.with_quotes(inner) for name, inner in value.items() if name in ("response_text", "former")}
+        line = self.line(value | texts)
         if value["parsed"] is not None:
             line["parsed"] = canonical_json(self.line(json.loads(value["parsed"])))
         return line

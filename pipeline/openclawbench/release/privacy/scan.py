@@ -105,10 +105,10 @@ class TextScan:
         return rows_of(self.records)
 
 
-def rows_of(found: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
+def rows_of(by_key: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]:
     """A row a kind: group, kind, finds, records; sorted."""
     finds, records = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for counts in found.values():
+    for counts in by_key.values():
         finds.update(counts)
         records.update(counts.keys())
     return [

@@ -111,12 +111,12 @@ def input_files(intake: Intake) -> list[InputFile]:
 
 def with_outcomes(made: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
     """The same, each input with what became of it. `outcomes`: rows of FileOutcome. KeyError where one has none."""
-    found: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
+    by_input: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
     for row in outcomes:
-        found.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
+        by_input.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
     inputs = []
     for entry in made.inputs:
-        row = found[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
+        row = by_input[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
         inputs.append(entry.model_copy(update={name: row[name] for name in OUTCOME}))
     return made.model_copy(update={"inputs": inputs})
 
@@ -155,8 +155,8 @@ def rule_file(name: str, folder: Path, overrides: Overrides) -> RuleFile:
     """One rule file, which comes with the program in `folder`."""
     content = read_rules(name, folder, overrides)
     shipped = tomllib.loads((folder / name).read_text(encoding="utf-8"))
-    version_of, found = str(content.get("version")), canonical_digest(content)
-    return RuleFile(file=name, version=version_of, sha256=found, as_shipped=found == canonical_digest(shipped))
+    version_of, digest = str(content.get("version")), canonical_digest(content)
+    return RuleFile(file=name, version=version_of, sha256=digest, as_shipped=digest == canonical_digest(shipped))
 
 
 def prompt_file(prompt: Prompt) -> PromptFile:

@@ -86,7 +86,7 @@ def unknown_commands(tables: Tables, rules: EvidenceReportRules) -> Section:
         rows=rows,
         facts={"steps_named_by_the_fallback": int(counted_calls["n"].sum()), "different_commands": len(rows)},
         definitions={
-            "steps_named_by_the_fallback": f"Tool calls with the rule {' or '.join(f'`{one}`' for one in fallback)}.",
+            "steps_named_by_the_fallback": f"Tool calls with the rule {' or '.join(f'`{rule}`' for rule in fallback)}.",
             "different_commands": "Different names of commands in them.",
         },
         shown=rules.unknown_rows,

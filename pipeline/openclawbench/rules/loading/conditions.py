@@ -70,13 +70,13 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
                 raise ValueError(f"in {text!r} the {column} {none_of(word, CLOSED[column])}")
         parts_of = dict(enumerate(of_closed(condition)))
         try:
-            found = made_up().select(whole=condition, **{str(n): part for n, (_, part) in parts_of.items()})
+            computed = made_up().select(whole=condition, **{str(n): part for n, (_, part) in parts_of.items()})
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{text!r} cannot be computed: {str(error).splitlines()[0]}") from error
-        if found["whole"].dtype != pl.Boolean:
+        if computed["whole"].dtype != pl.Boolean:
             raise ValueError(f"{text!r} is neither true nor false")
         for number, (column, _) in parts_of.items():
-            held = found[str(number)]
+            held = computed[str(number)]
             if held.dtype == pl.Boolean and held.drop_nulls().n_unique() == 1:
                 raise ValueError(f"{text!r} asks what is the same for every {column}: {', '.join(CLOSED[column])}")
         return text

@@ -34,8 +34,8 @@ class Reference:
         known = {self.spelled(name) for name in there}
         if unknown := next((text for text in texts_at(content, self.key) if self.spelled(text) not in known), None):
             where = " or ".join(key.removesuffix(ID) for key in self.known)
-            said = f"{self.key}: {none_of(unknown, dict.fromkeys(there))}, which {self.file} has as {where}"
-            raise Unfit(said, unknown, keys=[self.key.rsplit(".", 1)[-1]])
+            problem = f"{self.key}: {none_of(unknown, dict.fromkeys(there))}, which {self.file} has as {where}"
+            raise Unfit(problem, unknown, keys=[self.key.rsplit(".", 1)[-1]])
 
 
 def texts_at(content: Any, key: str) -> Iterator[str]:

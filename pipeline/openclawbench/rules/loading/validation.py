@@ -77,7 +77,7 @@ def ids_once(content: Content, *, of_each_table: bool) -> None:
     for item, table in ids_of(content):
         name = (item, table if of_each_table else "")
         if name in known:
-            tables = " and ".join(f"[[{found}]]" for found in dict.fromkeys((known[name], table)))
+            tables = " and ".join(f"[[{table_name}]]" for table_name in dict.fromkeys((known[name], table)))
             raise Unfit(
                 f'the id "{item}" is given twice, in {tables}: each rule needs an id of its own', item, keys=["id"]
             )

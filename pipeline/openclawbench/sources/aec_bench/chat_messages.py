@@ -71,8 +71,8 @@ class ChatMessages(Source):
     def detect(self, first: Any) -> bool:
         if not isinstance(first, dict) or not OTHERS.isdisjoint(first):
             return False
-        said = "content" in first or isinstance(first.get("tool_calls"), list)
-        return said and isinstance(first.get("role"), str) and first["role"] in ROLES
+        has_message = "content" in first or isinstance(first.get("tool_calls"), list)
+        return has_message and isinstance(first.get("role"), str) and first["role"] in ROLES
 
     def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
         """The first three lines, as far as `head` has them."""
@@ -163,8 +163,10 @@ def act(steps: StepList, row: RawLine, after: list[RawLine]) -> None:
         steps.counts["runner:no_step"] += 1
         steps.noise["empty_replies"] += 1
     for orphan in pairing.orphans:
-        one = results[orphan]
-        steps.orphan(text_of(one.value.name), feedback_of(one), Moment(moment.message_index, moment.user_turn, None))
+        orphaned = results[orphan]
+        steps.orphan(
+            text_of(orphaned.value.name), feedback_of(orphaned), Moment(moment.message_index, moment.user_turn, None)
+        )
 
 
 def stretch(after: list[RawLine]) -> list[RawLine]:

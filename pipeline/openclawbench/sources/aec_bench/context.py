@@ -77,9 +77,9 @@ def read_context(path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
 def describe_use(path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
     """What read_context() took of each sidecar, in words, by its key."""
     record = trial_of(path, sidecars) if "trial" in context else None
-    told = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}
+    uses = {} if record is None else {record[0]: "task, attempt, completeness and outcome of the trial"}
     own = "agent_result" in context and isinstance(sidecars.get("agent_result"), dict)
-    return told | ({"agent_result": "how the agent ended, turns and tokens"} if own else {})
+    return uses | ({"agent_result": "how the agent ended, turns and tokens"} if own else {})
 
 
 def is_trial(value: Any) -> bool:
@@ -103,15 +103,15 @@ def names_session(name: str, record: dict[str, Any], path: str) -> bool:
     place = folder if name.startswith("beside:") else dirname(folder)
     output = output_of(record)
     for key in ("trajectory_path", "conversation_path"):
-        told = output.get(key)
-        if isinstance(told, str) and (normpath(join(place, told)) == path or is_tail(told, path)):
+        named_path = output.get(key)
+        if isinstance(named_path, str) and (normpath(join(place, named_path)) == path or is_tail(named_path, path)):
             return True
     return False
 
 
-def is_tail(told: str, path: str) -> bool:
+def is_tail(named_path: str, path: str) -> bool:
     """True where a path on the machine that ran it ends like this one: file, folder and the folder above."""
-    return told.split("/")[-3:] == path.split("/")[-3:] and told.count("/") >= 2
+    return named_path.split("/")[-3:] == path.split("/")[-3:] and named_path.count("/") >= 2
 
 
 def output_of(record: dict[str, Any]) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def decode_entry(data: bytes) -> Entry:
 
 def opens_conversation(first: Any) -> bool:
     """True for the first line of a conversation.jsonl."""
-    said = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
-    return said and isinstance(first.get("role"), str) and "content" in first
+    is_message = isinstance(first, dict) and first.get("event") == "message" and "step" not in first
+    return is_message and isinstance(first.get("role"), str) and "content" in first
 
 
 def is_header(entry: Entry) -> bool:

@@ -26,7 +26,7 @@ class Message:
 
     def speech(self) -> Speech:
         """All its text, for the first call. Blank lines say nothing."""
-        before, after = said(self.texts[: self.texts_before]), said(self.texts[self.texts_before :])
+        before, after = with_content(self.texts[: self.texts_before]), with_content(self.texts[self.texts_before :])
         rows = before + after
         position = "before" if not after else "both" if before else "after"
         return Speech(narration=joined(rows), position=position, rows=rows)
@@ -209,7 +209,7 @@ def feedback_of(row: RawLine) -> Feedback:
     return Feedback(result_text(row.value), [row], result_details(row.value))
 
 
-def said(rows: list[RawLine]) -> list[RawLine]:
+def with_content(rows: list[RawLine]) -> list[RawLine]:
     """Lines whose content is not blank."""
     return [row for row in rows if not_blank(text_of(row.value.content))]
 

@@ -118,8 +118,8 @@ def only_header(value: Any) -> dict[str, Any] | None:
 
 def opening_digest(head: bytes, lines: int) -> str:
     """Digest of the first lines of a file, line ends aside."""
-    found = [data.rstrip(b"\r") for _, _, data in pieces(head)]
-    return hashlib.sha256(b"\n".join(found[:lines])).hexdigest()
+    pieces_of_head = [data.rstrip(b"\r") for _, _, data in pieces(head)]
+    return hashlib.sha256(b"\n".join(pieces_of_head[:lines])).hexdigest()
 
 
 def begin(name: str, content: bytes, raw: RawFile, context: dict[str, Any]) -> ParsedSession:

@@ -143,15 +143,15 @@ def is_native_of(value: Any, session_id: str | None) -> bool:
 def child_files(first: Any, path: str) -> list[str]:
     """Paths of the files that a document's results name as trajectories of sub-agents: beside it or below, never
     outside its folder."""
-    folder, told = dirname(path), set()
+    folder, places = dirname(path), set()
     for step in list_in(first, "steps"):
         for result in list_in(step.get("observation") if isinstance(step, dict) else None, "results"):
             refs = result.get("subagent_trajectory_ref") if isinstance(result, dict) else None
             for ref in refs if isinstance(refs, list) else [refs]:
                 name = ref.get("trajectory_path") if isinstance(ref, dict) else None
                 place = normpath(f"{folder}/{name}") if isinstance(name, str) and name[:1] not in ("", "/") else path
-                told |= {place} if place != path and place.startswith(f"{folder}/") else set()
-    return sorted(told)
+                places |= {place} if place != path and place.startswith(f"{folder}/") else set()
+    return sorted(places)
 
 
 def list_in(value: Any, key: str) -> list[Any]:
@@ -214,8 +214,8 @@ def step_rows(content: bytes, expected: int) -> list[RawLine]:
 
 def step_digest(row: RawLine) -> bytes:
     """Digest of what a step says, its layout, `extra` (our labels among it) and unread fields aside."""
-    told = msgspec.json.encode(without_extra(row.value))
-    return hashlib.blake2b(msgspec.json.format(told, indent=-1), digest_size=16).digest()
+    content = msgspec.json.encode(without_extra(row.value))
+    return hashlib.blake2b(msgspec.json.format(content, indent=-1), digest_size=16).digest()
 
 
 def warnings_of(content: bytes, document: Document) -> list[Fault]:

@@ -163,8 +163,8 @@ def as_json(value: Any) -> str:
 def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | None]:
     """(details as JSON text, is_error) of a result: its own `extra`, what the converter kept of the tool's details,
     and which sub-agent's trajectory it stands for."""
-    found = own_extra(result)
-    error = next((found[key] for key in ("isError", "is_error") if isinstance(found.get(key), bool)), None)
+    own = own_extra(result)
+    error = next((own[key] for key in ("isError", "is_error") if isinstance(own.get(key), bool)), None)
     if error is None and isinstance(extra.isError, bool):
         error = extra.isError
     kept = {ours: getattr(extra, theirs) for theirs, ours in EXECUTED.items() if getattr(extra, theirs) is not None}
@@ -172,7 +172,7 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
         {key: value[key] for key in REFERENCE if isinstance(value, dict) and value.get(key) is not None}
         for value in (result.subagent_trajectory_ref if isinstance(result.subagent_trajectory_ref, list) else [])
     ]
-    details = found | kept | ({"subagentTrajectory": references} if references else {})
+    details = own | kept | ({"subagentTrajectory": references} if references else {})
     return slim_details(json.dumps(details).encode() if details else b""), error
 
 

@@ -42,12 +42,12 @@ def sha256_of(content: bytes | mmap.mmap) -> str:
     """Digest of bytes; of those that are mapped, few are in memory at a time."""
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
-    found, view = hashlib.sha256(), memoryview(content)
+    digest, view = hashlib.sha256(), memoryview(content)
     behind = Behind(view)
     for at in range(0, len(view), CHUNK):
         behind.passed(at)
-        found.update(view[at : at + CHUNK])
-    return found.hexdigest()
+        digest.update(view[at : at + CHUNK])
+    return digest.hexdigest()
 
 
 def chunks(handle: int) -> Iterator[bytes]:

@@ -78,11 +78,11 @@ class PackedSteps:
     def plans(self, key: dict[str, str | None]) -> list[pl.LazyFrame]:
         """Table of Step in parts, in the session's order."""
         kinds = schema(Step)
-        told = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
+        key_columns = [pl.lit(value, kinds[name]).alias(name) for name, value in key.items()]
         for name, values in self.later.items():
             known = pl.col("step_id").replace_strict(list(values), list(values.values()), default=None)
-            told.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
-        return [pl.scan_parquet(part, glob=False).with_columns(told) for part in self.parts]
+            key_columns.append((known if values else pl.lit(None)).cast(kinds[name]).alias(name))
+        return [pl.scan_parquet(part, glob=False).with_columns(key_columns) for part in self.parts]
 
 
 def kept(steps: list[Row], first: int, rules: NormalizeRules) -> list[Row]:

@@ -81,12 +81,12 @@ class Unnoticed:
 def notices_before(user_turns: list[Row], rules: NormalizeRules) -> deque[tuple[int | float, int, Notice]]:
     """(step that follows, user turn, notice) of every notice, in order; what no step follows is at infinity."""
 
-    def found() -> Iterator[tuple[int | float, int, Notice]]:
+    def notices() -> Iterator[tuple[int | float, int, Notice]]:
         for turn in user_turns:
             for notice in rules.notices(turn["raw_text"]):
                 yield turn["before_step"] or float("inf"), turn["user_turn"], notice
 
-    return deque(found())
+    return deque(notices())
 
 
 def all_that_may_be_open(steps: list[Row], rules: NormalizeRules) -> list[Row]:
@@ -111,9 +111,9 @@ def may_be_open(details: str, rules: NormalizeRules) -> bool:
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:
     """True where a process result says that the process has ended, or that it was told to."""
     known = rules.background
-    said = text or ""
-    if details.get("exitCode") is not None or any(words in said for words in known.final_words):
+    own_text = text or ""
+    if details.get("exitCode") is not None or any(words in own_text for words in known.final_words):
         return True
-    if re.match(known.final_text, said):
+    if re.match(known.final_text, own_text):
         return True
     return details.get("status") in known.final_statuses and "sessions" not in details and "exitSignal" in details

@@ -34,8 +34,8 @@ def value_of(record: bytes) -> dict[str, Any]:
 
 def node_of(value: dict[str, Any]) -> Node:
     """What the tree needs of a record."""
-    one, parent = value.get("id"), value.get("parentId")
-    name = None if one is None else str(one)
+    record_id, parent = value.get("id"), value.get("parentId")
+    name = None if record_id is None else str(record_id)
     parts = {key: part for key, part in value.items() if key != "timestamp"}
     return Node(name, None if parent is None else str(parent), "parentId" in value, parts)
 
@@ -67,10 +67,10 @@ def content_as_compared(message: dict[str, Any], rules: RepairedRules) -> Any:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list):
         return content
-    found = [block_as_compared(block, rules) for block in blocks]
+    compared = [block_as_compared(block, rules) for block in blocks]
     if message.get("role") != "user":
-        return found
-    spoken = [block for block in found if not is_blank(block, rules)]
+        return compared
+    spoken = [block for block in compared if not is_blank(block, rules)]
     return spoken or [BLANK]
 
 

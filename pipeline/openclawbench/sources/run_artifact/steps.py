@@ -66,7 +66,7 @@ class TraceBuilder:
         """A message event, by role."""
         if event.role == "assistant":
             self.open_message(event, event)
-            self.last_text = said(event) or self.last_text
+            self.last_text = text_of_message(event) or self.last_text
         elif event.role == "tool":
             self.tool_message(event)
         elif event.role == "user":
@@ -155,7 +155,7 @@ class TraceBuilder:
         message = self.stretch.message
         speech = None
         if first and message is not None:
-            speech = Speech(thought(message), said(message), "before", [message.row])
+            speech = Speech(thought(message), text_of_message(message), "before", [message.row])
         arguments = next((text for key in ARGUMENTS if (text := call.text(key)) is not None), None)
         step = self.list.call(tool_name(call), arguments, self.stretch.moment, call.row, speech)
         step["timestamp"] = time_of(call) or step["timestamp"]
@@ -163,7 +163,7 @@ class TraceBuilder:
 
     def close_message(self, message: Event, acted: bool) -> None:
         """Count the message; a reply step where it speaks and has no executed calls."""
-        text = said(message)
+        text = text_of_message(message)
         if acted:
             self.counts["step_message"] += 1
         elif text is None:
@@ -189,7 +189,7 @@ def tool_name(call: Event) -> str | None:
     return clean_name(text_of(call.value.get("tool_name") or call.value.get("name")))
 
 
-def said(message: Event) -> str | None:
+def text_of_message(message: Event) -> str | None:
     """What a message says to the user: its content, else the refusal that it has instead."""
     return message.text("content") or text_of(message.metadata.get("refusal"))
 

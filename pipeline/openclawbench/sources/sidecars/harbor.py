@@ -106,11 +106,11 @@ def add_to(session: ParsedSession, context: dict[str, Any], rules: NormalizeRule
     if not trial:
         return
     session.task = session.task or task(trial)
-    told = outcome(trial, rules)
+    trial_outcome = outcome(trial, rules)
     if session.outcome is None:
-        session.outcome = told
-    elif verdict(told) not in map(verdict, session.outcomes):
-        session.other_outcomes.append(told)
+        session.outcome = trial_outcome
+    elif verdict(trial_outcome) not in map(verdict, session.outcomes):
+        session.other_outcomes.append(trial_outcome)
 
 
 def task(trial: dict[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def describe_outcome_use(evaluations: dict[str, Any], identity: dict[str, Any]) 
         for key, evaluation in evaluations.items()
         if key.startswith(EVALUATION)
     }
-    return {key: "outcome" for key, found in read.items() if of_run(found, identity)}
+    return {key: "outcome" for key, content in read.items() if of_run(content, identity)}
 
 
 def is_of(document: Any, path: str, session_id: str | None, session_path: str) -> bool:

@@ -16,8 +16,8 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
     """What of a final_result_<N>.json concerns the outcome; null where the file is no such result, or where one of its
     counts of checks cannot be read: a count that is not there is not zero."""
     summary = result.get("summary") if isinstance(result, dict) else None
-    told = summary if isinstance(summary, dict) else {}
-    counts = {name: count_of(told.get(f"deterministic_{name}_checks")) for name in CHECKS}
+    checks = summary if isinstance(summary, dict) else {}
+    counts = {name: count_of(checks.get(f"deterministic_{name}_checks")) for name in CHECKS}
     if not isinstance(result, dict) or any(count is None or count < 0 for count in counts.values()):
         return None
     return {
@@ -45,7 +45,7 @@ def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], 
     strangers = [evaluation["path"] for evaluation in evaluations if evaluation not in of_run(evaluations, ids)]
     another = "the evaluation names another run, so it says nothing of this one"
     broken = "is no evaluation whose checks can be counted, so it says nothing; make it anew"
-    apart = [found[0]["path"] for found in by_verdict(of_run(evaluations, ids)).values()]
+    apart = [same[0]["path"] for same in by_verdict(of_run(evaluations, ids)).values()]
     differing = "evaluations of one run that say different things; neither is taken for true"
     return [
         *([Fault("differing_outcomes", 1, f"{', '.join(apart)}: {differing}")] if apart[1:] else []),
@@ -95,15 +95,15 @@ def by_verdict(evaluations: list[dict[str, Any]]) -> dict[tuple[str, bool | None
 
 
 def outcome(
-    document: dict[str, Any], found: list[dict[str, Any]], evaluations: int, repetition: int | None
+    document: dict[str, Any], own_evaluations: list[dict[str, Any]], evaluations: int, repetition: int | None
 ) -> dict[str, Any]:
     """OracleRecord fields by evaluations that agree; `evaluations`: how many the run has."""
     identity = document.get("identity") or {}
     status = document.get("status")
-    scored, success = verdict(found[0]) if found else ("not_scored", None)
+    scored, success = verdict(own_evaluations[0]) if own_evaluations else ("not_scored", None)
     error = document.get("error")
     error = error if isinstance(error, dict) and status != SUCCESS else {}
-    scores = {row["score"] for row in found}
+    scores = {row["score"] for row in own_evaluations}
     return {
         "run_id": text_of(identity.get("run_id")),
         **task_of_run(identity, repetition),
@@ -112,8 +112,8 @@ def outcome(
         "score": scores.pop() if len(scores) == 1 else None,
         "error_type": text_of(error.get("code")),
         "error_message": text_of(error.get("message")),
-        "flags": flags(status, found, evaluations),
-        "evaluator": evaluator(found[0]) if found else None,
+        "flags": flags(status, own_evaluations, evaluations),
+        "evaluator": evaluator(own_evaluations[0]) if own_evaluations else None,
     }
 
 
@@ -126,9 +126,11 @@ def verdict(evaluation: dict[str, Any]) -> tuple[str, bool | None]:
     return ("scored", True) if evaluation["passed"] else ("not_scored", None)
 
 
-def flags(status: Any, found: list[dict[str, Any]], evaluations: int) -> list[str]:
+def flags(status: Any, own_evaluations: list[dict[str, Any]], evaluations: int) -> list[str]:
     """What a reader of the outcome must know besides."""
-    security = sorted({row["security"] for row in found if isinstance(row["security"], str)} - {"not_evaluated"})
+    security = sorted(
+        {row["security"] for row in own_evaluations if isinstance(row["security"], str)} - {"not_evaluated"}
+    )
     several = ["several_evaluations"] if evaluations > 1 else []
     known = isinstance(status, str) and status in ENDS
     ended = [] if status == SUCCESS else [f"run_{status}" if known else "run_of_unknown_status"]

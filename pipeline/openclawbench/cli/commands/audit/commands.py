@@ -120,9 +120,9 @@ def import_(
     }
     records = folder.review_file(form.file)
     if json_out:
-        said = {"kind": form.name, "records": str(records) if records.exists() else None}
+        summary = {"kind": form.name, "records": str(records) if records.exists() else None}
         faults = {"faults": [vars(fault) for fault in done.faults], "reviewers_alike": doubtful}
-        print(json.dumps(said | counts | faults, indent=1))
+        print(json.dumps(summary | counts | faults, indent=1))
     else:
         output().print(", ".join(f"{name.replace('_', ' ')}: {sheet_rows}" for name, sheet_rows in counts.items()))
         stand = f"verdicts stand in {records}" if records.exists() else "no verdict was taken over"
@@ -170,20 +170,20 @@ def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
     from openclawbench.records.calibration import CalibrationSample
 
     def events() -> Report | None:
-        found = reviews(folder, EVENTS)
-        return event_audit(found, drawn_samples(folder, EVENTS, EventSample)) if found else None
+        report = reviews(folder, EVENTS)
+        return event_audit(report, drawn_samples(folder, EVENTS, EventSample)) if report else None
 
     def calibration() -> Report | None:
-        found = reviews(folder, CALIBRATION)
+        report = reviews(folder, CALIBRATION)
         samples = drawn_samples(folder, CALIBRATION, CalibrationSample)
-        return calibration_audit(found, samples, drawn_rows(folder, CALIBRATION)) if found else None
+        return calibration_audit(report, samples, drawn_rows(folder, CALIBRATION)) if report else None
 
     return {AuditKind.EVENTS: events, AuditKind.CALIBRATION: calibration}
 
 
-def print_events(found: Report, console: Console) -> None:
+def print_events(report: Report, console: Console) -> None:
     """The T34 tables, and agreement between reviewers."""
-    for section in found.sections:
+    for section in report.sections:
         if section.name.startswith("people") and section.rows:
             names = ["first", "second", "verdict", "both", "agree", "kappa"]
             console.print(table(section.title, names, ([row[name] for name in names] for row in section.rows)))

@@ -80,11 +80,13 @@ class StageRerun:
         redacted = [key for key, row in self.index.items() if row.redacted]
         keys = pl.DataFrame(redacted, schema=dict.fromkeys(TRAJECTORY_KEY, pl.String), orient="row")
         with_read_languages = lookup_join(
-            self.tables[AlignedDescriptor].collect(), step_languages(texts).rename({"languages": "told"}), STEP_KEY
+            self.tables[AlignedDescriptor].collect(),
+            step_languages(texts).rename({"languages": "recomputed"}),
+            STEP_KEY,
         )
         descriptors = lookup_join(with_read_languages, keys.with_columns(redacted=True), TRAJECTORY_KEY)
-        languages = pl.when("redacted").then("languages").otherwise(pl.col("told").fill_null([]))
-        return descriptors.with_columns(languages=languages).drop("told", "redacted").lazy()
+        languages = pl.when("redacted").then("languages").otherwise(pl.col("recomputed").fill_null([]))
+        return descriptors.with_columns(languages=languages).drop("recomputed", "redacted").lazy()
 
     def run_stage(self, stage: Stage) -> None:
         """Run one stage. Released answers take the place of the judge's."""
