@@ -63,9 +63,10 @@ class Release:
         if cut in CUT_FOLDERS:
             rows = self._label_file(CUT_FOLDERS[cut], side)
         elif cut in self.source_models:
-            both = pl.concat([self._label_file(CUT_FOLDERS["paper"], name) for name in SIDES])
+            both_sides = pl.concat([self._label_file(CUT_FOLDERS["paper"], name) for name in SIDES])
             is_held_out = pl.col("source_model") == cut
-            rows = both.filter(is_held_out if side == "test" else ~is_held_out).sort("source_model", "trajectory_id")
+            rows = both_sides.filter(is_held_out if side == "test" else ~is_held_out)
+            rows = rows.sort("source_model", "trajectory_id")
         else:
             raise UsageError(f"cut={cut!r}: use one of {', '.join([*CUT_FOLDERS, *self.source_models])}.")
         return rows if review else rows.filter(pl.col("label_status") != "needs_review")

@@ -31,11 +31,11 @@ def pair(
     rules: AgreementRules,
 ) -> Row:
     """Agreement of two reviewers, as PAIR_COLUMNS. `first_verdicts`, `second_verdicts`: row id -> verdict."""
-    both = [row for row in first_verdicts if row in second_verdicts]
-    first_values, second_values = [first_verdicts[row] for row in both], [second_verdicts[row] for row in both]
-    agree = sum(first_verdicts[row] == second_verdicts[row] for row in both)
-    shared, chance = proportion(agree, len(both), rules.confidence), kappa(first_values, second_values, rules)
-    return {"first": first, "second": second, "both": len(both), "agree": agree, **shares_and_kappa(shared, chance)}
+    common = [row for row in first_verdicts if row in second_verdicts]
+    first_values, second_values = [first_verdicts[row] for row in common], [second_verdicts[row] for row in common]
+    agree = sum(first_verdicts[row] == second_verdicts[row] for row in common)
+    shared, chance = proportion(agree, len(common), rules.confidence), kappa(first_values, second_values, rules)
+    return {"first": first, "second": second, "both": len(common), "agree": agree, **shares_and_kappa(shared, chance)}
 
 
 def pairs(names: Iterable[str]) -> list[tuple[str, str]]:

@@ -31,7 +31,7 @@ def allocate(available: Mapping[str, int], wanted: int, at_least: int) -> dict[s
     left = wanted - sum(taken.values())
     rest = {name: number - taken[name] for name, number in strata.items()}
     quotas = {name: divmod(left * number, sum(rest.values())) for name, number in rest.items()}
-    short = left - sum(whole for whole, _ in quotas.values())
+    short = left - sum(quota for quota, _ in quotas.values())
     first = sorted(quotas, key=lambda name: -quotas[name][1])[:short]  # stable: equal remainders in the given order
     return {name: taken[name] + quotas[name][0] + (name in first) for name in strata}
 

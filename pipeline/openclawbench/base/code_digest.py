@@ -81,12 +81,12 @@ def is_module(package: str, name: str) -> bool:
 @cache
 def code_digest(module: str) -> str:
     """sha256 over the module and all project modules it reaches by imports."""
-    seen: dict[str, str] = {}
+    digests: dict[str, str] = {}
     waiting = [module]
     while waiting:
         name = waiting.pop()
-        if name in seen:
+        if name in digests:
             continue
-        seen[name], imports = module_source(name)
+        digests[name], imports = module_source(name)
         waiting.extend(imports)
-    return hashlib.sha256("\n".join(f"{name}\n{seen[name]}" for name in sorted(seen)).encode()).hexdigest()
+    return hashlib.sha256("\n".join(f"{name}\n{digests[name]}" for name in sorted(digests)).encode()).hexdigest()

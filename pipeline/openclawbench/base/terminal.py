@@ -49,14 +49,14 @@ def errors() -> Console:
 
 def table(title: str | None, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
     """A plain table; numbers to the right, null as a dash, every cell made safe, Text apart."""
-    made = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
+    grid = Table(title=title, title_justify="left", show_edge=False, pad_edge=False, header_style="bold")
     body = [list(row) for row in rows]
     for index, name in enumerate(columns):
         numeric = bool(body) and all(isinstance(row[index], int | float | type(None)) for row in body)
-        made.add_column(name, justify="right" if numeric else "left", overflow="fold")
+        grid.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in body:
-        made.add_row(*[value if isinstance(value, Text) else Text(cell(value)) for value in row])
-    return made
+        grid.add_row(*[value if isinstance(value, Text) else Text(cell(value)) for value in row])
+    return grid
 
 
 def cell(value: object) -> str:
@@ -66,6 +66,6 @@ def cell(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else one_line(str(value))
 
 
-def pluralize(count: int, what: str) -> str:
+def pluralize(count: int, noun: str) -> str:
     """A number of things, as one says it."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -61,10 +61,10 @@ def ask_all(
     requests: pl.LazyFrame, packets: pl.LazyFrame, evidence: pl.LazyFrame, judge: Judge, prompt: StagePrompt
 ) -> list[dict[str, Any]]:
     """One JudgeAnswer row a request, in their order. The judge reads the packet or the evidence, as it says."""
-    asked = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
-    rows = asked.rows()
+    source = ShardQuestions(requests, {"packets": packets, "evidence": evidence}[MATERIAL[judge.reads]], prompt)
+    rows = source.rows()
     return (
-        [answer(row, question, judge) for row, question in zip(rows, asked.questions(rows), strict=True)]
+        [answer(row, question, judge) for row, question in zip(rows, source.questions(rows), strict=True)]
         if rows
         else []
     )

@@ -189,8 +189,8 @@ class LanguageModelJudge:
         kept = list(parts)
         with gc_reduced():
             if self.former is not None:
-                asked = (row["request_sha256"] for part in kept for row in part.rows())
-                bring_over(self.former, self.ledger, map(self.question_id, asked))
+                requests = (row["request_sha256"] for part in kept for row in part.rows())
+                bring_over(self.former, self.ledger, map(self.question_id, requests))
             asyncio.run(self.ask_all(stage, kept, total, self.asking))
 
     async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
@@ -240,7 +240,7 @@ class LanguageModelJudge:
         endpoint, price = asking.endpoint(), asking.price()
         tally.endpoint = printable_url(endpoint.base_url)
         remembered = ledger.accepts(printable_url(endpoint.base_url), self.model)
-        way = RequestOptions.from_text(remembered) if remembered else RequestOptions()
+        options = RequestOptions.from_text(remembered) if remembered else RequestOptions()
         stopped: list[OpenClawBenchError] = []
 
         def stop() -> None:
@@ -254,7 +254,7 @@ class LanguageModelJudge:
         budget = self.budget(asking, price, ledger)
         async with BatchClient(endpoint, self.rules) as client:
             plain = self.plain.text
-            run = BatchRun(ledger, client, price, budget, way, self.rules, self.parameters, plain, tally, stop)
+            run = BatchRun(ledger, client, price, budget, options, self.rules, self.parameters, plain, tally, stop)
             with InterruptHandler(stopped.append):
                 await run.run(tasks)
 
@@ -282,8 +282,8 @@ class LanguageModelJudge:
             known = ledger.settled(ids)
             tally.done += len(known)
             open_rows = [row for row, id_ in zip(rows, ids, strict=True) if id_ not in known]
-            made = part.questions(open_rows) if open_rows else iter(())
-            while batch := [self.task(question) for question in islice(made, CHUNK)]:
+            questions = part.questions(open_rows) if open_rows else iter(())
+            while batch := [self.task(question) for question in islice(questions, CHUNK)]:
                 rounds = ledger.rounds([task.first.base for task in batch])
                 batch = [
                     task.in_round(rounds[task.first.base]) if task.first.base in rounds else task for task in batch

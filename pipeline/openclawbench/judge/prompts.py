@@ -84,10 +84,10 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
     path = folder / f"{wanted}.md"
     try:
         raw = path.read_bytes()
-        whole = raw.decode("utf-8")
+        content = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidRules(f"{path}: cannot read the prompt: {error}. Correct the file.") from error
-    head, text = parted(path, whole)
+    head, text = parted(path, content)
     if (head["stage"], head["version"]) != (stage, wanted):
         raise InvalidRules(
             f"{path}: its front matter says stage {head['stage']}, version {head['version']}. Correct it."
@@ -107,9 +107,9 @@ def file_of(prompt: Prompt) -> Path:
     return prompts_folder() / prompt.stage / f"{prompt.version}.md"
 
 
-def parted(path: Path, whole: str) -> tuple[dict[str, str], str]:
+def parted(path: Path, content: str) -> tuple[dict[str, str], str]:
     """Front matter and text of a prompt file. InvalidRules where either is not as expected."""
-    lines = whole.replace("\r\n", "\n").split("\n")
+    lines = content.replace("\r\n", "\n").split("\n")
     try:
         end = lines.index(FENCE, 1)
     except ValueError:

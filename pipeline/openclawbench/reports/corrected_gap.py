@@ -82,13 +82,13 @@ def estimate_corrected_gap(strata: Sequence[Stratum], settings: PosteriorSetting
     silver = np.array([stratum.silver_anomalous for stratum in strata])
     generator = np.random.default_rng(settings.seed)
     draws = np.column_stack(
-        [generator.beta(each.anomalous + JEFFREYS, each.normal + JEFFREYS, settings.draws) for each in strata]
+        [generator.beta(stratum.anomalous + JEFFREYS, stratum.normal + JEFFREYS, settings.draws) for stratum in strata]
     )
-    shares = np.array([observed_share(each.anomalous, each.settled) for each in strata])
+    shares = np.array([observed_share(stratum.anomalous, stratum.settled) for stratum in strata])
     bounds = [
         [
-            observed_share(each.anomalous + each.unresolved * anomalous, each.settled + each.unresolved)
-            for each in strata
+            observed_share(stratum.anomalous + stratum.unresolved * anomalous, stratum.settled + stratum.unresolved)
+            for stratum in strata
         ]
         for anomalous in (0, 1)
     ]
@@ -96,7 +96,7 @@ def estimate_corrected_gap(strata: Sequence[Stratum], settings: PosteriorSetting
     def recall(chosen: "NDArray[Any]", value: "NDArray[Any]", drawn: "NDArray[Any]") -> Interval:
         """Of the trajectories that `value` is the share of, those in the chosen strata."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            parts = [(of[..., chosen] @ weights[chosen]) / (of @ weights) for of in (value, drawn)]
+            parts = [(shares[..., chosen] @ weights[chosen]) / (shares @ weights) for shares in (value, drawn)]
         return percentile_interval(parts[0], parts[1], settings.confidence)
 
     return CorrectedGap(

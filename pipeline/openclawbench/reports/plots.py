@@ -59,8 +59,8 @@ def drawn_by() -> str:
 def encoded(figure: "Figure", kind: str, about: str | None = None) -> bytes:
     """One picture's bytes."""
     buffer = io.BytesIO()
-    by = None if about is None else drawn_by()
-    metadata = {"Software": by} if kind == "png" else {"Date": None, "Creator": by}
+    software = None if about is None else drawn_by()
+    metadata = {"Software": software} if kind == "png" else {"Date": None, "Creator": software}
     figure.savefig(
         buffer,
         format=kind,

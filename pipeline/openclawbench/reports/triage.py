@@ -134,7 +134,7 @@ def escape_rate(passes: dict[int, pl.DataFrame], rules: AgreementRules) -> Secti
         rows.append(escape_counts(trajectories, number, "all", rules))
         models = trajectories["source_model"].unique().sort()
         rows += [escape_counts(trajectories.filter(source_model=model), number, model, rules) for model in models]
-    whole = rows[0]
+    total = rows[0]
     left_out = ("annotation_pass", "source_model", "judged", "routed", "review", "unread", "undecided")
     shown = [name for name in COLUMNS if name not in left_out]
     return Section(
@@ -144,7 +144,7 @@ def escape_rate(passes: dict[int, pl.DataFrame], rules: AgreementRules) -> Secti
         "that B1 is right and that the sample is drawn evenly. A rate of 0 still has an upper end.",
         columns=COLUMNS,
         rows=rows,
-        facts={name: whole[name] for name in shown},
+        facts={name: total[name] for name in shown},
         definitions={name: f"First pass, all models: {COLUMNS[name]}." for name in shown},
         plot=partial(picture, rows),
     )

@@ -168,7 +168,7 @@ class DataFolder:
                     written, metadata = frame, None
                     if origins and record.INHERITED:
                         written = drop_inherited(frame, record.INHERITED)
-                        metadata = origins_metadata({origin.__name__: of for origin, of in origins.items()})
+                        metadata = origins_metadata({origin.__name__: digests for origin, digests in origins.items()})
                     options = {"row_group_size": record.ROWS_AT_ONCE, "metadata": metadata}
                     # Nobody asks for the least and the greatest value of a part, and they take a sixth of writing it.
                     write_parquet(written, path, file, compression_level=1, statistics=False, **options)

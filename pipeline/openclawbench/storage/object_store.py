@@ -139,8 +139,8 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
         return fsspec.filesystem(scheme, **options)
     except ImportError as error:
         extra = "s3" if scheme in S3 else None
-        how = how_to_install(extra) if extra else f"Install what it names: {error}"
-        raise MissingExtra(f"{scheme}:// cannot be read without a package that is not installed. {how}.") from error
+        advice = how_to_install(extra) if extra else f"Install what it names: {error}"
+        raise MissingExtra(f"{scheme}:// cannot be read without a package that is not installed. {advice}.") from error
     except ValueError as error:
         raise UsageError(f"{scheme}://: no object storage of this kind is known. Use s3://bucket/prefix.") from error
 

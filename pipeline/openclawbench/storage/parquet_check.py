@@ -50,12 +50,12 @@ def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
     """The error that names the damaged parts of a data folder, of one shard or of all; null where there is none."""
     if not (damages := list(damaged(root / "work", shard))):
         return None
-    first, *others = damages
-    more = f" So {'is' if len(others) == 1 else 'are'} {', '.join(map(str, others))}." if others else ""
-    it = "them" if others else "it"
+    first, *more_parts = damages
+    more = f" So {'is' if len(more_parts) == 1 else 'are'} {', '.join(map(str, more_parts))}." if more_parts else ""
+    pronoun = "them" if more_parts else "it"
     return DamagedPart(
-        f"{first}: is damaged, and cannot be read.{more} Remove {it} and run `openclawbench run --data {root}`: what "
-        "is gone is made again."
+        f"{first}: is damaged, and cannot be read.{more} Remove {pronoun} and run "
+        f"`openclawbench run --data {root}`: what is gone is made again."
     )
 
 

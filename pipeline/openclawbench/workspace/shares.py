@@ -53,9 +53,9 @@ def share_budget(data: DataFolder, settings: Settings, value: str | None) -> Ite
 def cut(asking: AskingSettings, share: ShardSelection, spent: tuple[float, int]) -> AskingSettings:
     """A share's part of limits and budget; `spent`: USD and tokens that count against the budget already."""
     usd, tokens = spent
-    whole = AskingRules.load().connection.concurrency if asking.concurrency is None else asking.concurrency
+    concurrency = AskingRules.load().connection.concurrency if asking.concurrency is None else asking.concurrency
     parts = {
-        "concurrency": max(1, whole // share.of),
+        "concurrency": max(1, concurrency // share.of),
         "rpm": None if asking.rpm is None else asking.rpm / share.of,
         "tpm": None if asking.tpm is None else asking.tpm / share.of,
         "budget_usd": None if asking.budget_usd is None else max(0.0, asking.budget_usd - usd) / share.of,

@@ -75,8 +75,8 @@ def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRul
     ]
     if not shares:
         return [f"the default cut has {len(thresholds)} decided anomalies in all: no test_share up to 0.5 helps"]
-    how = "set it in your own release.toml once, before anything is published (README, Splits)"
-    return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {how}"]
+    advice = "set it in your own release.toml once, before anything is published (README, Splits)"
+    return [f"test_share is {rules.test_share:g}; {'; '.join(shares)}; {advice}"]
 
 
 def split_columns(assigned: pl.LazyFrame) -> pl.DataFrame:

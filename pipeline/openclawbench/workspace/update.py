@@ -95,11 +95,11 @@ def update(
     `debug` the exception of a stage is raised as it is.
     """
     data.remote = settings.parts
-    asked = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
+    judge_name = (settings.judge if annotation_pass == 1 else settings.second_judge) if verb in STAGED_JUDGE else None
     with (
         data.locked(settings.shard is not None),
         cached_code_digests(data),
-        share_budget(data, settings, asked) as own,
+        share_budget(data, settings, judge_name) as own,
     ):
         report_to = {annotation_pass: progress.asking}
         judge = first_judge(own, settings, report_to.get(1)) if verb in STAGED_JUDGE and annotation_pass == 1 else None

@@ -180,7 +180,7 @@ def without_pool(sample: CalibrationSample) -> dict[str, int]:
     """Slices, or strata of a sample drawn by silver label, in which the release has trajectories and its pool has none
     -> number of trajectories."""
     if sample.strata:
-        return {stratum_of(each): each.population for each in sample.strata if not each.pool}
+        return {stratum_of(stratum): stratum.population for stratum in sample.strata if not stratum.pool}
     return {name: number for name, number in sample.population.items() if number and not sample.pool[name]}
 
 

@@ -93,5 +93,5 @@ def verdict(row: CalibrationSampleRow, reviews: Sequence[CalibrationReview]) -> 
 
 def agreed(values: list[Any]) -> Any:
     """The value that all who give one agree on, else None."""
-    given = {value for value in values if value is not None}
-    return given.pop() if len(given) == 1 else None
+    distinct = {value for value in values if value is not None}
+    return distinct.pop() if len(distinct) == 1 else None

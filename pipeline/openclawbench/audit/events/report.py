@@ -51,7 +51,7 @@ def event_audit(reviews: Sequence[EventReview], samples: dict[str, EventSample])
 def table(reviews: Sequence[EventReview], sample: EventSample, number: int) -> Section:
     """T34 of one sample and reviewer."""
     rows = [counted(name, reviews, sample) for name in sample.drawn]
-    whole = {name: sum(row[name] for row in rows) for name in COLUMNS if name != "event_type"}
+    total = {name: sum(row[name] for row in rows) for name in COLUMNS if name != "event_type"}
     reviewed_rows = [row for row in rows if row["reviewed"]]
     weight = sum(row["corpus_steps"] for row in reviewed_rows)
     supported_weight = sum(row["corpus_steps"] * row["supported"] / row["reviewed"] for row in reviewed_rows)
@@ -60,12 +60,12 @@ def table(reviews: Sequence[EventReview], sample: EventSample, number: int) -> S
         title=f"Sample {sample.sample}, review {number}",
         about="The sample as one reviewer sees it.",
         columns=COLUMNS,
-        rows=[*rows, {"event_type": TOTAL, **whole}],
+        rows=[*rows, {"event_type": TOTAL, **total}],
         facts={
             "reviewer": reviews[0].reviewer,
-            "reviewed": whole["reviewed"],
-            "not_reviewed": whole["sampled"] - whole["reviewed"],
-            "supported_share": share(whole["supported"], whole["reviewed"]),
+            "reviewed": total["reviewed"],
+            "not_reviewed": total["sampled"] - total["reviewed"],
+            "supported_share": share(total["supported"], total["reviewed"]),
             "supported_in_the_corpus_share": round(supported_weight / weight, 6) if weight else None,
         },
         definitions={

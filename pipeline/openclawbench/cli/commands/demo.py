@@ -35,8 +35,8 @@ def demo(data: Data = Path("data/demo"), debug: Debug = False) -> None:
 
 def example() -> tuple[Path, Path]:
     """The raw folder and the oracle folder of the example, relative to the working folder where possible."""
-    root, here = resource("example"), Path.cwd()
-    root = root.relative_to(here) if root.is_relative_to(here) else root
+    root, working_folder = resource("example"), Path.cwd()
+    root = root.relative_to(working_folder) if root.is_relative_to(working_folder) else root
     return root / "raw", root / "oracle"
 
 

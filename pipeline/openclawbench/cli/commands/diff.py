@@ -41,7 +41,7 @@ def print_diff(difference: dict[str, Any], console: Console) -> None:
     """The totals, and each table that has rows."""
     from openclawbench.release.diff.markdown import differing
 
-    files = ", ".join(f"{len(names)} {what}" for what, names in difference["files"].items())
+    files = ", ".join(f"{len(names)} {change}" for change, names in difference["files"].items())
     console.print("identical: no file differs" if difference["identical"] else f"files: {files}")
     for source, names in differing(difference["made_from"]):
         console.print(one_line(f"{source}: {', '.join(names)}"))

@@ -45,11 +45,11 @@ def print_stats(console: Console, totals: dict[str, Any]) -> None:
     console.print(f"{totals['usd']} USD; {totals['attempts']} attempts, {totals['corrective']} corrective questions")
     if totals["estimated_usage"]:
         console.print(f"{totals['estimated_usage']} answers have no plausible usage: it is estimated")
-    for name, what in (
+    for name, meaning in (
         ("maybe_paid_without_answer", "calls may have been paid for without an answer"),
         ("in_flight", "calls are in flight, or were when their run was killed"),
     ):
-        console.print(f"{len(totals[name])} {what}")
+        console.print(f"{len(totals[name])} {meaning}")
         for row in totals[name][:CALLS_SHOWN]:
             console.print("  " + one_line(" ".join(f"{key}={value}" for key, value in row.items())))
         if len(totals[name]) > CALLS_SHOWN:

@@ -18,8 +18,8 @@ def print_what_if(result: dict[str, Any], console: Console) -> None:
         console.print(
             f"{safe(rule['path'])} in the place of {rule['file']}{'' if rule['differs'] else ': the same rules'}"
         )
-    if others := ", ".join(one_line(name) for name in result["passed_over"]):
-        console.print(f"passed over, rules of other stages as they are in force: {others}")
+    if ignored := ", ".join(one_line(name) for name in result["passed_over"]):
+        console.print(f"passed over, rules of other stages as they are in force: {ignored}")
     stages = ", ".join(result["stages"]) or "nothing"
     console.print(f"made again in memory: {stages}; the work tables are as they were")
     if set(result["stages"]) - {"split"} and "packet" not in result["stages"]:

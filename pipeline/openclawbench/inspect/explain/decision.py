@@ -64,17 +64,17 @@ def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row
     request, answer, reading = (rows(known, record, annotation_pass) for record in TABLES[stage])
     if not request:
         return None
-    given: Row = {"asked": {name: request[0][name] for name in ASKED} | {"saw": saw(known, judge)}}
+    reply: Row = {"asked": {name: request[0][name] for name in ASKED} | {"saw": saw(known, judge)}}
     if answer:
-        given["answered"] = {name: answer[0][name] for name in ANSWERED}
-        given["calls"] = calls(known.run.data.ledger, judge, request[0]["request_sha256"])
+        reply["answered"] = {name: answer[0][name] for name in ANSWERED}
+        reply["calls"] = calls(known.run.data.ledger, judge, request[0]["request_sha256"])
     if reading:
         parsed = reading[0]["answer"]
         fields = (
             {name: parsed[name] for name in (*STAGES[stage], "evidence_steps") if name in parsed} if parsed else None
         )
-        given["read"] = {name: reading[0][name] for name in READ} | {"answer": fields}
-    return given
+        reply["read"] = {name: reading[0][name] for name in READ} | {"answer": fields}
+    return reply
 
 
 def saw(known: "Known", judge: Judge) -> Row:

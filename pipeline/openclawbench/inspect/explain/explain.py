@@ -121,18 +121,21 @@ def risk(known: Known) -> Row:
     ]
     score = f"{row['risk_score']:g} = 100 * (1 - exp(-{row['risk_score_raw']:g} / {rules.scale:g}))"
     cuts = f"medium from {rules.medium_from:g}, high from {rules.high_from:g}"
-    given = {name: row[name] for name in ("risk_score_raw", "risk_score", "risk_bucket", "slice_label")}
-    return {**given, "signals": signals, "map": score, "cuts": cuts, "first_steps": known.first}
+    scores = {name: row[name] for name in ("risk_score_raw", "risk_score", "risk_bucket", "slice_label")}
+    return {**scores, "signals": signals, "map": score, "cuts": cuts, "first_steps": known.first}
 
 
 def onset(known: Known) -> list[Row]:
     """Every candidate with its step and its rule; those that do not occur with a null."""
-    made = [
+    candidates = [
         onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
     ]
-    names = {row["candidate"] for row in made}
-    none = [rule.name for rule in OnsetRules.load().earliest if rule.name not in names]
-    return [*made, *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in none)]
+    names = {row["candidate"] for row in candidates}
+    absent = [rule.name for rule in OnsetRules.load().earliest if rule.name not in names]
+    return [
+        *candidates,
+        *({"candidate": name, "step_id": None, "rule": rule(f"onset.{name}").model_dump()} for name in absent),
+    ]
 
 
 def compaction(known: Known) -> Row:
@@ -208,6 +211,7 @@ def explain(run: Run, key: Key, step_id: int | None) -> Row:
         "trajectory_id": key.trajectory_id,
         **{name: section(known) for name, section in TRAJECTORY.items()},
         "steps": [
-            {"step_id": row["step_id"], **{name: made(known, row) for name, made in STEP.items()}} for row in steps
+            {"step_id": row["step_id"], **{name: explain_step(known, row) for name, explain_step in STEP.items()}}
+            for row in steps
         ],
     }

@@ -29,8 +29,8 @@ def outcome(known: "Known") -> Row:
     rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
     joined = [joined_row(known, rows[oracle_row], trajectory, set_aside=False) for oracle_row in fused["oracle_rows"]]
     joined += [joined_row(known, rows[row_id], trajectory, set_aside=True) for row_id in fused["oracle_rows_set_aside"]]
-    others = [] if joined else near(fused, trajectory, rows.values())
-    return {**fields, "rows": joined, "not_joined": others, "why_none": why_none(known, fused, joined)}
+    unjoined = [] if joined else near(fused, trajectory, rows.values())
+    return {**fields, "rows": joined, "not_joined": unjoined, "why_none": why_none(known, fused, joined)}
 
 
 def rows_of_model(known: "Known") -> list[Row]:

@@ -17,8 +17,8 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
     """
     own_rules: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
-    others = passed_over(paths, kinds)
-    for path in (toml_file for toml_file in toml_files(paths) if toml_file not in others):
+    ignored = passed_over(paths, kinds)
+    for path in (toml_file for toml_file in toml_files(paths) if toml_file not in ignored):
         content = read_toml(path)
         named = content.pop("file", None)
         file = named if isinstance(named, str) else path.name if path.name in kinds else by_keys(content, kinds)
@@ -33,7 +33,7 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
         own_rules[file] = (path, kinds[file].checked(content, path))
         contents[file] = content
     for file, (path, rules) in own_rules.items():
-        rules.must_fit(contents[file], path, lambda other: contents.get(other) or read_rules(other))
+        rules.must_fit(contents[file], path, lambda needed: contents.get(needed) or read_rules(needed))
     return own_rules
 
 

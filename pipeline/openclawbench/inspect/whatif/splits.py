@@ -22,17 +22,17 @@ REASONS = {"default_cut": "default_reason", "paper_cut": "paper_reason"}
 def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
     """(changes in the columns of CHANGE, sides before and after). NotFound where the splits are not up to date."""
     before = rows_of(run, LabelAssignment).collect()
-    made = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
-    after = made[0].collect()
+    tables = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
+    after = tables[0].collect()
     pairs = before.lazy().join(after.lazy(), on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
-    moved = [change(pairs, what, place(what, ""), place(what, AFTER)) for what in WHATS]
+    moved = [change(pairs, name, place(name, ""), place(name, AFTER)) for name in WHATS]
     return pl.concat(pl.collect_all(moved)).match_to_schema(CHANGE), {
         "before": count_splits(before),
         "after": count_splits(after),
     }
 
 
-def place(what: str, suffix: str) -> pl.Expr:
+def place(name: str, suffix: str) -> pl.Expr:
     """A side, or why there is none."""
-    value = pl.col(f"{what}{suffix}").cast(pl.String)
-    return pl.coalesce(value, pl.col(f"{REASONS[what]}{suffix}")) if what in REASONS else value
+    value = pl.col(f"{name}{suffix}").cast(pl.String)
+    return pl.coalesce(value, pl.col(f"{REASONS[name]}{suffix}")) if name in REASONS else value

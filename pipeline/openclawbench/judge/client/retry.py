@@ -61,8 +61,8 @@ class RetryPolicy:
     def wait(self, state: RetryCallState) -> float:
         """Seconds before the next attempt: what the endpoint asked for (Retry-After, capped), plus a random part of an
         interval that doubles each time, so that requests that failed together do not return together."""
-        asked = failure_in(state).retry_after or 0.0
-        return min(asked, self.rules.longest_retry_after_s) + self.backoff(state)
+        retry_after = failure_in(state).retry_after or 0.0
+        return min(retry_after, self.rules.longest_retry_after_s) + self.backoff(state)
 
 
 def failure_in(state: RetryCallState) -> TransientError:

@@ -41,11 +41,11 @@ def share_ledgers(ledger: Path) -> list[Path]:
 
 def refuse_other_shares(ledger: Path, share: ShardSelection) -> None:
     """UsageError where ledgers of shares of another number are here: their answers would be asked for again."""
-    others = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
-    if others:
+    other_shares = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
+    if other_shares:
         raise UsageError(
-            f"{ledger / SHARES}: answers of other shares ({', '.join(sorted(others))}) are not merged yet. Go on with "
-            "these shares, or run `openclawbench ledger merge` first."
+            f"{ledger / SHARES}: answers of other shares ({', '.join(sorted(other_shares))}) are not merged yet. Go on "
+            "with these shares, or run `openclawbench ledger merge` first."
         )
 
 

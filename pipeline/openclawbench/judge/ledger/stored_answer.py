@@ -126,12 +126,12 @@ def stored_answer(
         return StoredAnswer(key, finish, received.body, request_id, 0, 0, 0, 0.0, limit)
     usage = parsed_answer.usage
     prompt, cached, completion = usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens
-    each = rules.estimate.bytes_per_token_reserved
+    bytes_per_token = rules.estimate.bytes_per_token_reserved
     if "prompt_tokens" in parsed_answer.missing:
-        prompt = int(request_bytes / each) + 1
+        prompt = int(request_bytes / bytes_per_token) + 1
     if "completion_tokens" in parsed_answer.missing:
         written = len(parsed_answer.text.encode()) + len((parsed_answer.reasoning or "").encode())
-        completion = limit if parsed_answer.finish == "truncated" else min(limit, int(written / each) + 1)
+        completion = limit if parsed_answer.finish == "truncated" else min(limit, int(written / bytes_per_token) + 1)
     cost = price.of(prompt, cached, completion)
     request_id = request_id or (None if parsed_answer.id is None else storable(parsed_answer.id))
     tokens = (prompt, cached, completion)

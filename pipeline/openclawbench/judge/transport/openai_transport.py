@@ -61,8 +61,8 @@ def bounded_client(most: int, **values: Any) -> Any:
     class Bounded(openai.DefaultAioHttpClient):
         """Reads a response itself."""
 
-        async def send(self, request: Any, **how: Any) -> Any:  # of whichever HTTP library the client is built on
-            response = await super().send(request, **(how | {"stream": True}))
+        async def send(self, request: Any, **options: Any) -> Any:  # of whichever HTTP library the client is built on
+            response = await super().send(request, **(options | {"stream": True}))
             try:
                 body = await whole(response.aiter_raw(), response.headers.get("content-encoding", ""), most)
             finally:

@@ -65,6 +65,6 @@ class RequestOptions:
         """The messages, with the schema below the instructions where the endpoint cannot be given it otherwise."""
         if self.structured_output == "json_schema":
             return request.messages
-        system, *others = request.messages
+        system, *later = request.messages
         content = f"{system['content'].rstrip()}\n\n{plain.rstrip()}\n\n{request.schema}"
-        return [{"role": "system", "content": content}, *others]
+        return [{"role": "system", "content": content}, *later]

@@ -19,10 +19,10 @@ class Secrets:
     """The keys of a run."""
 
     def __init__(self, values: Iterable[str], rules: SecretRules) -> None:
-        given = {value for value in values if value}
-        strong = [value for value in given if is_strong(value, rules)]
+        secrets = {value for value in values if value}
+        strong = [value for value in secrets if is_strong(value, rules)]
         self.strong = pattern(strong)
-        self.any = pattern(strong, given - set(strong))
+        self.any = pattern(strong, secrets - set(strong))
 
     def kept(self, body: bytes) -> bytes:
         """A body as it may be kept: verbatim, but for a key that cannot stand in it by chance."""

@@ -79,9 +79,9 @@ def all_configs(root: Path) -> Iterator[Config]:
         yield Config(name, f"accepted labels, {CUT_WORDS[cut]}", LabelRow, sides)
     baseline = {side: part_file(f"silver_{side}_labels.jsonl", BASELINE) for side in SIDES}
     yield Config(f"{DEFAULT}_baseline", "labels of the rules judge, a baseline; default cut", LabelRow, baseline)
-    whole = {side: f"silver_{side}_labels.parquet" for side in SIDES}
+    all_rows = {side: f"silver_{side}_labels.parquet" for side in SIDES}
     about = "every row of the default cut: accepted, baseline and needs_review"
-    yield Config(f"{DEFAULT}_all", about, LabelRow, whole)
+    yield Config(f"{DEFAULT}_all", about, LabelRow, all_rows)
     for cut, folder in CUTS.items():
         name = BOTH if cut == "default_cut" else f"{BOTH}_{cut}"
         about = f"accepted labels of which two passes are sure, {CUT_WORDS[cut]}"

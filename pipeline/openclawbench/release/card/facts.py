@@ -83,16 +83,16 @@ def model_row(root: Path, model: str, records: pl.DataFrame) -> Facts:
 def label_row(root: Path, cut: str, side: str) -> Facts:
     """Counts of one label file."""
     rows = pl.read_parquet(root / f"{CUTS[cut]}silver_{side}_labels.parquet", glob=False)
-    by = {name: rows.filter(pl.col("label_status") == name) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW)}
+    by_status = {name: rows.filter(pl.col("label_status") == name) for name in (ACCEPTED, BASELINE, NEEDS_REVIEW)}
     return {
         "cut": cut,
         "side": side,
-        ACCEPTED: by[ACCEPTED].height,
-        "anomalous": by[ACCEPTED]["is_anomalous"].sum(),
-        "scoreable": by[ACCEPTED]["scoreable"].sum(),
-        BASELINE: by[BASELINE].height,
-        "baseline_anomalous": by[BASELINE]["is_anomalous"].sum(),
-        NEEDS_REVIEW: by[NEEDS_REVIEW].height,
+        ACCEPTED: by_status[ACCEPTED].height,
+        "anomalous": by_status[ACCEPTED]["is_anomalous"].sum(),
+        "scoreable": by_status[ACCEPTED]["scoreable"].sum(),
+        BASELINE: by_status[BASELINE].height,
+        "baseline_anomalous": by_status[BASELINE]["is_anomalous"].sum(),
+        NEEDS_REVIEW: by_status[NEEDS_REVIEW].height,
     }
 
 

@@ -93,12 +93,12 @@ def splits(assignments: pl.DataFrame, certificates: pl.DataFrame, rules: Release
     for cut in CUTS:
         reasons = assignments.filter(pl.col(cut).is_null())[cut.replace("cut", "reason")].value_counts(sort=True)
         cut_certificates[cut]["left_out"] = dict(reasons.sort(reasons.columns[0]).iter_rows())
-    by = pool(assignments).group_by("slice_label", "source_model").len().sort("slice_label", "source_model")
+    groups = pool(assignments).group_by("slice_label", "source_model").len().sort("slice_label", "source_model")
     return {
         "rules": rules.model_dump(mode="json", by_alias=True),
         "calibration_pool": {
-            "size": by["len"].sum(),
-            "by_slice_and_model": [f"{s} {m}: {n}" for s, m, n in by.iter_rows()],
+            "size": groups["len"].sum(),
+            "by_slice_and_model": [f"{s} {m}: {n}" for s, m, n in groups.iter_rows()],
         },
         "cuts": cut_certificates,
     }

@@ -102,10 +102,10 @@ class Detector:
     def hits(self, text: str, finders: Iterable[Finder] | None = None) -> list[Hit]:
         """Finds in order, none overlapping another: of those that overlap the strictest stays. Only of these finders,
         where they are given."""
-        asked = self.finders if finders is None else list(finders)
+        used = self.finders if finders is None else list(finders)
         plain = blanked(text)
-        candidates = [hit for finder in asked for hit in finder.hits(plain)]
-        return self.strictest([*candidates, *wrapped_hits(plain, candidates, asked)])
+        candidates = [hit for finder in used for hit in finder.hits(plain)]
+        return self.strictest([*candidates, *wrapped_hits(plain, candidates, used)])
 
     def strictest(self, candidates: Iterable[Hit]) -> list[Hit]:
         """Finds without those that overlap a stricter one. Of two that are equally strict the longer stays, or the

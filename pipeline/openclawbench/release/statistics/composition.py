@@ -38,13 +38,13 @@ def source_models_identities(figures: Figures) -> Iterator[Identity]:
 def source_models(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     """T4: a row a source model, and the total."""
     rows = [model_row(corpus, model) for model in corpus.models]
-    whole = corpus.records.height
+    trajectories = corpus.records.height
     total: Row = {
         name: sum(row[name] for row in rows) for name in MODEL_COLUMNS if name not in ("source_model", "share")
     }
     rows.append({"source_model": TOTAL, **total})
     for row in rows:
-        row["share"] = share(row["trajectories"], whole)
+        row["share"] = share(row["trajectories"], trajectories)
     return Section(
         name="source_models",
         title="Corpus composition by source model (T4)",
@@ -87,8 +87,8 @@ def model_row(corpus: Corpus, model: str) -> Row:
 def partitions_identities(figures: Figures) -> Iterator[Identity]:
     """The corpus is the one that the summary counts."""
     sizes = {row["partition"]: row["size"] for row in figures.tables["partitions"]}
-    whole = figures.summary["totals"]["trajectories"]
-    yield same("trajectories", {SUMMARY: whole, "partitions": sizes["corpus"]})
+    trajectories = figures.summary["totals"]["trajectories"]
+    yield same("trajectories", {SUMMARY: trajectories, "partitions": sizes["corpus"]})
 
 
 @statistic(identities=partitions_identities)
@@ -156,7 +156,7 @@ def calibration_pool(corpus: Corpus, _settings: StatisticsSettings) -> Section:
         "share": "`count` of the pool",
         BY_MODEL: "`count` of that source model",
     }
-    whole = corpus.pool.height
+    trajectories = corpus.pool.height
     return Section(
         name="calibration_pool",
         title="Calibration pool (T6)",
@@ -164,7 +164,7 @@ def calibration_pool(corpus: Corpus, _settings: StatisticsSettings) -> Section:
         "were taken. The pool is balanced over slices, or what a small corpus gives: no rate of the corpus follows "
         "from it.",
         columns=columns,
-        rows=[{**row, "share": share(row["count"], whole)} for row in rows],
+        rows=[{**row, "share": share(row["count"], trajectories)} for row in rows],
     )
 
 
@@ -190,8 +190,8 @@ def quality_tiers(corpus: Corpus, settings: StatisticsSettings) -> Section:
         for row in rows
     ]
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in corpus.models}
-    whole: Row = {"quality_tier": TOTAL, "trajectories": records.height, "default_use": "", BY_MODEL: sums}
-    rows.append(whole | decisions(records))
+    total: Row = {"quality_tier": TOTAL, "trajectories": records.height, "default_use": "", BY_MODEL: sums}
+    rows.append(total | decisions(records))
     return Section(
         name="quality_tiers",
         title="Quality tiers (T31)",

@@ -34,9 +34,9 @@ def corrected_gap_identities(figures: Figures) -> Iterator[Identity]:
     """The last row is the sum of the others; without labels of the rules judge, the gap counts the same."""
     rows = figures.tables["corrected_gap"]
     yield from total_row(figures, "corrected_gap", "stratum", COUNTED)
-    whole = next(row for row in figures.tables["gap"] if row["scope"] == "all")
-    if not whole["baseline"]:
-        yield same("gap, accepted", {"gap": whole["accepted"], "corrected_gap": rows[-1]["trajectories"]})
+    total = next(row for row in figures.tables["gap"] if row["scope"] == "all")
+    if not total["baseline"]:
+        yield same("gap, accepted", {"gap": total["accepted"], "corrected_gap": rows[-1]["trajectories"]})
 
 
 @statistic(identities=corrected_gap_identities)

@@ -26,8 +26,8 @@ def statistics_files(report: Report, rules: PublishRules) -> dict[str, bytes]:
     content_by_name = {DATA: as_json(report.data()).encode(), TEXT: text(report, rules)}
     for section in drawn(report):
         label = stamp(section, report)
-        made = plots.pictures(section.plot, rules.statistics.pictures, label) if section.plot else {}
-        content_by_name |= {picture_name(section, kind): content for kind, content in made.items()}
+        content_by_kind = plots.pictures(section.plot, rules.statistics.pictures, label) if section.plot else {}
+        content_by_name |= {picture_name(section, kind): content for kind, content in content_by_kind.items()}
     return content_by_name
 
 

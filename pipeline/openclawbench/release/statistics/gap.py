@@ -29,13 +29,14 @@ def gap_identities(figures: Figures) -> Iterator[Identity]:
     """Each division of the passing trajectories adds up; the summary counts the same; shares are part / whole."""
     rows = figures.tables["gap"]
     by_scope = {(row["scope"], row["name"]): row for row in rows}
-    whole, high = by_scope["all", "all"], by_scope["slice", HIGH]
-    for scope, total in {"slice": whole, "source_model": whole, "subset": whole, f"source_model, {HIGH}": high}.items():
+    passing, high = by_scope["all", "all"], by_scope["slice", HIGH]
+    totals = {"slice": passing, "source_model": passing, "subset": passing, f"source_model, {HIGH}": high}
+    for scope, total in totals.items():
         for column in COUNTS:
             parts = {row["name"]: row[column] for row in rows if row["scope"] == scope}
             yield sum_of(f"gap, {column} by {scope}", parts, total[column])
     yield from share_identities("gap", rows)
-    for base, row in {"passing": whole, HIGH: high}.items():
+    for base, row in {"passing": passing, HIGH: high}.items():
         for column, ending in SUMMARY_ENDINGS.items():
             counted = figures.summary["outcome_process_gap"][base + ending]
             yield same(f"gap, {base}, {column}", {SUMMARY: counted, "gap": row[column]})

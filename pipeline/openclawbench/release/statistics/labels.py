@@ -121,8 +121,8 @@ def severity(corpus: Corpus, _settings: StatisticsSettings) -> Section:
     rows: list[Row] = []
     for name in (*get_args(Severity), NOT_GIVEN):
         cells = {column: counted.get((name, column), 0) for column in columns}
-        whole = sum(cells.values())
-        rows.append({"severity": name, **cells, "trajectories": whole, "share": share(whole, positives.height)})
+        total = sum(cells.values())
+        rows.append({"severity": name, **cells, "trajectories": total, "share": share(total, positives.height)})
     return Section(
         name="severity",
         title="Severity and recoverability (T27)",

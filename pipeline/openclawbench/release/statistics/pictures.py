@@ -32,8 +32,8 @@ def tiers(rows: list[Row], models: Sequence[str]) -> "Figure":
     parts = {}
     for row in rows:
         numbers = [row["trajectories"], *(row[BY_MODEL][model] for model in models)]
-        parts[row["quality_tier"]] = [100 * (share(n, whole) or 0.0) for n, whole in zip(numbers, totals, strict=True)]
-    names = [f"{name} ({whole:,})" for name, whole in zip(["all", *models], totals, strict=True)]
+        parts[row["quality_tier"]] = [100 * (share(n, total) or 0.0) for n, total in zip(numbers, totals, strict=True)]
+    names = [f"{name} ({total:,})" for name, total in zip(["all", *models], totals, strict=True)]
     plots.stacked(figure, axes, names, parts, "Trajectories by quality tier", TIER_COLOURS)
     plots.percentages(axes, parts, TIER_COLOURS)
     axes.set_xlabel("% of trajectories (their number in brackets)")
@@ -68,8 +68,8 @@ def onset_steps(rows: list[Row], status: str) -> "Figure":
 def severity(rows: list[Row], columns: Sequence[str], status: str) -> "Figure":
     """Severity downwards, recoverability across."""
     figure, (axes,) = plots.new_figure(7, 3.6)
-    whole = sum(row["trajectories"] for row in rows)
-    shares = [[share(row[column], whole) for column in columns] for row in rows]
+    total = sum(row["trajectories"] for row in rows)
+    shares = [[share(row[column], total) for column in columns] for row in rows]
     texts = [[f"{row[column]:,}" for column in columns] for row in rows]
     title = f"Severity (rows) and recoverability: {status} anomalous records"
     plots.heat(axes, [row["severity"] for row in rows], columns, shares, texts, title)

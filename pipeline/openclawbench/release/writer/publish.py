@@ -51,17 +51,17 @@ def publish(
     people made of trajectories, which stands beside the labels and changes none. Raises ReleaseBlocked, InvalidRelease;
     the former release then still stands.
     """
-    made = made_from(run.intake, run.judges, commands, verdicts, run.overrides)
-    key = release_key(run, made)
+    origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides)
+    key = release_key(run, origin)
     if stands(run.data, key):
         return False
     shards = line_shards(run)
-    scanned = scan_lines(run, shards, made)
+    scanned = scan_lines(run, shards, origin)
     manifest = run.data.manifest_file("publish")
     manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
     staging = StagingFolder(run.data)
     provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
-    values = carry_out(STEPS, provided | rules_and_tables(run, made), staging)
+    values = carry_out(STEPS, provided | rules_and_tables(run, origin), staging)
     staging.publish()
     files = len(values["digests"]) + 1  # and the checksums
     done = {"stage": "publish", "key": key, "models": values["records"].models, "files": files}
@@ -69,7 +69,7 @@ def publish(
     return True
 
 
-def rules_and_tables(run: Run, made: MadeFrom) -> dict[str, Any]:
+def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
     """What the steps read besides the lines."""
     data, keys = run.data, run.keys
     outcomes = data.scan(FileOutcome, keys[FileOutcome]).collect().iter_rows(named=True)
@@ -78,7 +78,7 @@ def rules_and_tables(run: Run, made: MadeFrom) -> dict[str, Any]:
         "overrides": run.overrides,
         "settings": PublishRules.load(overrides=run.overrides),
         "privacy": PrivacyRules.load(overrides=run.overrides),
-        "made_from": with_outcomes(made, outcomes),
+        "made_from": with_outcomes(origin, outcomes),
         "second_pass": has_second_pass(run),
         "assignments": data.scan(LabelAssignment, keys[LabelAssignment]).collect(),
         "certificates": data.scan(SplitCertificate, keys[SplitCertificate]).collect(),
@@ -89,11 +89,11 @@ def rules_and_tables(run: Run, made: MadeFrom) -> dict[str, Any]:
     }
 
 
-def release_key(run: Run, made: MadeFrom) -> str:
+def release_key(run: Run, origin: MadeFrom) -> str:
     """Digest of everything that decides the bytes of a run's release."""
     tables = (*FIRST_PASS, *(SECOND_PASS if has_second_pass(run) else ()))
     rules, privacy = PublishRules.load(overrides=run.overrides), PrivacyRules.load(overrides=run.overrides)
-    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(made), *fixed_texts())
+    versions = (code_digest(__name__), rules.digest, privacy.digest, canonical_json(origin), *fixed_texts())
     return digest(*versions, *(str(sorted(run.keys[table].items(), key=str)) for table in tables))
 
 
@@ -114,10 +114,10 @@ def line_shards(run: Run) -> list[Path]:
     return [run.data.part(table, shard, key) for table in tables for shard, key in run.keys[table].items()]
 
 
-def scan_lines(run: Run, shards: list[Path], made: MadeFrom) -> Scanned:
+def scan_lines(run: Run, shards: list[Path], origin: MadeFrom) -> Scanned:
     """Scan every line that is to be released. Raises ReleaseBlocked; the report of finds is written in either case."""
     scanned = Scanned(PrivacyRules.load(overrides=run.overrides))
-    scanned.look(shards, made.inputs)
+    scanned.look(shards, origin.inputs)
     folder = run.data.write_report(REPORT, report(scanned))
     refuse_blocked(scanned, str(folder))
     return scanned

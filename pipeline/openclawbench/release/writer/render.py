@@ -48,11 +48,11 @@ def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
     its label_status."""
     records, status = masters.collect(), pl.col("label_status")
     tier_file = pl.col("quality_tier").replace_strict(TIER_FILES, return_dtype=pl.String)
-    made = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
+    files = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
     for name, file in POSITIVES_FILES.items():
         positive = records.filter(pl.col("is_anomalous") & (status == name))
-        made.append(lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([file])))
-    return pl.concat(made)
+        files.append(lines(positive.select(list(PositiveStructured.model_fields)), pl.lit([file])))
+    return pl.concat(files)
 
 
 def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> pl.DataFrame:

@@ -93,12 +93,14 @@ def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame
     staging.write(REFERENCE_FILE, as_lines(references))
     sure = references.filter("both_high_confidence").select(TRAJECTORY_KEY)
     kept = assignments.filter(pl.col("paper_cut").is_not_null())
-    both = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
-    staging.write(BOTH_FILE, as_lines(labels(both)))
-    write_parquet(labels(both), staging.path(typed_file(BOTH_FILE)))
+    both_confident = kept.join(sure, on=TRAJECTORY_KEY, how="semi")
+    staging.write(BOTH_FILE, as_lines(labels(both_confident)))
+    write_parquet(labels(both_confident), staging.path(typed_file(BOTH_FILE)))
     for cut, folder in CUTS.items():
         for side in SIDES:
-            write_parquet(labels(both.filter(pl.col(cut) == side)), staging.path(both_side_file(folder, side)))
+            write_parquet(
+                labels(both_confident.filter(pl.col(cut) == side)), staging.path(both_side_file(folder, side))
+            )
 
 
 def both_side_file(folder: str, side: str) -> str:

@@ -72,11 +72,11 @@ TOTALS: dict[str, dict[str, pl.Expr]] = {
 @stage(scope="corpus")
 def summarize(basis: LabelBases) -> SummaryCounts:
     """Rows (source_model, group, name, count), sorted."""
-    by = ["source_model", "group", "name"]
+    groups = ["source_model", "group", "name"]
     parts = [
         basis.filter(counts.fill_null(False))
         .select("source_model", group=pl.lit(group), name=name)
-        .group_by(by)
+        .group_by(groups)
         .agg(count=pl.len().cast(pl.Int64))
         for group, (name, counts) in GROUPS.items()
     ]
@@ -91,7 +91,7 @@ def summarize(basis: LabelBases) -> SummaryCounts:
     ]
     parts.append(listed(basis, "repairs", "repair_rules"))
     parts.append(events(basis))
-    return pl.concat(parts).sort(by)
+    return pl.concat(parts).sort(groups)
 
 
 def summary_files(counts: pl.DataFrame, models: list[str]) -> dict[str, dict[str, Any]]:

@@ -69,7 +69,7 @@ def subtype(rows: list[Row], rules: AgreementRules) -> Section:
 
 def section_of(name: str, title: str, about: str, rows: list[Row]) -> Section:
     """A section whose rows have the columns of MEASURED."""
-    whole = rows[0]
+    total = rows[0]
     return Section(
         name=name,
         title=title,
@@ -77,7 +77,7 @@ def section_of(name: str, title: str, about: str, rows: list[Row]) -> Section:
         columns=MEASURED,
         rows=rows,
         facts={
-            column: whole[column] for column in ("pairs", "agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
+            column: total[column] for column in ("pairs", "agree_share", "kappa", "kappa_low", "kappa_high", "alpha")
         },
         definitions={"pairs": f"All source models; {POPULATIONS['decided']}."}
         | {

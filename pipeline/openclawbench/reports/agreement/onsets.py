@@ -10,12 +10,13 @@ ONSETS = ("earliest_recoverable_onset", "earliest_harmful_onset", "earliest_stat
 
 def onsets(rows: list[Row], rules: AgreementRules) -> list[Section]:
     """Agreement by onset field and source model; then every pair whose earliest recoverable onset differs."""
-    both = [row for row in rows if row["first"]["is_anomalous"] and row["second"]["is_anomalous"]]
-    models = sorted({row["source_model"] for row in both})
-    groups = [("all", both), *((model, [row for row in both if row["source_model"] == model]) for model in models)]
+    anomalous_pairs = [row for row in rows if row["first"]["is_anomalous"] and row["second"]["is_anomalous"]]
+    models = sorted({row["source_model"] for row in anomalous_pairs})
+    groups = [("all", anomalous_pairs)]
+    groups += [(model, [row for row in anomalous_pairs if row["source_model"] == model]) for model in models]
     rows_of_table = [onset_agreement(field, name, group_rows, rules) for field in ONSETS for name, group_rows in groups]
     near = {f"within_{window}_share": f"of `pairs`, at most {window} steps apart" for window in rules.onset_windows}
-    whole = rows_of_table[0]
+    total = rows_of_table[0]
     agreement = Section(
         name="onset",
         title="Where it begins",
@@ -38,14 +39,14 @@ def onsets(rows: list[Row], rules: AgreementRules) -> list[Section]:
             "alpha": "Krippendorff's alpha of `pairs`, interval; a dash where all steps are the same",
         },
         rows=rows_of_table,
-        facts={name: whole[name] for name in ("both_anomalous", "pairs", "same_share", "mean_distance", "alpha")},
+        facts={name: total[name] for name in ("both_anomalous", "pairs", "same_share", "mean_distance", "alpha")},
         definitions={
             "both_anomalous": "Trajectories that both passes call anomalous.",
             "pairs": "Those for which both passes name an earliest_recoverable_onset; the other facts are about that "
             "onset.",
         },
     )
-    return [agreement, apart(both, rules)]
+    return [agreement, apart(anomalous_pairs, rules)]
 
 
 def onset_agreement(field: str, name: str, rows: list[Row], rules: AgreementRules) -> Row:

@@ -90,7 +90,7 @@ def covered(rows: list[Row], judge_names: dict[str, str], same_judge: bool) -> S
 def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
     """Counts of one scope."""
     high = [row for row in rows if row["first"]["quality_tier"] == row["second"]["quality_tier"] == HIGH]
-    both = [row for row in rows if both_high_confidence(row["first"], row["second"])]
+    confident_pairs = [row for row in rows if both_high_confidence(row["first"], row["second"])]
     return {
         "scope": scope,
         "name": name,
@@ -98,7 +98,9 @@ def coverage_row(scope: str, name: str, rows: list[Row]) -> Row:
         **{population: len(in_population(population, rows)) for population in POPULATIONS},
         "baseline": sum(map(is_baseline, rows)),
         "both_high_tier": len(high),
-        "both_high_confidence": len(both),
-        "both_high_share": share(len(both), len(rows)),
-        "anomalous_share": share(sum(bool(row["first"]["is_anomalous"]) for row in both), len(both)),
+        "both_high_confidence": len(confident_pairs),
+        "both_high_share": share(len(confident_pairs), len(rows)),
+        "anomalous_share": share(
+            sum(bool(row["first"]["is_anomalous"]) for row in confident_pairs), len(confident_pairs)
+        ),
     }

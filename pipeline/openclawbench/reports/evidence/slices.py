@@ -62,7 +62,7 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
         row["share"] = share(row["trajectories"], total)
         row["scored_share"] = None if row["slice_label"] == NO_OUTCOME else share(scored, known)
     sums = {model: sum(row[BY_MODEL][model] for row in rows) for model in models}
-    whole = {
+    total_row = {
         "slice_label": TOTAL,
         "trajectories": total,
         FAILURES: left_out,
@@ -84,7 +84,7 @@ def slices_of(risks: pl.LazyFrame, rules: EvidenceReportRules) -> Section:
             "scored_share": f"`trajectories` less `{FAILURES}` of all that have an outcome, less these",
             BY_MODEL: "`trajectories` of that source model alone",
         },
-        rows=[*rows, {**whole, BY_MODEL: sums}],
+        rows=[*rows, {**total_row, BY_MODEL: sums}],
         facts=headline_shares(risks, rules),
         definitions={
             "passing_that_are_high_risk_share": "pass_high_risk of all oracle-passing trajectories (C.4).",

@@ -67,13 +67,13 @@ def sample_calibration(
         [name, sample.drawn[name], sample.pool[name], sample.population[name]] for name in sample.drawn
     ]
     if sample.strata:
-        counts = [[stratum_of(each), each.drawn, each.pool, each.population] for each in sample.strata]
+        counts = [[stratum_of(stratum), stratum.drawn, stratum.pool, stratum.population] for stratum in sample.strata]
     columns = ["stratum" if sample.strata else "slice", "drawn", "in the pool", "accepted and passing"]
     console.print(table(f"Sample {sample.sample}", columns, counts))
     hidden = "the silver label is hidden" if sample.blind else "the silver label is shown"
-    csv, jsonl, how = (safe(str(path)) for path in sheets)
+    csv, jsonl, guide_file = (safe(str(path)) for path in sheets)
     console.print(f"\n{len(rows)} trajectories to review ({hidden}): {csv} or {jsonl}")
-    console.print(f"How: {how}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
+    console.print(f"How: {guide_file}. A second reviewer takes a copy. Then: openclawbench audit import FILE")
 
 
 def print_calibration(report: Report, console: Console) -> None:

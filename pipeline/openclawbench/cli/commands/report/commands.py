@@ -143,11 +143,11 @@ def write_report(folder: DataFolder, report: Report) -> str:
 def print_evidence(report: Report, console: Console) -> None:
     """Categories, slices and the headline numbers."""
     sections = {section.name: section for section in report.sections}
-    for name, title, of, counted in (
+    for name, title, column, counted in (
         ("inventory", "category", "event_type", "steps"),
         ("slices", "slice", "slice_label", "trajectories"),
     ):
-        rows = ([row[of], row[counted], percent(row["share"])] for row in sections[name].rows)
+        rows = ([row[column], row[counted], percent(row["share"])] for row in sections[name].rows)
         console.print(table(sections[name].title, [title, counted, "share"], rows))
         console.print()
     named = ("slices", "alignment", "flags", "statuses", "rules", "unknown_tools", "unknown_commands")

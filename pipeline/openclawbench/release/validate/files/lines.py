@@ -45,14 +45,14 @@ def validator(record: type[Keyed]) -> Draft202012Validator:
 
 def read_lines(root: Path, name: str, record: type[R], findings: Findings, unique: bool) -> Iterator[Line[R]]:
     """The valid lines of a file, one at a time; a finding for each other line."""
-    seen: set[Key] = set()
+    keys: set[Key] = set()
     for number, raw in raw_lines(root, name, findings):
         line = read_line(name, number, raw, record, findings)
         if line is None:
             continue
-        if unique and line.key in seen:
+        if unique and line.key in keys:
             findings.add("key_unique", name, f"{'/'.join(line.key)} is here a second time", number)
-        seen.add(line.key)
+        keys.add(line.key)
         yield line
 
 

@@ -124,7 +124,9 @@ def check_reference(root: Path, assignments: pl.DataFrame, derived: Recomputed, 
     compare_label_rows(root, REFERENCE_FILE, references.select(list(ReferenceLabel.model_fields)), sides, findings)
     both_confident = references.filter("both_high_confidence").select("source_model", "trajectory_id")
     in_paper_cut = assignments.filter(pl.col("paper_cut").is_not_null())
-    both = labels(
+    both_confident_labels = labels(
         in_paper_cut.join(both_confident, on=["source_model", "trajectory_id"], how="semi", maintain_order="left")
     )
-    compare_label_rows(root, BOTH_FILE, both, dict.fromkeys(sides, "not of high confidence in both passes"), findings)
+    compare_label_rows(
+        root, BOTH_FILE, both_confident_labels, dict.fromkeys(sides, "not of high confidence in both passes"), findings
+    )
