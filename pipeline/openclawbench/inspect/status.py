@@ -101,12 +101,12 @@ def behaviours(run: Run) -> list[dict[str, Any]]:
     if not has(run, TraceSummaryRow):
         return []
     summary = pl.col("trace_summary").struct
-    by = ["behaviour", "behaviour_rule"]
+    groups = ["behaviour", "behaviour_rule"]
     rows = rows_of(run, TraceSummaryRow).select(
         "behaviour", summary.field("behaviour_rule"), summary.field("tool_errors")
     )
-    counted = rows.group_by(by).agg(trajectories=pl.len(), tool_errors=pl.col("tool_errors").sum())
-    return counted.sort(by).collect().to_dicts()
+    counted = rows.group_by(groups).agg(trajectories=pl.len(), tool_errors=pl.col("tool_errors").sum())
+    return counted.sort(groups).collect().to_dicts()
 
 
 def languages(run: Run) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Fence: the delimited block in which untrusted material stands in a prompt, and which it cannot close (own choice)."""
+"""Fence: the delimited block that holds untrusted material in a prompt, and that it cannot close (own choice)."""
 
 import re
 from functools import cache
@@ -8,8 +8,8 @@ from openclawbench.rules.fence import FenceRules
 
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 RAW_CONTROL = [chr(code) for code in range(0x20)]  # JSON text without layout holds none
-# What is written out: control characters and line ends that JSON lets stand in a string, and the places where a chat
-# template's own tokens begin (rules/fence.toml), so that a server that looks for them in messages finds none in the
+# Characters to escape: control characters and line ends that JSON allows in a string, and the first character of a chat
+# template's own tokens (rules/fence.toml), so that a server that looks for such tokens in messages finds none in the
 # material.
 CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 
@@ -17,14 +17,14 @@ CONTROL = re.compile("[\x7f-\x9f\u2028\u2029]")
 def delimited(material_json: str, name: str = "PACKET") -> str:
     r"""The material between the lines `BEGIN <name> <fence>` and `END <name> <fence>`, as the prompts describe it.
 
-    `material_json` is JSON text on one line (canonical_json of a packet, of evidence or of earlier answers); it comes
-    back from the middle line with the same value; control characters, line ends and the beginnings of chat-template
-    tokens are written there as \uXXXX. The fence is derived from the digest of the material: a text that held its own
-    fence would have another digest, so none can be guessed, and earlier answers that repeat a packet's fence stand in a
-    block with another one. Raises ValueError where the material is not a single line or the name no upper-case word.
+    `material_json` is JSON text on one line (canonical_json of a packet, of evidence or of earlier answers). The middle
+    line has the same JSON value; control characters, line ends and the beginnings of chat-template tokens are written
+    as \uXXXX. The fence is derived from the digest of the material: a text that held its own fence would have another
+    digest. So nobody can guess a fence, and earlier answers that repeat a packet's fence are in a block with another
+    fence. Raises ValueError if the material is not a single line or the name is not an upper-case word.
     """
     if not NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is no name of a block")
+        raise ValueError(f"{name!r} is not a name of a block")
     if control_characters := [character for character in RAW_CONTROL if character in material_json]:
         place = material_json.index(control_characters[0])
         raise ValueError(f"material is not JSON on one line: control character {control_characters[0]!r} at {place}")

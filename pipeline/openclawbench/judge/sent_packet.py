@@ -46,7 +46,7 @@ def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) ->
     for rule in rules.usual:
         usual |= rule.of(step)
     usual |= {name: former[name] for name in rules.carried if name in former}
-    usual |= {name: step.get(other) for name, other in rules.same_as.items()}
+    usual |= {name: step.get(source) for name, source in rules.same_as.items()}
     return unusual(step, usual)
 
 

@@ -93,8 +93,8 @@ def print_risk(risk: Row, console: Console) -> None:
 
 
 def print_onset(candidates: list[Row], console: Console) -> None:
-    made = [row for row in candidates if row["step_id"] is not None]
-    for row in made:
+    occurring = [row for row in candidates if row["step_id"] is not None]
+    for row in occurring:
         line(console, f"step {row['step_id']}: {row['candidate']}, by {in_words(row['rule'])}")
     none = [row["candidate"] for row in candidates if row["step_id"] is None]
     if none:

@@ -46,21 +46,21 @@ def print_decisions(decisions: list[Row], console: Console) -> None:
         line(console, f"pass {row['annotation_pass']}: {row['judge']} ({row['judge_model']}){cost(row)}")
         if row["annotation_pass"] > 1:
             print_label(row["label"], console, "annotate --pass 2")
-        for stage, asked in row["stages"].items():
-            if asked is not None:
-                print_stage(stage.replace("_", " "), asked, console)
+        for stage, stage_answer in row["stages"].items():
+            if stage_answer is not None:
+                print_stage(stage.replace("_", " "), stage_answer, console)
 
 
 def print_stage(name: str, stage_answer: Row, console: Console) -> None:
     """One stage: the question, the calls, the reading. What it says stands with the label, but for an audit's."""
     asked = stage_answer["asked"]
     saw = asked["saw"]
-    what = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]
+    material = {"packet": "the packet", "evidence": "the evidence, without outcome and risk"}[saw["record"]]
     size = "whole" if saw["estimated_tokens"] is None else f"about {saw['estimated_tokens']} tokens"
     more = "; shortened, see compaction" if saw["compacted"] else ""
     line(
         console,
-        f"{name}: saw {what} ({saw['steps']} steps, {size}{more}), prompt "
+        f"{name}: saw {material} ({saw['steps']} steps, {size}{more}), prompt "
         f"{asked['prompt_version']}, packet {asked['packet_sha256'][:12]}…",
         4,
     )

@@ -28,7 +28,7 @@ def paired(before: Tables, after: Tables, record: type[Record], key: list[str]) 
 
 def change(
     pairs: pl.LazyFrame,
-    what: str,
+    value: str,
     before: pl.Expr,
     after: pl.Expr,
     rules: tuple[pl.Expr, pl.Expr] | None = None,
@@ -41,7 +41,7 @@ def change(
     rules_before, rules_after = rules or (none, none)
     return (
         pairs.select(
-            pl.lit(what).alias("what"),
+            pl.lit(value).alias("what"),
             *TRAJECTORY_KEY,
             step,
             before.cast(pl.String).alias("before"),
@@ -63,13 +63,13 @@ def number_change(pairs: pl.LazyFrame, name: str, rules: tuple[pl.Expr, pl.Expr]
 
 
 def list_change(
-    pairs: pl.LazyFrame, what: str, name: str, kind: str, rules: tuple[pl.Expr, pl.Expr] | None = None
+    pairs: pl.LazyFrame, value: str, name: str, kind: str, rules: tuple[pl.Expr, pl.Expr] | None = None
 ) -> pl.LazyFrame:
     """The rows in which a column of structs in a list differs, told by the entries that one of both has alone."""
     fields = list_fields(pairs, name)
     differ = pairs.filter(pl.col(name).ne_missing(pl.col(f"{name}{AFTER}")))
     written = (entries(pl.col(name), fields), entries(pl.col(f"{name}{AFTER}"), fields))
-    return change(differ, what, *as_texts(*written), rules, pl.lit(kind))
+    return change(differ, value, *as_texts(*written), rules, pl.lit(kind))
 
 
 def list_fields(pairs: pl.LazyFrame, name: str) -> list[str]:

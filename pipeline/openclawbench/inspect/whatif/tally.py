@@ -42,17 +42,17 @@ class Tally:
     def as_data(self) -> list[dict[str, Any]]:
         """One entry a value that changed somewhere, with its kinds, the most frequent first, and examples of them."""
         rows = []
-        for what, counts in sorted(self.by_value.items(), key=lambda item: ORDER.index(item[0])):
-            kinds = [(kind, number) for (value, kind), number in self.by_kind.items() if value == what]
+        for value_name, counts in sorted(self.by_value.items(), key=lambda item: ORDER.index(item[0])):
+            kinds = [(kind, number) for (value, kind), number in self.by_kind.items() if value == value_name]
             kinds.sort(key=lambda kind: (-kind[1]["trajectories"], -kind[1]["steps"], kind[0]))
-            examples = self.some_of(what, [kind for kind, _ in kinds])
+            examples = self.some_of(value_name, [kind for kind, _ in kinds])
             shown = [{"kind": kind, **numbers(number)} for kind, number in kinds]
-            rows.append({"what": what, **numbers(counts), "kinds": shown, "examples": examples})
+            rows.append({"what": value_name, **numbers(counts), "kinds": shown, "examples": examples})
         return rows
 
-    def some_of(self, what: str, kinds: list[str]) -> list[dict[str, Any]]:
+    def some_of(self, value_name: str, kinds: list[str]) -> list[dict[str, Any]]:
         """As many examples as are wanted: one of each kind in turn."""
-        turns = zip_longest(*(self.examples.get((what, kind), []) for kind in kinds))
+        turns = zip_longest(*(self.examples.get((value_name, kind), []) for kind in kinds))
         rows = [row for turn in turns for row in turn if row is not None]
         return [{name: value for name, value in row.items() if name != "what"} for row in rows[: self.limit]]
 

@@ -105,9 +105,9 @@ def of_cuts(before: Tables, after: Tables) -> pl.LazyFrame:
         .sort(TRAJECTORY_KEY)
     )
     differ = pairs.filter(pl.col("cuts").ne_missing(pl.col(f"cuts{AFTER}")))
-    by = cut_rules("cuts"), cut_rules(f"cuts{AFTER}")
+    rules = cut_rules("cuts"), cut_rules(f"cuts{AFTER}")
     texts = as_texts(entries(pl.col("cuts"), fields), entries(pl.col(f"cuts{AFTER}"), fields))
-    return change(differ, "packet_cuts", *texts, by, pl.lit("other cuts"))
+    return change(differ, "packet_cuts", *texts, rules, pl.lit("other cuts"))
 
 
 def cut_rules(name: str) -> pl.Expr:

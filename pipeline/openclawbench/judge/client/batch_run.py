@@ -1,7 +1,7 @@
 """Batch mode: the same questions, ledger and keys, handed to the endpoint a file at a time at a lower price.
 
-Each batch has a name of ours that is durable before anything is sent and stands in its metadata: a run that was killed
-at any moment finds its batches again, and makes none twice. What a batch did not answer is asked for in another one.
+Each batch gets a name that is durable before anything is sent and that its metadata repeats. So a run that was killed
+at any moment finds its batches again and creates none twice. Requests that a batch leaves unanswered go into another.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ Rows = tuple[Row, ...]
 
 
 class BatchRun:
-    """Asks the questions of one stage in batches, until none is left."""
+    """Asks all questions of one stage in batches."""
 
     def __init__(
         self,
@@ -52,16 +52,16 @@ class BatchRun:
         client: BatchClient,
         price: Price,
         budget: Budget,
-        way: RequestOptions,
+        options: RequestOptions,
         rules: AskingRules,
         parameters: RequestRules,
         plain: str,
         tally: JudgeProgress,
         stopped: Callable[[], None],
     ) -> None:
-        """`price` is that of batches. `stopped` raises where the run is to end."""
+        """`price` is the price of batch requests. `stopped` raises if the run is to end."""
         self.ledger, self.client, self.price, self.budget = ledger, client, price, budget
-        self.options, self.rules, self.plain, self.tally, self.stopped = way, rules, plain, tally, stopped
+        self.options, self.rules, self.plain, self.tally, self.stopped = options, rules, plain, tally, stopped
         self.parameters = parameters
         self.failures: Counter[bytes] = Counter()
         self.refused: list[
@@ -72,8 +72,8 @@ class BatchRun:
         self.collected: set[bytes] = set()  # keys of the answers of this run
 
     async def run(self, tasks: Callable[[], Iterator[list[QuestionTask]]]) -> None:
-        """Rounds: hand over what has no answer, collect. EndpointFailing where requests fail in every round;
-        BudgetReached where what is left does not fit."""
+        """Hand over unanswered questions and collect the answers, round by round. Raises EndpointFailing if requests
+        fail in every round, and BudgetReached if the remaining requests exceed the budget."""
         while True:
             await self.collect_all()
             self.first_read = self.first_unread = 0
@@ -84,7 +84,7 @@ class BatchRun:
                 return
 
     async def collect_all(self) -> None:
-        """Wait for every batch that is not collected yet. What a kill left of files on their way goes first."""
+        """Wait for every batch that is not collected yet, after removing the temporary files of a killed run."""
         for path in self.ledger.folder.glob(f"{PASSING}*"):
             path.unlink()
         for name, id_ in self.ledger.reader.execute(
@@ -95,7 +95,7 @@ class BatchRun:
                 await self.collect(name, known)
 
     async def found_again(self, name: str) -> str | None:
-        """The id of a batch whose making was cut off; null where the endpoint knows none: it is made anew."""
+        """The id of a batch whose creation was interrupted; null if the endpoint does not know it."""
         batch = await self.client.find(name)
         if batch is None:
             keys = self.ledger.reader.execute("select key from batched where batch = ?", (name,)).fetchall()
@@ -105,7 +105,8 @@ class BatchRun:
 
     # ----------------------------------------------------------------------------------------------------- handing over
     async def hand_over(self, batches: Iterator[list[QuestionTask]]) -> tuple[int, BudgetReached | None]:
-        """Make batches of everything that has no answer. How many requests; why not all, where the budget ended it."""
+        """Create batches of all unanswered questions. Returns the number of requests; and the error if the budget ended
+        it early."""
         sent, full = 0, None
         waiting: list[tuple[QuestionTask, ChatRequest, bytes | None]] = []
         size = 0
@@ -131,7 +132,7 @@ class BatchRun:
         return sent, full
 
     def next_request(self, task: QuestionTask) -> tuple[ChatRequest, bytes | None] | None:
-        """What is to be asked for a question; null where its answer stands, which is noted then."""
+        """The request to send for a question; null if its answer is final, which is noted then."""
         first = last = self.ledger.answer_to(task.first)
         if first is None or last is None:
             return task.first, None
@@ -155,8 +156,8 @@ class BatchRun:
         return None
 
     def refuse_to_correct_all(self, first: StoredAnswer, check: AnswerCheck) -> None:
-        """UnreadableAnswers where many first answers came in this run and not one of them can be read: they are not
-        asked for once more, all of them, before somebody has looked."""
+        """Raise UnreadableAnswers if this run received many first answers and none of them can be read. A person must
+        look at them before all of these questions are asked again."""
         self.first_unread += first.key in self.collected
         if not self.first_read and self.first_unread >= self.unreadable.most:
             raise UnreadableAnswers(
@@ -166,7 +167,7 @@ class BatchRun:
             )
 
     async def submit(self, requests: list[tuple[QuestionTask, ChatRequest, bytes | None]]) -> int:
-        """Make one batch. Its name and requests are durable before anything is sent."""
+        """Create one batch. Its name and requests are durable before anything is sent."""
         name = uuid.uuid4().hex
         path = self.ledger.folder / f"{PASSING}{name}.jsonl"
         rows = [batched_row(name, self.options, *request) for request in requests]
@@ -177,8 +178,8 @@ class BatchRun:
             moment = now()
             await self.ledger.put((ADD_BATCH, (name, None, "begun", moment)), *((ADD_BATCHED, row) for row in rows))
             file_id = await self.client.upload(path)
-            made = await self.client.make(file_id, name)
-            await self.ledger.put((ADD_BATCH, (name, made["id"], "made", moment)))
+            batch = await self.client.make(file_id, name)
+            await self.ledger.put((ADD_BATCH, (name, batch["id"], "made", moment)))
         finally:
             path.unlink(missing_ok=True)
         return len(requests)
@@ -220,19 +221,21 @@ class BatchRun:
                 )
 
     async def settle_refused(self, is_well: bool) -> None:
-        """Requests of the batch that were refused. Those that are refused for a reason that nothing is known of go to
-        review, with the endpoint's words as their answer, and end no later run: where others of the batch were answered
-        (`is_well`), or they are few and the model has answered others before."""
+        """Handle the requests of the batch that the endpoint refused.
+
+        A request that is refused for an unknown reason goes to review, with the endpoint's message as its answer, and
+        does not stop later runs. This holds if the batch has other answers (`is_well`), or if few requests were refused
+        and the model has answered before."""
         poison = []
         for rejection, row in self.refused:
-            way = RequestOptions.from_text(str(row["way"]))
-            if is_client_fault(rejection) and options_without(way, rejection, self.rules) is None:
+            options = RequestOptions.from_text(str(row["way"]))
+            if is_client_fault(rejection) and options_without(options, rejection, self.rules) is None:
                 poison.append((rejection, row))
             else:
-                await self.find_anoptions_without(rejection, row)
+                await self.drop_refused_option(rejection, row)
         few = len(poison) < self.rules.retry.refused_in_a_row
         if poison and not is_well and not (few and self.ledger.has_answers_of(str(poison[0][1]["model"]))):
-            await self.find_anoptions_without(*poison[0])
+            await self.drop_refused_option(*poison[0])
             return
         for rejection, row in poison:
             received = HttpResponse(rejection.body, rejection.headers, request_id=rejection.request_id)
@@ -240,23 +243,23 @@ class BatchRun:
             self.failures.pop(bytes(row["key"]), None)
             await self.ledger.put(*rows)
 
-    async def find_anoptions_without(self, rejection: RejectedRequest, row: dict[str, Any]) -> None:
-        """Leave out of later batches what the endpoint refuses, and remember it; the requests belong to no batch then.
-        Raises EndpointRefused where that is not what it is."""
-        if row["way"] != self.options.text:  # another one was found since
+    async def drop_refused_option(self, rejection: RejectedRequest, row: dict[str, Any]) -> None:
+        """Remember the option that the endpoint refuses, so that later batches omit it, and take the requests out of
+        their batch. Raises EndpointRefused if the refusal has another cause."""
+        if row["way"] != self.options.text:  # the options have changed since
             return
-        other = options_without(self.options, rejection, self.rules)
-        if other is None:
+        reduced = options_without(self.options, rejection, self.rules)
+        if reduced is None:
             raise EndpointRefused(
                 f"the endpoint refuses a request of a batch ({rejection.status}): {rejection.message}. Every answer is "
-                "kept, and no request is in a batch any more."
+                "kept, and no batch holds a request any more."
             )
-        self.options = other
+        self.options = reduced
         self.failures.clear()  # what failed for this fails no more
-        await self.ledger.remember(printable_url(self.client.endpoint.base_url), str(row["model"]), other.text)
+        await self.ledger.remember(printable_url(self.client.endpoint.base_url), str(row["model"]), reduced.text)
 
     async def keep(self, path: Path) -> None:
-        """Keep the answers in a batch's file; what is none is left for another batch."""
+        """Keep the answers in a batch's file; requests without an answer are left for another batch."""
         with path.open("rb") as file:
             lines = (line for line in lines_of(file, self.rules.connection.largest_answer_bytes) if line.strip())
             while some := list(islice(lines, COMMIT_TOGETHER)):
@@ -265,11 +268,11 @@ class BatchRun:
                     await self.ledger.put(*chain.from_iterable(answer_rows))
 
     def rows_of(self, line: bytes) -> Rows | None:
-        """The answer's row and the end of its waiting; null where the line holds no answer."""
+        """The row of the answer, and the statement that ends its waiting; null if the line holds no answer."""
         try:
             content = msgspec.json.decode(line, type=Line)
             key = bytes.fromhex(content.custom_id)
-        except (msgspec.DecodeError, ValueError):  # not of the form of an answer: it is asked for again
+        except (msgspec.DecodeError, ValueError):  # not an answer: the question is asked again
             self.tally.failures += 1
             return None
         query = f"select {', '.join(BATCHED)} from batched where key = ?"
@@ -296,7 +299,7 @@ class BatchRun:
         return self.kept_rows(key, received, finish, row)
 
     def kept_rows(self, key: bytes, received: HttpResponse, finish: str | None, row: dict[str, Any]) -> Rows:
-        """The rows of an answer and of the end of its waiting."""
+        """The row of an answer, and the statement that ends its waiting."""
         limit = self.parameters.max_output_tokens
         kept = stored_answer(key, received, finish, self.price, self.rules, int(row["request_bytes"]), limit)
         answer = answer_row(kept, row, 1, 0.0, str(row["way"]), row["corrects"])
@@ -307,14 +310,14 @@ class BatchRun:
 
 
 def unread_rows(row: dict[str, Any], failure: TransientError) -> Rows:
-    """The row of a response with status 200 that is no answer."""
+    """The row of a response with status 200 that is not an answer."""
     body = failure.body or b""
     about = (row["key"], row["stage"], row["trajectory_id"], failure.reason, now())
     return ((ADD_UNREAD, (*about, body, hashlib.sha256(body).digest())),)
 
 
 def lines_of(file: BinaryIO, most: int) -> Iterator[bytes]:
-    """The lines of a file. One that is longer than an answer may be is left out: it is asked for again."""
+    """The lines of a file. A line that is longer than an answer may be is skipped: its question is asked again."""
     while line := file.readline(2 * most):
         if line.endswith(b"\n") or len(line) < 2 * most:
             yield line
@@ -339,7 +342,7 @@ class Line(msgspec.Struct):
 
 
 def because(batch: dict[str, Any]) -> str:
-    """What the endpoint says of a batch's end, with a colon before it; blank where it says nothing."""
+    """The endpoint's reason for a batch's end, after a colon; empty if it gives none."""
     errors = batch.get("errors")
     messages = [row.get("message") for row in (errors or {}).get("data") or [] if isinstance(row, dict)]
     words = one_line("; ".join(str(message) for message in messages if message))
@@ -349,7 +352,7 @@ def because(batch: dict[str, Any]) -> str:
 def batched_row(
     name: str, options: RequestOptions, task: QuestionTask, request: ChatRequest, corrects: bytes | None
 ) -> tuple[Any, ...]:
-    """What is needed of a request to keep its answer."""
+    """The part of a request that keeping its answer needs."""
     question = task.question
     ours = (request.model, question.trajectory_id, request.packet_sha256, request.bytes)
     return (request.key, name, question.stage, *ours, options.text, corrects)

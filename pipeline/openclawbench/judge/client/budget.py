@@ -48,8 +48,8 @@ class Budget:
         return Reservation(self.price.of(prompt, 0, self.answer_tokens), prompt + self.answer_tokens)
 
     async def reserve(self, request_bytes: int) -> Reservation:
-        """Reserve the maximum of a request. Waits while only requests in flight stand in its way; raises BudgetReached
-        if it does not fit although none is in flight."""
+        """Reserve the maximum of a request. Waits while only requests in flight prevent it; raises BudgetReached if it
+        does not fit even with nothing in flight."""
         need = self.maximum(request_bytes)
         while not self.fits(need):
             if not self.reserved_calls:

@@ -14,7 +14,7 @@ from openclawbench.rules.asking import Adapt
 
 
 class AdaptiveConcurrency:
-    """Slots for requests: `async with` holds one while a request is with the endpoint.
+    """Slots for requests: `async with` holds a slot while a request is with the endpoint.
 
     A kill loses every answer that is not durable yet, and such a call is paid for twice. So an answer counts as
     unacknowledged beyond its slot until `acknowledge` is called, and at most `most + beside` calls are unacknowledged.
@@ -53,7 +53,7 @@ class AdaptiveConcurrency:
         self.admit_waiting()
 
     def acknowledge(self) -> None:
-        """Note that the answer of a call is durable, or that it has none."""
+        """Note that the answer of a call is durable, or that the call got no answer."""
         self.unacknowledged -= 1
         self.admit_waiting()
 

@@ -1,4 +1,4 @@
-"""Plan before spending: what a stage would ask, counted without asking; what later stages would, estimated."""
+"""Plan before spending: count the questions of a stage without asking them, and estimate those of later stages."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -22,8 +22,8 @@ STAGES = ("a", "b1", "b2", "c")
 class CostEstimate:
     """Calls, tokens and USD of a stage. `estimate`: its questions are not known yet.
 
-    `most_calls` and `most_usd` are not passed whatever the answers are: every trajectory goes on, every question is
-    asked once more, and every answer is as long as it may be. Only calls that fail and are sent again come on top.
+    `most_calls` and `most_usd` are upper bounds: they assume that every trajectory goes on, every question is asked
+    once more, and every answer has the maximum length. Only failed calls that are sent again add to them.
     """
 
     stage: str
@@ -48,20 +48,20 @@ class CallCount:
 
 
 class AnswerForecast(Protocol):
-    """Whoever knows which question comes after an answer."""
+    """Knows which question follows an answer."""
 
     def reply(self, question: Question) -> Reply:
-        """An answer in the place of one that is not there yet."""
+        """A stand-in for an answer that does not exist yet."""
         ...
 
     def following(self, question: Question, reply: Reply) -> Question | None:
-        """The question that an answer leads to."""
+        """The question that follows an answer."""
         ...
 
 
 class EstimateReached(Exception):
-    """Ends a planning run at the first stage that would have to ask: how many questions it has, how many of them are
-    answered, and what would be asked there and, by forecast, at the stages after it."""
+    """Ends a planning run at the first stage with unanswered questions. Holds the number of its questions, how many are
+    answered, and the calls that this stage and, by forecast, the later ones need."""
 
     def __init__(self, stage: str, questions: int, answered: int, counted: dict[str, CallCount]) -> None:
         super().__init__(stage)
@@ -79,8 +79,8 @@ class EstimatingJudge:
         self.name, self.model, self.digest = judge.name, judge.model, judge.digest
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
-        """Count what has no answer. Raises EstimateReached where there is something."""
-        answered = unsent = seen = 0
+        """Count unanswered questions. Raises EstimateReached if there are any."""
+        answered = unsent = visited = 0
         counted = {name: CallCount() for name in STAGES}
         every = max(1, ceil(total / self.judge.rules.estimate.followed_at_most))
         letter = ""
@@ -93,14 +93,14 @@ class EstimatingJudge:
                 answered += is_known
                 if not is_known:
                     self.count(question, counted, 1.0)
-                if seen % every == 0:
+                if visited % every == 0:
                     self.follow(question, is_known, counted, every)
-                seen += 1
+                visited += 1
         if answered + unsent < total:
             raise EstimateReached(letter, total - unsent, answered, counted)
 
     def follow(self, question: Question, is_known: bool, counted: dict[str, CallCount], weight: int) -> None:
-        """Count what a trajectory's answers, or those that are to be expected, lead to."""
+        """Count the later questions of a trajectory, by its answers or by expected ones."""
         following: Question | None = question
         while following is not None:
             reply = self.judge.ask(following) if is_known else self.forecast.reply(following)
@@ -111,13 +111,13 @@ class EstimatingJudge:
                     self.count(following, counted, float(weight))
 
     def count(self, question: Question, counted: dict[str, CallCount], weight: float) -> None:
-        """A question that would be asked, so many times over."""
+        """Count a question `weight` times."""
         stage = counted[question.stage]
         stage.calls += weight
         stage.request_bytes += weight * self.judge.request(question, messages_of(question)).bytes
 
     def is_answered(self, question: Question) -> bool:
-        """True where the ledger has the answer that stands for a question."""
+        """True if the ledger has the final answer to a question."""
         return self.judge.has_answer(question)
 
     def ask(self, question: Question) -> Reply:
@@ -125,14 +125,14 @@ class EstimatingJudge:
         return self.judge.ask(question)
 
     def describe(self) -> dict[str, Any]:
-        """As the judge itself."""
+        """Describes the judge itself."""
         return self.judge.describe()
 
 
 @dataclass(frozen=True)
 class CallAverages:
-    """What a call comes to: measured from the ledger's answers where there are enough, else assumed. What is measured
-    includes reasoning; `reasoning_tokens` are those that are assumed."""
+    """Tokens of an average call: measured from the ledger's answers if there are enough, else assumed. Measured values
+    include reasoning; `reasoning_tokens` are assumed."""
 
     bytes_per_token: float
     completion_tokens: dict[str, float]
@@ -141,8 +141,8 @@ class CallAverages:
     @classmethod
     def of(cls, judge: LanguageModelJudge, estimate: Estimate) -> "CallAverages":
         """Averages of this model's answers."""
-        whole, reasoning = estimate.completion_tokens, estimate.reasoning_tokens
-        assumed = cls(estimate.bytes_per_token, dict(whole), dict(reasoning))
+        completion, reasoning = estimate.completion_tokens, estimate.reasoning_tokens
+        assumed = cls(estimate.bytes_per_token, dict(completion), dict(reasoning))
         try:
             with reading(judge.ledger) as connection:
                 return assumed.measured(connection, judge.model)
@@ -150,7 +150,7 @@ class CallAverages:
             return assumed
 
     def measured(self, connection: sqlite3.Connection, model: str) -> "CallAverages":
-        """With what was measured in place of what was assumed."""
+        """These averages, with measured values in place of assumed ones."""
         query = (
             "select stage, count(*), total(request_bytes), total(prompt_tokens), avg(completion_tokens) from answers "
             "where model = ? and prompt_tokens > 0 group by stage"
@@ -169,11 +169,11 @@ class CallAverages:
 def plan(
     reached: EstimateReached, averages: CallAverages, judge: LanguageModelJudge, price: Price
 ) -> list[CostEstimate]:
-    """The stage at which a planning run ended, exactly; the later ones as forecast; the most that both can come to."""
+    """Costs of the stage where a planning run ended, exactly, and of later stages, as forecast; with upper bounds."""
     rows: list[CostEstimate] = []
     open_questions = reached.questions - reached.answered
     longest, reserved = judge.parameters.max_output_tokens, judge.rules.estimate.bytes_per_token_reserved
-    here = reached.counted[reached.stage]
+    blocking = reached.counted[reached.stage]
     for stage in STAGES[STAGES.index(reached.stage) :]:
         counted, is_later = reached.counted[stage], stage != reached.stage
         calls = round(counted.calls)
@@ -181,7 +181,7 @@ def plan(
         completion = round(counted.calls * averages.completion_tokens[stage])
         most_calls = 2 * (reached.questions if is_later else open_questions)
         size = (
-            max(counts.request_bytes / counts.calls for counts in (here, counted) if counts.calls) / reserved
+            max(counts.request_bytes / counts.calls for counts in (blocking, counted) if counts.calls) / reserved
             + 2 * longest
         )
         rows.append(

@@ -38,13 +38,13 @@ from openclawbench.judge.transport.request_options import RequestOptions
 from openclawbench.rules.asking import AskingRules
 from openclawbench.rules.prices import Price
 
-LONGEST_SLEEP_S = 0.5  # a stopped run is noticed after so long
+LONGEST_SLEEP_S = 0.5  # seconds until a stopped run is noticed
 REFUSED = "refused"  # outcome of a question that the endpoint rejects although it answers others
-# Questions in progress beside those with the endpoint (their intents are being committed, or they wait for a slot): one
+# Questions in progress that are not with the endpoint (their intents are being committed, or they wait for a slot): one
 # for every PER_WAITING slots, and at least LEAST_WAITING.
 LEAST_WAITING = 4
 PER_WAITING = 2
-# Answers that wait for their commit beside the slots: one for every PER_COMMITTING slots. A kill pays for these twice.
+# Answers that wait for their commit outside the slots: one for every PER_COMMITTING slots. A kill pays for these twice.
 PER_COMMITTING = 10
 
 
@@ -61,7 +61,7 @@ class QuestionTask:
     is_new: bool  # the first request had no answer when the task was made
 
     def in_round(self, number: int, is_new: bool = True) -> "QuestionTask":
-        """The same question in another round, which has request keys of its own."""
+        """The same question in another round, with request keys of its own."""
         second = self.second
 
         def again(answer: StoredAnswer, complaint: AnswerProblem) -> ChatRequest | None:
@@ -136,7 +136,7 @@ class Engine:
     async def start(self, task: QuestionTask, group: asyncio.TaskGroup) -> None:
         """Start a question when there is room. The first one to an unknown endpoint goes alone, to find its options."""
         await self.in_progress.acquire()
-        if self.stopped_by is not None:  # release the room: the rest of the batch must not wait for it
+        if self.stopped_by is not None:  # free the place: the rest of the batch must not wait for it
             self.in_progress.release()
             return
         asyncio_task = group.create_task(self.run_task(task))
@@ -168,7 +168,7 @@ class Engine:
         self.stopped_by = self.stopped_by or error
 
     async def ask(self, task: QuestionTask) -> None:
-        """Ask; if the answer cannot be used, ask once more; note which answer stands."""
+        """Ask; if the answer cannot be used, ask once more; note which answer is final."""
         known = None if task.is_new else self.ledger.answer_to(task.first)
         first = last = known or await self.answer(task, task.first, None)
         check = task.read(first)
@@ -334,13 +334,13 @@ class Engine:
 
     def adapt_options(self, rejection: RejectedRequest, options: RequestOptions, request: ChatRequest) -> None:
         """Leave out the option that the endpoint rejects. Raises EndpointRefused if it rejects something else."""
-        other = options_without(options, rejection, self.rules)
-        if other is None:
+        reduced = options_without(options, rejection, self.rules)
+        if reduced is None:
             refused = EndpointRefused(self.sentence(rejection, request.model))
             self.halt(refused)  # before another task takes its slot
             raise refused
         if self.options == options:  # no other request adapted them meanwhile
-            self.options = other
+            self.options = reduced
 
     def sentence(self, rejection: RejectedRequest, model: str) -> str:
         """The message of EndpointRefused: what the endpoint rejects and what to do, without the key."""

@@ -1,4 +1,4 @@
-"""Ctrl-C while a judge is asked: the first one stops the run in an orderly way, a second one at once."""
+"""Ctrl-C while a judge is asked: the first one stops the run in order, a second one stops it at once."""
 
 import asyncio
 import signal
@@ -10,7 +10,7 @@ from openclawbench.errors import JudgingInterrupted, OpenClawBenchError
 
 
 class InterruptHandler:
-    """Ctrl-C ends the asking: nothing new is sent, calls in flight are waited for; a second one does not wait."""
+    """Stops asking at Ctrl-C: nothing new is sent, and calls in flight are awaited; a second Ctrl-C does not wait."""
 
     def __init__(self, halt: Callable[[OpenClawBenchError], None]) -> None:
         self.halt = halt
@@ -29,7 +29,7 @@ class InterruptHandler:
         self.restore()
 
     def restore(self) -> None:
-        """What Ctrl-C did before."""
+        """Restore the former handler of Ctrl-C."""
         if self.former is not None:
             asyncio.get_running_loop().remove_signal_handler(signal.SIGINT)
             signal.signal(signal.SIGINT, self.former)

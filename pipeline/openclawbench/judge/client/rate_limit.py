@@ -1,4 +1,4 @@
-"""Requests and tokens a minute: dealt out evenly, never more than was stated, less where the endpoint says so."""
+"""Limits of requests and tokens a minute: spent evenly, never exceeded, and lowered if the endpoint says so."""
 
 import math
 import re
@@ -13,15 +13,15 @@ DURATION = re.compile(r"([0-9.]+)(ms|s|m|h|d)")
 
 
 class TokenBucket:
-    """So much a minute, evenly (the generic cell rate algorithm): amounts taken in any 60 seconds, as an endpoint sees
-    them up to `margin_s - catch_up_s` late, are never more than `per_minute` (a single amount may be)."""
+    """A limit a minute, spent evenly (the generic cell rate algorithm). Amounts taken in any 60 seconds never exceed
+    `per_minute`, even if the endpoint sees them up to `margin_s - catch_up_s` late. A single amount may exceed it."""
 
     def __init__(self, per_minute: float, rules: Limits) -> None:
         self.per_minute, self.rules = per_minute, rules
-        self.due = 0.0  # when everything that was taken would have been dealt out evenly
+        self.due = 0.0  # time at which everything taken so far is evenly spent
 
     def wait(self, amount: float, now: float) -> float:
-        """Seconds until this amount may be taken. Zero: it is taken."""
+        """Seconds until this amount may be taken; zero: it was taken now."""
         ready = self.due - self.rules.catch_up_s
         if now < ready:
             return ready - now
@@ -30,12 +30,12 @@ class TokenBucket:
 
     def take(self, amount: float, now: float) -> None:
         """Take an amount, or give back a negative one."""
-        each = (MINUTE + self.rules.margin_s) / self.per_minute
-        self.due = max(self.due, now) + amount * each
+        interval = (MINUTE + self.rules.margin_s) / self.per_minute
+        self.due = max(self.due, now) + amount * interval
 
 
 class RateLimits:
-    """What a run may send, and when. Waiting is done here and nowhere else."""
+    """Decides when a run may send a request. Nothing else waits for a rate limit."""
 
     def __init__(
         self,
@@ -54,12 +54,12 @@ class RateLimits:
         self.paused_until = 0.0
 
     async def turn(self, tokens: int, sleep: Callable[[float], Awaitable[None]]) -> None:
-        """Wait until a request of so many tokens may be sent."""
+        """Wait until a request with this many tokens may be sent."""
         while (seconds := self.wait(tokens)) > 0.0:
             await sleep(seconds)
 
     def wait(self, tokens: int) -> float:
-        """Seconds until it may be sent; zero: it is counted as sent."""
+        """Seconds until the request may be sent; zero: it counts as sent."""
         if self.requests is None and self.tokens is None and not self.paused_until:
             return 0.0
         now = self.clock()
@@ -75,7 +75,7 @@ class RateLimits:
         return 0.0
 
     def correct(self, estimated: int, used: int) -> None:
-        """What a request used beside what it was counted for."""
+        """Correct the count of a request by the tokens that it really used."""
         if self.tokens is not None:
             self.tokens.take(used - estimated, self.clock())
 
@@ -93,7 +93,7 @@ class RateLimits:
                 self.pause(duration(headers.get(f"x-ratelimit-reset-{name}", "")))
 
     def lower(self, name: str, limit: float) -> None:
-        """No more than this a minute from now on."""
+        """Lower the limit a minute from now on."""
         pace: TokenBucket | None = getattr(self, name)
         if pace is None:
             setattr(self, name, TokenBucket(limit, self.rules))
@@ -102,7 +102,7 @@ class RateLimits:
 
 
 def number(text: str | None) -> float | None:
-    """A finite number, or null where it is none."""
+    """A finite number; null if the text is not one."""
     try:
         value = None if text is None else float(text)
     except ValueError:
@@ -111,7 +111,7 @@ def number(text: str | None) -> float | None:
 
 
 def duration(text: str) -> float:
-    """Seconds of `6m0s`, `20ms`, `1.5s` or a plain number of seconds; zero where it says nothing."""
+    """Seconds of `6m0s`, `20ms`, `1.5s` or a plain number of seconds; zero if the text is empty or unknown."""
     plain = number(text)
     if plain is not None:
         return max(0.0, plain)

@@ -86,8 +86,8 @@ class Diff:
         for digest in sorted(removed.keys() & added.keys()):
             for old, new in zip(removed[digest], added[digest], strict=False):
                 self.called.add((old[0], new[0]), new, [KEY])
-            both = min(len(removed[digest]), len(added[digest]))
-            removed[digest], added[digest] = removed[digest][both:], added[digest][both:]
+            paired = min(len(removed[digest]), len(added[digest]))
+            removed[digest], added[digest] = removed[digest][paired:], added[digest][paired:]
         for tally, keys in ((self.removed, removed), (self.added, added)):
             for key in sorted(key for some in keys.values() for key in some):
                 tally.add((SESSION,), key, [SESSION])
@@ -114,8 +114,8 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
     }
     return {
         "releases": {
-            name: {"path": str(root), "made_with": {what: dict(sorted(n.items())) for what, n in made.items()}}
-            for name, root, made in (("a", before, difference.versions[0]), ("b", after, difference.versions[1]))
+            name: {"path": str(root), "made_with": {field: dict(sorted(n.items())) for field, n in versions.items()}}
+            for name, root, versions in (("a", before, difference.versions[0]), ("b", after, difference.versions[1]))
         },
         "identical": not any(files.values()),
         "records": totals,
@@ -135,10 +135,11 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
 def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
     """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null where one has none."""
     try:
-        made = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
-        rules = [{rule["file"]: rule["sha256"] for rule in each["rules"]} for each in made]
+        origins = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
+        rules = [{rule["file"]: rule["sha256"] for rule in origin["rules"]} for origin in origins]
         prompts = [
-            {f"{prompt['stage']}/{prompt['version']}": prompt["sha256"] for prompt in each["prompts"]} for each in made
+            {f"{prompt['stage']}/{prompt['version']}": prompt["sha256"] for prompt in origin["prompts"]}
+            for origin in origins
         ]
     except (OSError, ValueError, LookupError, TypeError):
         return None

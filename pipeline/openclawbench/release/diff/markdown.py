@@ -71,12 +71,12 @@ def rows(columns: list[str], body: list[list[Any]], plain: int = 0) -> str:
 def made_with(a: dict[str, dict[str, int]], b: dict[str, dict[str, int]]) -> list[list[Any]]:
     """(what, version, records of A, records of B)."""
     return [
-        [what, version, a.get(what, {}).get(version, 0), b.get(what, {}).get(version, 0)]
-        for what in sorted(a | b)
-        for version in sorted(a.get(what, {}) | b.get(what, {}))
+        [producer, version, a.get(producer, {}).get(version, 0), b.get(producer, {}).get(version, 0)]
+        for producer in sorted(a | b)
+        for version in sorted(a.get(producer, {}) | b.get(producer, {}))
     ]
 
 
 def files_line(files: dict[str, list[str]]) -> str:
     """How many files differ."""
-    return ", ".join(f"{len(names)} files {what}" for what, names in files.items()) + "."
+    return ", ".join(f"{len(names)} files {change}" for change, names in files.items()) + "."

@@ -48,22 +48,22 @@ def user_step(turn: Row) -> Row:
 def agent_step(session: Labelled, steps: list[Row], synthetic: str) -> Row:
     """One message of the agent: a reply, or calls with what came back; a result without a call has none behind it."""
     first = steps[0]
-    made: Row = {"source": "agent"} | without_nulls({"timestamp": first["timestamp"]})
+    message: Row = {"source": "agent"} | without_nulls({"timestamp": first["timestamp"]})
     extra: Row = {OWN_LABELS: {"steps": session.described(steps)}}
     if first["orphan"]:
         extra |= {"openclaw_role": "toolResult", "tool_call_id": f"orphan-{first['step_id']}"}
         step_fields = {"message": "", "llm_call_count": 0, "observation": {"results": [result(first, synthetic)]}}
-        return made | step_fields | {"extra": extra}
+        return message | step_fields | {"extra": extra}
     if first["partial"]:
         extra["stop_reason"] = "error"
     reply = first["action_kind"] == "reply"
-    made["message"] = (first["action_text"] if reply else first["narration"]) or ""
-    made |= without_nulls({"reasoning_content": first["thinking"]})
+    message["message"] = (first["action_text"] if reply else first["narration"]) or ""
+    message |= without_nulls({"reasoning_content": first["thinking"]})
     if not reply:
-        made["tool_calls"] = [call(step) for step in steps]
+        message["tool_calls"] = [call(step) for step in steps]
     if results := [{"source_call_id": call_id(step)} | result(step, synthetic) for step in steps if step["has_result"]]:
-        made["observation"] = {"results": results}
-    return made | {"extra": extra}
+        message["observation"] = {"results": results}
+    return message | {"extra": extra}
 
 
 def call(step: Row) -> Row:

@@ -100,8 +100,8 @@ def assistant(steps: list[Row]) -> Row:
     content: Any = spoken
     if first["thinking"]:
         content = [{"type": "reasoning", "reasoning": first["thinking"]}, {"type": "text", "text": spoken}]
-    made = {"id": f"step-{first['step_id']}", "role": "assistant", "content": content}
-    return made if reply else made | {"tool_calls": [call(step) for step in steps]}
+    message = {"id": f"step-{first['step_id']}", "role": "assistant", "content": content}
+    return message if reply else message | {"tool_calls": [call(step) for step in steps]}
 
 
 def call(step: Row) -> Row:
@@ -115,10 +115,10 @@ def tool(step: Row, synthetic: str) -> Row:
     """What came back from a call."""
     back = result_text(step, synthetic) or ""
     error = {"type": "unknown", "message": back} if step["result_is_error"] else None
-    made = {
+    message = {
         "id": f"result-{step['step_id']}",
         "role": "tool",
         "content": back,
         "tool_call_id": f"call-{step['step_id']}",
     }
-    return made | without_nulls({"function": step["tool_name_raw"], "error": error})
+    return message | without_nulls({"function": step["tool_name_raw"], "error": error})

@@ -57,8 +57,8 @@ def near_in_each(cuts: Sequence[Sides], texts: Texts, rules: ReleaseRules) -> "l
     for number, cut in enumerate(cuts):
         tests[texts.of_record[known & cut.test], number] = True
     reached = tests.copy()  # the same of the text and of all that are nearly it
-    for text, others in alike(texts.sketches, rules.duplicates):
-        reached[text] |= tests[others].any(axis=0)
+    for text, similar in alike(texts.sketches, rules.duplicates):
+        reached[text] |= tests[similar].any(axis=0)
     return [known & cut.train & reached[texts.of_record, number] for number, cut in enumerate(cuts)]
 
 

@@ -55,11 +55,11 @@ def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None
     votes = train.group_by("task_digest", maintain_order=True).agg(yes=ANOMALOUS.sum(), votes=pl.len())
     overall = int(votes["yes"].sum()) * 2 > len(train)
     yes, tie = pl.col("yes").cast(pl.Int64) * 2 - pl.col("votes"), pl.lit(overall)
-    asked = test.join(votes, on="task_digest", how="left", maintain_order="left")
-    rows = asked.select(truth=ANOMALOUS, predicted=pl.when(yes == 0).then(tie).otherwise(yes > 0).fill_null(tie))
+    voted = test.join(votes, on="task_digest", how="left", maintain_order="left")
+    rows = voted.select(truth=ANOMALOUS, predicted=pl.when(yes == 0).then(tie).otherwise(yes > 0).fill_null(tie))
     masks = (rows["truth"] & rows["predicted"], rows["truth"], rows["predicted"])
-    both, truth, predicted = (int(mask.sum()) for mask in masks)
+    hits, truth, predicted = (int(mask.sum()) for mask in masks)
     return {
-        "f1": round(2 * both / (truth + predicted), 6) if truth or predicted else None,
-        "share_known": round(asked["votes"].count() / len(test), 6),
+        "f1": round(2 * hits / (truth + predicted), 6) if truth or predicted else None,
+        "share_known": round(voted["votes"].count() / len(test), 6),
     }

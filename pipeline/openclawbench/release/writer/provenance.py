@@ -109,16 +109,16 @@ def input_files(intake: Intake) -> list[InputFile]:
     ]
 
 
-def with_outcomes(made: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
+def with_outcomes(origin: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
     """The same, each input with what became of it. `outcomes`: rows of FileOutcome. KeyError where one has none."""
     by_input: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
     for row in outcomes:
         by_input.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
     inputs = []
-    for entry in made.inputs:
+    for entry in origin.inputs:
         row = by_input[entry.source_model, entry.path, entry.member, entry.sha256].pop(0)
         inputs.append(entry.model_copy(update={name: row[name] for name in OUTCOME}))
-    return made.model_copy(update={"inputs": inputs})
+    return origin.model_copy(update={"inputs": inputs})
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
@@ -194,7 +194,7 @@ def installed(name: str) -> str:
         return "unknown"
 
 
-def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: PublishRules) -> DataPackage:
+def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules: PublishRules) -> DataPackage:
     """The file's content, for the files of the release in `root` with these digests (path -> sha256)."""
     return DataPackage(
         name=rules.dataset.name,
@@ -202,7 +202,7 @@ def data_package(root: Path, digests: Mapping[str, str], made: MadeFrom, rules: 
         description=rules.dataset.description,
         licenses=licenses(rules.dataset),
         resources=resources(root, digests),
-        provenance=made,
+        provenance=origin,
     )
 
 

@@ -101,8 +101,8 @@ def import_(
         done = check(form, rows, drawn_rows(folder, form), signed, digest, AuditRules.load())
         added = add_reviews(folder, form, done.reviews)
         everybody = [review.reviewer for review in reviews(folder, form)]
-    here = {review.reviewer for review in done.reviews}
-    doubtful = [spellings for spellings in similar_names(everybody) if here.intersection(spellings)]
+    names_in_file = {review.reviewer for review in done.reviews}
+    doubtful = [spellings for spellings in similar_names(everybody) if names_in_file.intersection(spellings)]
     for spellings in doubtful:
         names = " and ".join(map(repr, spellings))
         errors().print(one_line(f"{file}: {names} count as different reviewers; give one person one spelling"))
@@ -146,7 +146,7 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
     """The tables of the audits (T34 of events, T36 of the calibration), from review records alone."""
     folder = DataFolder(data)
     kinds = [kind] if kind else list(AuditKind)
-    reports = {each: made for each in kinds if (made := audits(folder)[each]())}
+    reports = {audited: audit_report for audited in kinds if (audit_report := audits(folder)[audited]())}
     if not reports:
         raise NotFound(
             f"{folder.root}: nothing has been reviewed. Draw a sample with `openclawbench audit sample-events` or "
@@ -156,8 +156,9 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
         raise UsageError(
             "Two audits have reviews. Name one for --json: audit report events, or audit report calibration."
         )
-    for each, made in reports.items():
-        publish_report(folder, made, json_out, print_events if each is AuditKind.EVENTS else print_calibration)
+    for audited, audit_report in reports.items():
+        printer = print_events if audited is AuditKind.EVENTS else print_calibration
+        publish_report(folder, audit_report, json_out, printer)
 
 
 def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
