@@ -84,8 +84,8 @@ class LanguageModelJudge:
         asking: ClientOptions | None,
         former: Path | None = None,
     ) -> None:
-        """`schemas`: JSON text of a schema by its id. Without `asking` the judge can only look up. `former`: folder of
-        the ledger of everything, where `ledger` is that of a share."""
+        """`schemas`: JSON text of a schema by its id. Without `asking` the judge only looks answers up. `former`:
+        folder of the main ledger, if `ledger` belongs to a share."""
         self.former = former
         self.model, self.ledger, self.schemas, self.reader = model, ledger, schemas, reader
         self.parameters, self.rules, self.asking = parameters, rules, asking
@@ -93,18 +93,18 @@ class LanguageModelJudge:
         self.plain: Prompt = read_prompt("plain")
         parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
         sha256 = hashlib.sha256(canonical_json(parts).encode())
-        self.reads_as: bytes = sha256.digest()  # under which answers are settled
+        self.reads_as: bytes = sha256.digest()  # digest under which answers are settled
         self.digest: str = asked_anew(former or ledger, model, sha256.hexdigest())
         self.connection: sqlite3.Connection | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what cannot leave this process; another one only looks up."""
+        """The state without connections and asking: a copy in another process only looks answers up."""
         return self.__dict__ | {"connection": None, "asking": None}
 
     # ------------------------------------------------------------------------------------------------------ looking up
     def ask(self, question: Question) -> Reply:
-        """The answer that stands for a question: the ledger's, or that the packet is too long, which was not sent then.
-        MissingAnswer where the ledger has none."""
+        """The final answer to a question from the ledger; `too_long` if its packet is too long and was not sent. Raises
+        MissingAnswer if the ledger does not have it."""
         if not question.fits:
             return Reply("", NO_TOKENS, 0.0, None, "too_long")
         answer = self.standing(question)
@@ -126,8 +126,8 @@ class LanguageModelJudge:
         )
 
     def standing(self, question: Question) -> tuple[StoredAnswer, StoredAnswer] | None:
-        """The first and the last answer to a question, as settled, or as the ledger's answers are read now where this
-        judge has not settled it; null where one is missing, or was cut off at a lower limit than that of now."""
+        """The first and the last answer to a question: as settled, or, if this judge has not settled it, as the
+        ledger's answers are read now. Null if one is missing or was cut off at a lower limit than the present one."""
         query = "select first, last from settled where question = ?"
         row = self.looked_up().execute(query, (self.question_id(question.request_sha256),)).fetchone()
         if row is not None:
@@ -148,11 +148,11 @@ class LanguageModelJudge:
         return first, last
 
     def has_answer(self, question: Question) -> bool:
-        """True where the ledger has the answer that stands for a question."""
+        """True if the ledger has the final answer to a question."""
         return (self.ledger / NAME).exists() and self.standing(question) is not None
 
     def looked_up(self) -> sqlite3.Connection:
-        """The ledger, to read."""
+        """The ledger, open for reading."""
         if self.connection is None:
             self.connection = connect_to_read(self.ledger)
         return self.connection
@@ -165,11 +165,11 @@ class LanguageModelJudge:
         return stored_answer
 
     def question_id(self, request_sha256: str) -> bytes:
-        """Under which a question's answer is settled: this judge, this question."""
+        """The key under which a question's answer is settled: a digest of this judge and the question."""
         return hashlib.sha256(f"{self.reads_as.hex()}\n{request_sha256}".encode()).digest()
 
     def describe(self) -> dict[str, Any]:
-        """Name, model, parameters, and how the endpoints that were asked had to be asked."""
+        """Name, model, parameters, and the request options that each endpoint accepted."""
         description: dict[str, Any] = {
             "name": self.name,
             "model": self.model,
@@ -183,7 +183,7 @@ class LanguageModelJudge:
 
     # ---------------------------------------------------------------------------------------------------------- asking
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
-        """Ask what the ledger has no answer to. Raises what ended the run early."""
+        """Ask the questions that the ledger has no answer to. Raises the error that ended the run early."""
         if self.asking is None:
             raise MissingAnswer(f"{self.model} cannot be asked from here.")
         kept = list(parts)
@@ -194,7 +194,7 @@ class LanguageModelJudge:
             asyncio.run(self.ask_all(stage, kept, total, self.asking))
 
     async def ask_all(self, stage: str, parts: list[QuestionSource], total: int, asking: ClientOptions) -> None:
-        """Open the ledger, see what is missing, and only where something is, the endpoint."""
+        """Open the ledger and look for missing answers; open the endpoint only if there are any."""
         tally = JudgeProgress(stage, total)
         with Ledger(self.ledger, self.rules.commit) as ledger:
             waiting = open_requests(ledger)
@@ -219,7 +219,7 @@ class LanguageModelJudge:
     async def ask_online(
         self, batches: Iterator[list[QuestionTask]], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
     ) -> None:
-        """Question by question."""
+        """Ask question by question."""
         endpoint, price = asking.endpoint(), asking.price()
         tally.endpoint = printable_url(endpoint.base_url)
         budget = self.budget(asking, price, ledger)
@@ -236,7 +236,7 @@ class LanguageModelJudge:
     async def ask_in_batches(
         self, parts: list[QuestionSource], ledger: Ledger, tally: JudgeProgress, asking: ClientOptions
     ) -> None:
-        """File by file. The way is the one that was found online, else the one that OpenAI takes."""
+        """Ask in batches. The request options are those found by online requests, else those of OpenAI."""
         endpoint, price = asking.endpoint(), asking.price()
         tally.endpoint = printable_url(endpoint.base_url)
         remembered = ledger.accepts(printable_url(endpoint.base_url), self.model)
@@ -259,7 +259,7 @@ class LanguageModelJudge:
                 await run.run(tasks)
 
     def budget(self, asking: ClientOptions, price: Price, ledger: Ledger) -> Budget:
-        """What may still be spent."""
+        """The budget, with what the ledger says was spent."""
         caps = (asking.budget_usd, asking.budget_tokens)
         usd, tokens = ledger.spent()
         usd_before, tokens_before = spent_before(self.former, self.ledger) if self.former else (0.0, 0)
@@ -272,7 +272,7 @@ class LanguageModelJudge:
     def tasks(
         self, parts: Iterable[QuestionSource], ledger: Ledger, tally: JudgeProgress
     ) -> Iterator[list[QuestionTask]]:
-        """What has no answer yet, a few at a time; material is read for these questions alone."""
+        """Unanswered questions in chunks; material is read for these questions only."""
         for part in parts:
             rows = part.rows()
             tally.too_long += sum(not row["fits"] for row in rows)
@@ -294,7 +294,7 @@ class LanguageModelJudge:
                 ]
 
     def task(self, question: Question) -> QuestionTask:
-        """How a question is asked that has no answer yet."""
+        """The task that asks a question."""
         messages = messages_of(question)
         ask = partial(self.request, question)
         return QuestionTask(
@@ -313,14 +313,14 @@ class LanguageModelJudge:
         return chat_request(self.model, self.parameters, messages, question.schema_id, schema, question.packet_sha256)
 
     def read(self, question: Question, kept: StoredAnswer) -> AnswerCheck:
-        """What an answer says, and what is wrong with it."""
+        """The reading of an answer, with the complaint if it cannot be used."""
         reply = reply_of(kept)
         return self.reader.read(question, reply.finish, reply.text)
 
     def second(
         self, question: Question, messages: list[dict[str, str]], kept: StoredAnswer, complaint: AnswerProblem
     ) -> ChatRequest | None:
-        """The corrective request; null where asking again is of no use."""
+        """The corrective request; null if asking again is of no use."""
         if kept.finish in NO_SECOND:
             return None
         reply = reply_of(kept)
@@ -329,8 +329,8 @@ class LanguageModelJudge:
 
 
 def reply_of(kept: StoredAnswer) -> Reply:
-    """A kept answer as a reply. How it ended is taken, as the text is, from the verbatim response, so that what a
-    former version could not read is read now; the body of a refused question is an endpoint's own words."""
+    """A kept answer as a reply. Text and finish come from the verbatim response, so that this version reads what a
+    former version could not. For a refused question, the text is the endpoint's message."""
     usage = Usage(
         prompt_tokens=kept.prompt_tokens, completion_tokens=kept.completion_tokens, cached_tokens=kept.cached_tokens
     )
@@ -351,7 +351,7 @@ def reply_of(kept: StoredAnswer) -> Reply:
 
 
 def asked_anew(ledger: Path, model: str, digest: str) -> str:
-    """The digest of a judge, and of what it was asked again for (--ask-again): its answers are others then."""
+    """The digest of a judge and of its rounds of --ask-again, because these change its answers."""
     if not (ledger / NAME).exists():
         return digest
     with reading(ledger) as connection:
@@ -363,7 +363,7 @@ def asked_anew(ledger: Path, model: str, digest: str) -> str:
 
 
 def total(usage: Usage, other: Usage) -> Usage:
-    """Tokens of both."""
+    """The sum of two usages."""
     return Usage(
         prompt_tokens=usage.prompt_tokens + other.prompt_tokens,
         completion_tokens=usage.completion_tokens + other.completion_tokens,
@@ -372,13 +372,13 @@ def total(usage: Usage, other: Usage) -> Usage:
 
 
 def chained(first: list[QuestionTask], others: Iterator[list[QuestionTask]]) -> Iterator[list[QuestionTask]]:
-    """The batch that was looked at, then the others."""
+    """The first batch, which was taken to look at it, then the others."""
     yield first
     yield from others
 
 
 async def tick(tally: JudgeProgress, report: Callable[[JudgeProgress], None]) -> None:
-    """Tell how far it is, every second."""
+    """Report the progress every second."""
     while True:
         await asyncio.sleep(1.0)
         report(tally)

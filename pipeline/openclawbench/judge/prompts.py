@@ -1,6 +1,7 @@
 """Prompt files: prompts/<stage>/v<N>.md, found, read, checked and digested. One class a stage, for stage signatures.
 
-What all stages say alike may stand in a prompt of its own, prompts/shared/v<N>.md, which a stage's front matter names.
+Instructions common to all stages may be in a prompt of their own, prompts/shared/v<N>.md, which the front matter of a
+stage names.
 """
 
 import hashlib
@@ -31,8 +32,8 @@ MAY_NAME = {SHARED}  # in the front matter of a stage
 
 @dataclass(frozen=True)
 class Prompt:
-    """One prompt file. `sha256` is of the file's bytes, front matter included; `shared` is the version of the shared
-    prompt that it goes with, null where it says everything itself."""
+    """One prompt file. `sha256` is the digest of the file's bytes, front matter included; `shared` is the version of
+    the shared prompt that it uses, null if it uses none."""
 
     stage: str
     version: str
@@ -43,7 +44,7 @@ class Prompt:
 
 
 def prompts_folder() -> Path:
-    """The folder named by OPENCLAWBENCH_PROMPTS, else the one that comes with the program."""
+    """The folder that OPENCLAWBENCH_PROMPTS names, else the one that comes with the program."""
     override = os.environ.get(OVERRIDE)
     return Path(override) if override else resource("prompts")
 
@@ -62,7 +63,7 @@ def pinned_version(stage: str) -> str | None:
 
 
 def newest_version(folder: Path) -> str:
-    """The highest v<N> in a stage's folder. InvalidRules where there is none."""
+    """The highest v<N> in a stage's folder. Raises InvalidRules if the folder has no prompt."""
     try:
         numbers = [int(match[1]) for path in folder.iterdir() if (match := FILE_NAME.fullmatch(path.name))]
     except OSError as error:
@@ -73,11 +74,11 @@ def newest_version(folder: Path) -> str:
 
 
 def read_prompt(stage: str, version: str | None = None, prompts: Path | None = None) -> Prompt:
-    """A stage's prompt: the version asked for, else the pinned one, else the newest. `prompts`: the folder of all
-    prompts, where it is another one than that in force.
+    """A stage's prompt: the given version, else the pinned one, else the newest. `prompts`: the folder of all prompts,
+    if it is not the one in force.
 
-    Raises InvalidRules with the file and what is wrong with it: unreadable, no front matter, a front matter that is not
-    TOML or names another stage or version than the file's place, or no text.
+    Raises InvalidRules with the file and the fault: unreadable, no front matter, a front matter that is not TOML or
+    names another stage or version than the file's path, or no text.
     """
     folder = (prompts or prompts_folder()) / stage
     wanted = version or pinned_version(stage) or newest_version(folder)
@@ -96,19 +97,19 @@ def read_prompt(stage: str, version: str | None = None, prompts: Path | None = N
 
 
 def prompt_files(own: bool = True) -> list[Prompt]:
-    """The prompts in force: of each stage, what they share, and where `own` those that no stage names."""
+    """The prompts in force: those of the stages, the shared one and, if `own`, those that no stage names."""
     stages = [read_prompt(stage) for stage in STAGES]
     shared = [read_prompt(SHARED, version) for version in sorted({stage.shared for stage in stages if stage.shared})]
     return [*stages, *shared, *(read_prompt(name) for name in OWN if own)]
 
 
 def file_of(prompt: Prompt) -> Path:
-    """Where a prompt stands."""
+    """The path of a prompt."""
     return prompts_folder() / prompt.stage / f"{prompt.version}.md"
 
 
 def parted(path: Path, content: str) -> tuple[dict[str, str], str]:
-    """Front matter and text of a prompt file. InvalidRules where either is not as expected."""
+    """Front matter and text of a prompt file. Raises InvalidRules if either is not as expected."""
     lines = content.replace("\r\n", "\n").split("\n")
     try:
         end = lines.index(FENCE, 1)
@@ -137,8 +138,8 @@ def parted(path: Path, content: str) -> tuple[dict[str, str], str]:
 
 
 class StagePrompt(Rules):
-    """A stage's prompt as rules, so that a stage's signature can name it. `sha256` is of its file's bytes; `digest`
-    covers what else decides how a question reads: what the stages share, and how a packet is written below it."""
+    """A stage's prompt as rules, so that a stage's signature can name it. `sha256` is the digest of its file's bytes;
+    `digest` also covers the shared prompt and the format of packets, because these decide the text of a question."""
 
     STAGE: ClassVar[str]
     stage: str

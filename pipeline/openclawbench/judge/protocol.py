@@ -1,4 +1,4 @@
-"""The one interface that every judge stands behind: a question in, JSON text out."""
+"""The interface of every judge: a question in, JSON text out."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from openclawbench.records.fulltax import Usage
 
 @dataclass(frozen=True)
 class Question:
-    """What a judge is given. `material` is the JSON text of the record that the judge says it reads."""
+    """The input of a judge. `material` is the JSON text of the record that the judge's `reads` names."""
 
     stage: str  # a | b1 | b2 | c
     material: str
@@ -36,8 +36,8 @@ class FormerReply:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, verbatim. `usage` and `cost_usd` hold those of a former reply too; `text_from` is the field that
-    the text stood in, `reasoning` what the model thought, as far as the endpoint gives it apart from the text."""
+    """The answer of a judge, verbatim. `usage` and `cost_usd` include those of a former reply; `text_from` is the field
+    that held the text; `reasoning` is the model's reasoning, if the endpoint gives it apart from the text."""
 
     text: str
     usage: Usage
@@ -50,7 +50,7 @@ class Reply:
 
 
 class QuestionSource(Protocol):
-    """The questions of one shard: their rows first, which are cheap, the questions themselves on demand."""
+    """The questions of one shard: rows, which are cheap, first; the questions themselves on demand."""
 
     def rows(self) -> list[dict[str, Any]]:
         """The rows of JudgeRequest."""
@@ -63,7 +63,7 @@ class QuestionSource(Protocol):
 
 @dataclass(frozen=True)
 class AnswerProblem:
-    """Why an answer cannot be used: its outcome, and what to tell the judge."""
+    """Why an answer cannot be used: its outcome, and the words for the judge."""
 
     outcome: str
     detail: str
@@ -71,25 +71,25 @@ class AnswerProblem:
 
 @dataclass(frozen=True)
 class AnswerCheck:
-    """An answer as its reader has it: `complaint` where it cannot be used, and a word for what it says, to be counted
-    while a stage is asked (where it cannot be used, its outcome)."""
+    """An answer as its reader understands it: `complaint` if it cannot be used, and a word for its content, which the
+    progress of a stage counts (the outcome, if it cannot be used)."""
 
     complaint: AnswerProblem | None
     gist: str
 
     @property
     def outcome(self) -> str:
-        """As it is settled with: `read`, or what the complaint is."""
+        """The outcome that it is settled with: `read`, or that of the complaint."""
         return self.complaint.outcome if self.complaint else "read"
 
 
 class Reader(Protocol):
-    """Whoever knows what an answer means. `digest` stands in the key of every answer's part."""
+    """Knows what an answer means. `digest` is part of the key of every part of answers."""
 
     digest: str
 
     def read(self, question: Question, finish: str, text: str) -> AnswerCheck:
-        """What is wrong with the answer, and a word for what it says."""
+        """The complaint about the answer, if any, and a word for its content."""
         ...
 
 
@@ -99,12 +99,12 @@ class Judge(Protocol):
     name: str
     model: str
     reads: Literal["packet", "evidence"]
-    digest: str  # stands in the key of every answer
+    digest: str  # part of the key of every answer
     embedded: bool  # answers within this program: may be asked in several processes at once
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
-        """Make sure that every question of these parts (`total` of them) can be answered by `ask`; where a judge has
-        to be asked over the network, this is when. Returns at once where there is nothing to prepare."""
+        """Make sure that `ask` can answer every question of these parts (`total` of them). A judge behind a network is
+        asked here. Returns at once if there is nothing to prepare."""
         ...
 
     def ask(self, question: Question) -> Reply:
@@ -112,5 +112,5 @@ class Judge(Protocol):
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What a manifest says of the judge; never a key."""
+        """The judge's entry in a manifest; never a key."""
         ...

@@ -1,5 +1,5 @@
-"""What a language model is sent of a packet and of earlier answers: the same content under an opaque id, and nothing of
-what goes without saying (rules/sent.toml; prompts/shared says so to the judge)."""
+"""Packets and earlier answers as a language model receives them: the same content under an opaque id, without values
+that are usual (rules/sent.toml; prompts/shared explains this to the judge)."""
 
 from functools import cache
 from typing import Any
@@ -19,8 +19,8 @@ def sent_rules() -> SentRules:
 
 
 def opaque_id(source_model: str, trajectory_id: str) -> str:
-    """The id under which a trajectory is sent: a digest of its joint key. The key itself may name a file, and a file's
-    name may say what is in it."""
+    """The id under which a trajectory is sent: a digest of its joint key. The key itself may contain a file name, which
+    may reveal the content."""
     digits = sha256_text(f"{source_model}\0{trajectory_id}")[: sent_rules().id_digits]
     return f"t-{digits}"
 
@@ -41,7 +41,7 @@ def sent_packet(material: str, sent_id: str) -> str:
 
 
 def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) -> dict[str, Any]:
-    """A step with what differs from what is usual and from the step before."""
+    """The fields of a step that differ from the usual values and from the step before."""
     usual: dict[str, Any] = {}
     for rule in rules.usual:
         usual |= rule.of(step)
@@ -51,7 +51,7 @@ def sent_step(step: dict[str, Any], former: dict[str, Any], rules: SentRules) ->
 
 
 def unusual(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
-    """The fields that are not as usual; usual is null, false, 0 or empty where nothing else is said."""
+    """The fields that differ from `usual`; by default null, false, 0 and empty values are usual."""
     return {
         name: held(field)
         for name, field in value.items()
@@ -60,18 +60,18 @@ def unusual(value: dict[str, Any], usual: dict[str, Any]) -> dict[str, Any]:
 
 
 def sent_previous(previous: str) -> str:
-    """Earlier stages' answers as they are sent: without their id, which stands in the packet, and without nulls."""
+    """Earlier stages' answers as they are sent: without nulls, and without their id, which the packet has."""
     answers = msgspec.json.decode(previous)
     return canonical_json({stage: without_id(answer) for stage, answer in answers.items()})
 
 
 def without_id(answer: dict[str, Any] | None) -> dict[str, Any]:
-    """An answer but for its id and what it leaves empty."""
+    """An answer without its id and its empty fields."""
     return {name: held(value) for name, value in (answer or {}).items() if name != ID and says(held(value))}
 
 
 def held(value: Any) -> Any:
-    """A value with what its objects say."""
+    """A value without the empty fields of its objects."""
     if isinstance(value, dict):
         return {name: inner for name, field in value.items() if says(inner := held(field))}
     if isinstance(value, list):
@@ -80,5 +80,5 @@ def held(value: Any) -> Any:
 
 
 def says(value: Any) -> bool:
-    """False for null, false, 0 and what is empty, but for an empty text, which is something that was recorded."""
+    """False for null, false, 0 and empty lists and objects. An empty text counts, because it was recorded."""
     return bool(value) or isinstance(value, str)

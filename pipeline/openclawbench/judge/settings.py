@@ -1,4 +1,4 @@
-"""Settings of asking: how a language model is asked. None of them decides an answer, and none is a key."""
+"""Settings of asking: how a language model is asked. No setting changes an answer or is part of a key."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -11,7 +11,7 @@ Transport = Literal["aiohttp", "openai"]
 
 
 class AskingSettings(BaseModel):
-    """Settings of asking; null where nothing was said."""
+    """Settings of asking; null where nothing is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     base_url: str | None = None
@@ -28,7 +28,7 @@ class AskingSettings(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "AskingSettings":
-        """Checked settings. UsageError with the name of one that cannot be."""
+        """Checked settings. Raises UsageError with the name of an invalid one."""
         try:
             return cls.model_validate({name: value for name, value in values.items() if value is not None})
         except ValidationError as error:

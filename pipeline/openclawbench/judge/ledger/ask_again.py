@@ -1,7 +1,7 @@
-"""Asking again what is settled: the questions with certain outcomes get another round, and no other question does.
+"""Asking settled questions again: the questions with certain outcomes get another round, and no other question does.
 
 Answers are never changed: the new round of a request has a key of its own, and the former answer stays where it is.
-That a round was begun is durable before anything is asked, so that a run that is killed goes on with it.
+The start of a round is durable before anything is asked, so that a killed run can continue it.
 """
 
 import sqlite3
@@ -14,8 +14,10 @@ from openclawbench.judge.ledger.sqlite_file import NAME, failed, locked, open_fo
 
 
 def ask_again(ledger: Path, model: str, judge: bytes, outcomes: Sequence[str]) -> int:
-    """Begin another round of every question that this judge has settled with one of these outcomes; how many they are.
-    UsageError where the ledger has answers of the model that this judge has not read yet, and LedgerLocked."""
+    """Begin another round of every question that this judge has settled with one of these outcomes. Returns their
+    number.
+
+    Raises UsageError if the ledger has answers of the model that this judge has not read yet, and LedgerLocked."""
     if not (ledger / NAME).exists():
         raise UsageError(f"--ask-again: {ledger} holds no answers yet. Leave it out.")
     places = ", ".join("?" * len(outcomes))

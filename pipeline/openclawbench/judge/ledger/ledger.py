@@ -1,7 +1,7 @@
-"""The ledger of a run that asks: one writer thread, group commit. What was acknowledged is on the disk.
+"""The ledger of a run that asks: one writer thread, group commit. Acknowledged rows are on the disk.
 
-An answer's future is done when its commit is: who waits for it uses nothing that a kill or a power cut could take back.
-"""
+An answer's future is done when its commit is: code that waits for it uses nothing that a kill or a power cut could
+undo."""
 
 import asyncio
 import os
@@ -46,7 +46,7 @@ class Statement:
     columns: int
 
     def over(self, rows: int) -> str:
-        """The statement for so many rows."""
+        """The statement for this number of rows."""
         return self.text.format(", ".join([f"({', '.join('?' * self.columns)})"] * rows))
 
 
@@ -65,7 +65,7 @@ Row = tuple[Statement, tuple[Any, ...]]
 
 @dataclass
 class PendingWrite:
-    """Rows that belong into one transaction, and who waits for it."""
+    """Rows that belong into one transaction, and the future that waits for it."""
 
     rows: tuple[Row, ...]
     future: "asyncio.Future[None] | None"
@@ -80,7 +80,7 @@ class Ledger:
         self.waiting: queue.SimpleQueue[PendingWrite | None] = queue.SimpleQueue()
         self.alarm: LedgerError | None = None  # no new calls any more
         self.broken: LedgerError | None = None  # nothing can be written any more
-        self.unhurried: list[Row] = []  # that go with the next commit
+        self.unhurried: list[Row] = []  # rows for the next commit
         self.held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -110,12 +110,11 @@ class Ledger:
 
     # ------------------------------------------------------------------------------------------------------- reading
     def answer_to(self, request: ChatRequest) -> StoredAnswer | None:
-        """The answer to a request; null where there is none."""
+        """The answer to a request; null if it has none."""
         return answer_to(self.reader, request)
 
     def rounds(self, bases: list[bytes]) -> dict[bytes, int]:
-        """In which round these requests are, those that are in another one than their first. For another thread than
-        the loop's."""
+        """The rounds of those requests that are past their first one. Call it outside the loop's thread."""
         rounds: dict[bytes, int] = {}
         for some in pieces_of(bases):
             places = ", ".join("?" * len(some))
@@ -125,27 +124,27 @@ class Ledger:
         return rounds
 
     def has_answers_of(self, model: str) -> bool:
-        """True where this model has answered anything."""
+        """True if this model has answered any request."""
         query = "select 1 from answers where model = ? and completion_tokens > 0 limit 1"
         return self.reader.execute(query, (model,)).fetchone() is not None
 
     def settled(self, questions: list[bytes]) -> set[bytes]:
-        """Which of these questions have their answer."""
+        """Those of the questions that have their answer."""
         return self.among("select question from settled where question in", questions)
 
     def answered(self, keys: list[bytes]) -> set[bytes]:
-        """Which of these requests have an answer."""
+        """Those of the requests that have an answer."""
         return self.among("select key from answers where key in", keys)
 
     def among(self, query: str, keys: list[bytes]) -> set[bytes]:
-        """The keys that a query finds. For another thread than the loop's."""
+        """The keys that a query finds. Call it outside the loop's thread."""
         known_keys: set[bytes] = set()
         for some in pieces_of(keys):
             known_keys.update(key for (key,) in self.scout.execute(f"{query} ({', '.join('?' * len(some))})", some))
         return known_keys
 
     def answer(self, key: bytes) -> StoredAnswer | None:
-        """The answer to a request; null where there is none."""
+        """The answer to a request; null if it has none."""
         return stored(self.reader, key)
 
     def spent(self) -> tuple[float, int]:
@@ -157,8 +156,8 @@ class Ledger:
         return float(usd), int(tokens)
 
     def lost_bytes(self) -> list[int]:
-        """Sizes of the requests that may have been paid for and whose answers were lost; of one that was never answered
-        since, the mean of those that were."""
+        """Sizes of the requests that may have been paid for and whose answers were lost. A request that was never
+        answered later counts with the mean size of the answered ones."""
         query = (
             "select coalesce(a.request_bytes, (select avg(request_bytes) from answers), 0) from lost "
             "left join answers a on a.key = lost.key"
@@ -166,7 +165,7 @@ class Ledger:
         return [int(size) for (size,) in self.reader.execute(query)]
 
     def accepts(self, base_url: str, model: str) -> str | None:
-        """What the endpoint was found to accept."""
+        """The request options that the endpoint accepts, as far as known."""
         query = "select accepts from endpoints where base_url = ? and model = ?"
         row = self.reader.execute(query, (base_url, model)).fetchone()
         return None if row is None else str(row[0])
@@ -178,7 +177,7 @@ class Ledger:
         if self.broken is None:
             self.waiting.put(PendingWrite((*rows, *self.unhurried), future))
             self.unhurried.clear()
-        if self.broken is not None and not future.done():  # asked anew: the writer may have ended in between
+        if self.broken is not None and not future.done():  # checked again: the writer may have ended in between
             future.set_exception(self.broken)
         return future
 
@@ -195,20 +194,20 @@ class Ledger:
         judge: bytes | None = None,
         base: bytes | None = None,
     ) -> None:
-        """Note which answer stands for a question. It goes with the next commit, and nobody waits for it: it follows
-        from answers that are durable. `base`: key of the first round of its request."""
+        """Note which answer is final for a question. The row goes with the next commit without a future, because
+        durable answers decide it. `base`: key of the first round of its request."""
         self.unhurried.append((ADD_SETTLED, (question, first, last, outcome, judge, base)))
 
     def begin_round(self, base: bytes, number: int, model: str) -> "asyncio.Future[None]":
-        """Note that a request is asked anew."""
+        """Note that a request is asked again."""
         return self.put((ADD_ROUND, (base, number, 0, model)))
 
     def remember(self, base_url: str, model: str, accepts: str) -> "asyncio.Future[None]":
-        """Note what an endpoint accepts."""
+        """Note the request options that an endpoint accepts."""
         return self.put((ADD_ENDPOINT, (base_url, model, accepts)))
 
     def note_calls_in_flight(self) -> int:
-        """What a former run left in flight may have been paid for: it is listed as lost."""
+        """List the calls that a former run left in flight as lost: they may have been paid for."""
         self.connection.execute("begin immediate")
         columns = "key, stage, trajectory_id, 'killed', sent_at"
         query = f"insert into lost select {columns} from intents"
@@ -219,7 +218,8 @@ class Ledger:
 
     # ------------------------------------------------------------------------------------------------ the one writer
     def write(self) -> None:
-        """Commit what waits, group by group, until told to end. Whatever ends it otherwise, nobody waits for ever."""
+        """Commit waiting rows, group by group, until `close`. Any other end fails all futures, so that none waits
+        forever."""
         group: list[PendingWrite] = []
         is_told = False
         try:
@@ -233,7 +233,7 @@ class Ledger:
                 self.end_for_all(group)
 
     def end_for_all(self, group: list[PendingWrite]) -> None:
-        """The writer ends for a reason that it does not know: tell all who wait and will wait."""
+        """End the writer after an unexpected error: fail all present and later futures."""
         why = sys.exception()
         self.broken = LedgerError(
             f"{self.path}: the writer of the ledger ended ({type(why).__name__}: {why}). Every answer that was "
@@ -246,8 +246,8 @@ class Ledger:
             loop.call_soon_threadsafe(tell, futures, self.broken)
 
     def gather(self, group: list[PendingWrite]) -> bool:
-        """Let a group grow for a moment; true where the end was among what came. The thread sleeps meanwhile: waking it
-        for each row would take the loop's turn as often."""
+        """Let a group grow for a moment; true if the end was among its rows. The thread sleeps meanwhile, because
+        waking it for each row would interrupt the loop as often."""
         time.sleep(self.rules.window_ms / 1000)
         while len(group) < self.rules.rows:
             try:
@@ -260,8 +260,8 @@ class Ledger:
         return False
 
     def commit(self, group: list[PendingWrite]) -> None:
-        """One transaction. Where the disk is full the ballast makes room for the calls under way, and `alarm` says
-        that there must be no others; where it fails for good, nothing is written any more, and all are told."""
+        """Commit one transaction. If the disk is full, the ballast makes room for the calls in flight, and `alarm` says
+        that no others may start. If the commit still fails, nothing more is written, and all futures fail."""
         error = self.broken or self.attempt(group)
         if error is not None and self.broken is None and self.drop_ballast():
             self.alarm, error = error, self.attempt(group)
@@ -270,7 +270,7 @@ class Ledger:
             loop.call_soon_threadsafe(tell, futures, error)
 
     def attempt(self, group: list[PendingWrite]) -> LedgerError | None:
-        """Try the transaction; the error where it failed, and then nothing of it is there."""
+        """Try the transaction. Returns the error if it failed; it is then rolled back as a whole."""
         try:
             self.connection.execute("begin immediate")
             for kind, rows in by_kind(group).items():
@@ -288,7 +288,7 @@ class Ledger:
         return None
 
     def hold_ballast(self) -> None:
-        """Take up room that can be given back when the disk is full. LedgerError where it is full already."""
+        """Reserve disk space that can be freed when the disk is full. Raises LedgerError if it is full already."""
         path = self.folder / BALLAST
         if path.exists() and path.stat().st_size == self.rules.ballast_bytes:
             return
@@ -302,7 +302,7 @@ class Ledger:
             raise LedgerError(f"{self.folder}: there is no room for answers: {error.strerror}. Make room.") from error
 
     def drop_ballast(self) -> bool:
-        """Give the room back; false where it is gone already."""
+        """Free the reserved space; false if it was freed before."""
         path = self.folder / BALLAST
         if not path.exists():
             return False
@@ -311,8 +311,8 @@ class Ledger:
 
 
 def by_kind(group: list[PendingWrite]) -> dict[Statement, list[tuple[Any, ...]]]:
-    """The rows of a group by their statement: few statements for all of them, because each lets the loop's thread in
-    and may wait long for its turn again."""
+    """The rows of a group by their statement. Few statements serve all rows, because after each one the loop's thread
+    may run for long."""
     counts: dict[Statement, list[tuple[Any, ...]]] = {}
     for note in group:
         for kind, row in note.rows:
@@ -321,7 +321,7 @@ def by_kind(group: list[PendingWrite]) -> dict[Statement, list[tuple[Any, ...]]]
 
 
 def pieces(rows: list[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-    """Rows in two or three pieces of few different lengths: each length is a statement that SQLite keeps prepared."""
+    """Rows in two or three pieces of few different lengths: SQLite keeps one prepared statement a length."""
     start = 0
     while start < len(rows):
         size = next(size for size in ROWS if size <= len(rows) - start)
@@ -350,6 +350,6 @@ def tell(futures: list["asyncio.Future[None]"], error: LedgerError | None) -> No
 
 
 def pieces_of(keys: list[bytes]) -> Iterator[list[bytes]]:
-    """As many keys as one look-up takes."""
+    """Keys in groups of the size of one look-up."""
     for start in range(0, len(keys), AT_ONCE):
         yield keys[start : start + AT_ONCE]

@@ -1,9 +1,9 @@
-"""Ledgers of shares: each of several workers keeps its own, and a run over everything merges them by key.
+"""Ledgers of shares: each worker keeps its own, and a run over all shards merges them by key.
 
-    ledger/ledger.sqlite                  what runs over everything asked, and what was merged into it
-    ledger/shares/<i>-of-<n>/ledger.sqlite  what the worker of share i asked; its successor goes on with it
+    ledger/ledger.sqlite                    the main ledger: answers of runs over all shards, and merged ones
+    ledger/shares/<i>-of-<n>/ledger.sqlite  answers of the worker of share i; the next worker of the share continues it
 
-One process at a time writes to a ledger, and answers are added, never changed: so merging is adding what is not there.
+One process at a time writes to a ledger, and answers are added, never changed. So a merge only adds missing rows.
 """
 
 import shutil
@@ -40,7 +40,7 @@ def share_ledgers(ledger: Path) -> list[Path]:
 
 
 def refuse_other_shares(ledger: Path, share: ShardSelection) -> None:
-    """UsageError where ledgers of shares of another number are here: their answers would be asked for again."""
+    """Raise UsageError if there are ledgers of another number of shares: their questions would be asked again."""
     other_shares = {path.name for path in share_ledgers(ledger) if not path.name.endswith(f"-of-{share.of}")}
     if other_shares:
         raise UsageError(
@@ -50,8 +50,8 @@ def refuse_other_shares(ledger: Path, share: ShardSelection) -> None:
 
 
 def merge(ledger: Path) -> int:
-    """Merge the ledgers of shares into the one of everything and remove them; how many they were. What was in flight
-    when their runs ended may have been paid for, and is listed as lost. LedgerLocked where one is in use."""
+    """Merge the ledgers of shares into the main one and remove them. Returns their number. Calls that were in flight
+    when a run ended may have been paid for, and are listed as lost. Raises LedgerLocked if one is in use."""
     ledgers = share_ledgers(ledger)
     if not ledgers:
         return 0
@@ -65,13 +65,13 @@ def merge(ledger: Path) -> int:
 
 
 def closing_log(folder: Path) -> None:
-    """Take what a killed run left in the ledger's log into the ledger."""
+    """Apply the write-ahead log that a killed run left."""
     with closing(open_for_writing(folder)) as connection:
         connection.execute("pragma wal_checkpoint(truncate)")
 
 
 def add(connection: sqlite3.Connection, file: Path) -> None:
-    """Add every row of a ledger's file that is not there; all of them or none."""
+    """Add every missing row of a ledger's file, in one transaction."""
     try:
         connection.execute("attach ? as other", (str(file),))
         connection.execute("begin immediate")
@@ -89,7 +89,7 @@ def add(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def copied_rounds(database: str) -> str:
-    """The statement that takes over the rounds of another ledger; the later one counts."""
+    """The statement that takes over the rounds of another ledger; the later round counts."""
     return (
         f"insert into rounds(base, round, asked, model) select base, round, asked, model from {database}.rounds "
         "where true on conflict(base) do update set round = max(round, excluded.round), "
@@ -98,8 +98,8 @@ def copied_rounds(database: str) -> str:
 
 
 def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
-    """Copy what the ledger of everything knows of these questions into a share's, so that none is asked again: the
-    answers that stand for them; and, when the share's ledger is new, answers that stand for no question yet."""
+    """Copy the answers to these questions from the main ledger into a share's, so that none is asked again: the final
+    ones; and, if the share's ledger is new, also answers that are not settled yet."""
     if not (former / NAME).exists():
         return
     bring_former_up_to_date(former)
@@ -128,7 +128,7 @@ def bring_over(former: Path, ledger: Path, questions: Iterable[bytes]) -> None:
 
 
 def bring_former_up_to_date(folder: Path) -> None:
-    """Open a ledger of an earlier version for writing once, so that its columns are this version's. LedgerLocked."""
+    """Open a ledger of an earlier version for writing once, which adds the columns of this version. LedgerLocked."""
     with reading(folder) as connection:
         current = is_current(connection)
     if not current:
@@ -137,7 +137,7 @@ def bring_former_up_to_date(folder: Path) -> None:
 
 
 def copy_answers(connection: sqlite3.Connection, where: str, values: list[bytes]) -> None:
-    """Copy answers of the ledger of everything."""
+    """Copy answers of the main ledger."""
     names = TABLES["answers"]
     connection.execute(
         f"insert or ignore into answers({names}) select {names} from former.answers where {where}", values
@@ -145,7 +145,7 @@ def copy_answers(connection: sqlite3.Connection, where: str, values: list[bytes]
 
 
 def spent_before(former: Path, ledger: Path) -> tuple[float, int]:
-    """USD and tokens of the answers of a share's ledger that were copied: they were paid for before."""
+    """USD and tokens of those answers of a share's ledger that were copied and so were paid for before."""
     if not (former / NAME).exists() or not (ledger / NAME).exists():
         return 0.0, 0
     query = (
@@ -162,7 +162,7 @@ def spent_before(former: Path, ledger: Path) -> tuple[float, int]:
 
 
 def spent_in(ledger: Path) -> tuple[float, int]:
-    """USD and tokens of everything in a ledger; nothing where there is none."""
+    """USD and tokens of all answers in a ledger; zeros if it does not exist."""
     if not (ledger / NAME).exists():
         return 0.0, 0
     query = "select total(cost_usd), coalesce(sum(prompt_tokens + completion_tokens), 0) from answers"
@@ -175,7 +175,7 @@ def spent_in(ledger: Path) -> tuple[float, int]:
 
 
 def chunks(values: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """A few at a time."""
+    """Keys in groups of the size of one look-up."""
     kept = list(values)
     for start in range(0, len(kept), AT_ONCE):
         yield kept[start : start + AT_ONCE]

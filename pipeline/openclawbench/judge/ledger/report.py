@@ -1,4 +1,4 @@
-"""What a ledger holds: counts, money, calls that may have been paid for without an answer; whether it is sound."""
+"""Contents of a ledger: counts, costs, and calls that may have been paid for without an answer; and its integrity."""
 
 import hashlib
 import sqlite3
@@ -24,7 +24,7 @@ REFUSED = ("too_long", "content_filter", "refused")  # outcomes whose response i
 
 
 def stats(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Answers by stage, model and ending; what stands for questions; calls without an answer, each of them listed."""
+    """Answers by stage, model and finish; outcomes of questions; and each call without an answer."""
     answers = rows(
         connection,
         "select stage, model, finish, count(*) as answers, sum(prompt_tokens) as prompt_tokens, sum(cached_tokens) as "
@@ -63,14 +63,14 @@ def stats(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def estimated_usage(connection: sqlite3.Connection) -> int:
-    """Answers whose usage the endpoint did not state, or not as it can be: it was estimated from their bytes."""
+    """The number of answers whose usage was missing or impossible, and so was estimated from their bytes."""
     if not is_current(connection):
         return 0
     return int(connection.execute("select count(*) from answers where usage_estimated").fetchone()[0])
 
 
 def unread(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-    """Responses with status 200 that were not answers, by what they were."""
+    """Responses with status 200 that were not answers, by reason."""
     if not has_table(connection, "unread"):
         return []
     return rows(connection, "select reason, count(*) as responses from unread group by reason order by reason")
@@ -82,7 +82,7 @@ def moment(seconds: float) -> str:
 
 
 def faults(connection: sqlite3.Connection) -> Iterator[str]:
-    """What is wrong with a ledger, a sentence each; nothing where it is sound."""
+    """The faults of a ledger, a sentence each; empty if it is sound."""
     try:
         for (line,) in connection.execute("pragma integrity_check"):
             if line != "ok":
@@ -105,7 +105,7 @@ def faults(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def differs(finish: str, response: bytes, prompt: int, completion: int) -> str | None:
-    """How an answer's columns differ from its verbatim response; null where they don't."""
+    """How an answer's columns differ from its verbatim response; null if they agree."""
     try:
         parsed_answer = parsed(response)
     except (ValueError, LookupError, RecursionError, Failed) as error:
@@ -120,7 +120,7 @@ def differs(finish: str, response: bytes, prompt: int, completion: int) -> str |
 
 
 def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Every answer as plain data, in the order of time, the response as text."""
+    """Every answer as plain data, in order of time, with its response as text."""
     cursor = connection.execute("select * from answers order by answered_at, key")
     names = [column[0] for column in cursor.description]
     for values in cursor:
@@ -135,12 +135,13 @@ def exported(connection: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def hexadecimal(digest: bytes | None) -> str | None:
-    """A digest as text; null where there is none."""
+    """A digest as text; null stays null."""
     return None if digest is None else digest.hex()
 
 
 def compact(folder: Path) -> tuple[int, int]:
-    """Give unused room back; no answer is removed. (Bytes before, bytes after.) LedgerLocked, LedgerError."""
+    """Free unused space without removing answers. Returns the size before and after, in bytes. Raises LedgerLocked and
+    LedgerError."""
     path = folder / NAME
     with locked(folder):
         before = size(folder)
@@ -156,7 +157,7 @@ def compact(folder: Path) -> tuple[int, int]:
 
 
 def size(folder: Path) -> int:
-    """Bytes of the ledger and what belongs to it."""
+    """Bytes of the ledger and its side files."""
     try:
         return sum(path.stat().st_size for path in folder.glob(f"{NAME}*"))
     except OSError as error:

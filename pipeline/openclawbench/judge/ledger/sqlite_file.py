@@ -1,14 +1,14 @@
 """The ledger's file: one SQLite database in WAL mode, its tables, its lock, and reading it while another writes.
 
-answers   every answer as it came with its own digest, by the digest of its request. Rows are added, never changed.
+answers   every answer as it came, with its own digest, by the digest of its request. Rows are added, never changed.
 unread    every response with status 200 that was not an answer, as it came.
-settled   which answer stands for a question: by (judge, question), so that a run that goes on need not build requests.
-rounds    requests that are asked anew, by the key of their first round: `asked` of the rounds for --ask-again, the
-          others because the answer had been cut off at a lower limit.
+settled   the final answer to a question, by (judge, question), so that a resumed run need not build requests.
+rounds    requests that are asked again, by the key of their first round: `asked` counts rounds of --ask-again, the
+          others began because the answer had been cut off at a lower limit.
 intents   calls that were begun and have neither an answer nor a known refusal: what is in flight.
 lost      calls that may have been paid for without an answer: in flight at a kill, timed out, dropped, half-sent.
-endpoints what an endpoint was found to accept.
-batches   batches handed to an endpoint, by the name that we gave them; `id` is the endpoint's.
+endpoints request options that an endpoint accepts.
+batches   batches handed to an endpoint, by our name for them; `id` is the endpoint's.
 batched   the requests in batches that are not collected yet.
 """
 
@@ -92,7 +92,7 @@ ANSWER = [
 
 
 class Rows(sqlite3.Cursor):
-    """A cursor that tells of a damaged file in a sentence."""
+    """A cursor that raises a damaged file as LedgerError."""
 
     connection: "Connection"
 
@@ -111,7 +111,7 @@ class Rows(sqlite3.Cursor):
 
 
 class Connection(sqlite3.Connection):
-    """A connection to a ledger. LedgerError where its file turns out to be damaged."""
+    """A connection to a ledger. Raises LedgerError if its file turns out to be damaged."""
 
     def __init__(self, path: Path, **values: Any) -> None:
         super().__init__(path, **values)
@@ -121,7 +121,7 @@ class Connection(sqlite3.Connection):
         return super().cursor(factory)
 
     def checked(self, work: Callable[..., Any], *values: Any) -> Any:
-        """What the work brings."""
+        """The result of a database call."""
         try:
             return work(*values)
         except sqlite3.DatabaseError as error:
@@ -131,7 +131,8 @@ class Connection(sqlite3.Connection):
 
 
 def open_for_writing(folder: Path) -> sqlite3.Connection:
-    """The ledger of a folder, made where there is none. The caller holds the lock. LedgerError where it can't be."""
+    """The ledger of a folder, created if missing. The caller holds the lock. Raises LedgerError if it cannot be
+    opened."""
     path = folder / NAME
     try:
         connection = sqlite3.connect(
@@ -153,8 +154,8 @@ def open_for_writing(folder: Path) -> sqlite3.Connection:
 
 
 def bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
-    """Give the tables the columns of this version; null in the rows that are there, which nothing can vouch for. All
-    or nothing: a kill leaves the former version."""
+    """Add the columns of this version to the tables; existing rows hold null there, because the values are unknown. One
+    transaction: a kill leaves the former version."""
     connection.execute("begin immediate")
     for later in range(version + 1, VERSION + 1):
         for table, column, kind in MORE_COLUMNS[later]:
@@ -164,19 +165,19 @@ def bring_up_to_date(connection: sqlite3.Connection, version: int) -> None:
 
 
 def is_current(connection: sqlite3.Connection) -> bool:
-    """True where a ledger that is only read has the tables and columns of this version."""
+    """True if a ledger that is open for reading has the tables and columns of this version."""
     (version,) = connection.execute("pragma user_version").fetchone()
     return bool(version == VERSION)
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
-    """True where a ledger that is only read has a table."""
+    """True if a ledger that is open for reading has a table."""
     query = "select 1 from sqlite_master where type = 'table' and name = ?"
     return connection.execute(query, (name,)).fetchone() is not None
 
 
 def has_digests(connection: sqlite3.Connection) -> bool:
-    """True where the answers of a ledger that is only read have a column for their digest."""
+    """True if the answers of a ledger that is open for reading have a column for their digest."""
     return "response_sha256" in [row[1] for row in connection.execute("pragma table_info(answers)")]
 
 
@@ -184,7 +185,7 @@ def has_digests(connection: sqlite3.Connection) -> bool:
 def reading(folder: Path) -> Iterator[sqlite3.Connection]:
     """The ledger of a folder to read, while another process may be writing.
 
-    UnreadableInput where there is none; LedgerError for what SQLite finds wrong while it is read."""
+    Raises UnreadableInput if it does not exist, and LedgerError for errors of SQLite while it is read."""
     with closing(connect_to_read(folder)) as connection:
         try:
             yield connection
@@ -193,7 +194,7 @@ def reading(folder: Path) -> Iterator[sqlite3.Connection]:
 
 
 def connect_to_read(folder: Path) -> sqlite3.Connection:
-    """A connection that cannot write. UnreadableInput where there is no ledger."""
+    """A connection that cannot write. Raises UnreadableInput if there is no ledger."""
     path = folder / NAME
     if not path.exists():
         raise UnreadableInput(f"{path}: there is no ledger here: no language model was asked yet.")
@@ -213,7 +214,7 @@ def locked(folder: Path) -> AbstractContextManager[None]:
 
 
 def failed(path: Path, error: sqlite3.Error) -> LedgerError:
-    """The sentence for what SQLite says."""
+    """The LedgerError for an error of SQLite."""
     code = getattr(error, "sqlite_errorname", "")
     if code == "SQLITE_FULL":
         return LedgerError(

@@ -37,14 +37,13 @@ def now() -> float:
 
 
 def storable(text: str) -> str:
-    """Text as a database takes it: what is not a character (bytes of a header or a file name that are not UTF-8) is
-    written out."""
+    """Text as a database takes it: bytes of a header or a file name that are not UTF-8 are escaped."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
-    """The answer to a request by its key; null where there is none. LedgerError where the response is not the one that
-    was received: its digest stands beside it."""
+    """The answer to a request by its key; null if there is no such answer. Raises LedgerError if the response no longer
+    has the digest that was recorded when it was received."""
     cursor = connection.execute("select * from answers where key = ?", (key,))
     row = cursor.fetchone()
     if row is None:
@@ -62,8 +61,8 @@ def stored(connection: sqlite3.Connection, key: bytes) -> StoredAnswer | None:
 
 
 def answer_to(connection: sqlite3.Connection, request: ChatRequest) -> StoredAnswer | None:
-    """The answer to a request; null where there is none. Before answers of another limit were found under one key, the
-    limit stood in it."""
+    """The answer to a request; null if there is no such answer. Keys of former versions also covered the limit of the
+    answer."""
     answer = stored(connection, request.key)
     return stored(connection, request.former_key) if answer is None and request.has_former_key else answer
 
@@ -103,7 +102,7 @@ def answer_row(
 
 
 def was_cut_off_sooner(heard: AnswerCheck, last: StoredAnswer, request: ChatRequest) -> bool:
-    """True for an answer that was cut off at a lower limit than the one that it may have now."""
+    """True if an answer was cut off at a lower limit than the present one."""
     return heard.outcome == "truncated" and (last.answer_limit or KEY_LIMIT) < request.parameters.max_output_tokens
 
 
@@ -116,9 +115,9 @@ def stored_answer(
     request_bytes: int,
     limit: int,
 ) -> StoredAnswer:
-    """An answer as it is kept: `finish` of a refused question, else what the answer says itself. Usage that was not
-    stated, or that cannot be, is estimated from the bytes on the safe side, and marked; an answer that was cut off
-    counts as its limit."""
+    """An answer as it is kept. `finish`: given for a refused question, else taken from the answer. Missing or
+    impossible usage is estimated from the bytes, on the safe side, and marked; an answer that was cut off counts as its
+    limit."""
     parsed_answer = received.parsed
     request_id = None if received.request_id is None else storable(received.request_id)
     if parsed_answer is None or finish is not None:

@@ -1,1 +1,1 @@
-"""What goes over the wire: requests, transports, the Batch API, and what a response means."""
+"""Requests to an endpoint and their responses: transports, the Batch API, and reading a response."""

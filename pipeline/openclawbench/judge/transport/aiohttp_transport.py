@@ -16,7 +16,8 @@ from openclawbench.version import __version__
 
 
 def proxy_for(url: str) -> str | None:
-    """The proxy that the environment names for an address. Looked up once: aiohttp itself would for every request."""
+    """The proxy that the environment names for an address. Looked up once; aiohttp would look it up for every
+    request."""
     parts = urlsplit(url)
     if proxy_bypass(parts.netloc):
         return None
@@ -25,7 +26,7 @@ def proxy_for(url: str) -> str | None:
 
 
 def failure_of(error: BaseException | None) -> TransientError:
-    """Which failure an exception of aiohttp is."""
+    """The failure behind an exception of aiohttp."""
     if isinstance(error, TransientError):
         return error
     words = one_line(str(error))
@@ -84,5 +85,5 @@ class AiohttpTransport:
 
 
 async def content_of(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """The body of a response. TransientError where it is larger than `most`, decompressed."""
+    """The body of a response. Raises TransientError if it is larger than `most` when decompressed."""
     return await whole(response.content.iter_any(), response.headers.get("content-encoding", ""), most)

@@ -1,4 +1,4 @@
-"""The endpoint's files and batches: upload, make, find, look after, download. Transport is tried again."""
+"""The endpoint's files and batches: upload, create, find, poll, download. Failures of transport are retried."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -58,7 +58,8 @@ class BatchClient:
         return str(given(msgspec.json.decode(await self.tried(attempt)), "id"))
 
     async def make(self, file: str, name: str) -> dict[str, Any]:
-        """Make a batch of an uploaded file. Looked for first: an attempt whose answer was lost may have made it."""
+        """Create a batch of an uploaded file, unless it exists: an attempt whose answer was lost may have created
+        it."""
 
         async def attempt() -> bytes:
             if (batch := await self.listed(name)) is not None:
@@ -76,7 +77,7 @@ class BatchClient:
         return batch
 
     async def find(self, name: str) -> dict[str, Any] | None:
-        """The batch of this name among the endpoint's; null where there is none."""
+        """The endpoint's batch of this name; null if there is no such batch."""
 
         async def attempt() -> bytes:
             return msgspec.json.encode(await self.listed(name))
@@ -85,7 +86,7 @@ class BatchClient:
         return content
 
     async def listed(self, name: str) -> dict[str, Any] | None:
-        """The same, tried once."""
+        """The same, without retries."""
         after = ""
         while True:
             page = msgspec.json.decode(await self.exchange("GET", f"/batches?limit=100{after}"))
@@ -98,13 +99,13 @@ class BatchClient:
             after = f"&after={entries[-1]['id']}"
 
     async def look(self, id_: str) -> dict[str, Any]:
-        """How a batch is doing."""
+        """The state of a batch."""
         content: dict[str, Any] = msgspec.json.decode(await self.tried(lambda: self.exchange("GET", f"/batches/{id_}")))
         given(content, "status")
         return content
 
     async def download(self, file: str, to: Path) -> None:
-        """A file's content, to the disk."""
+        """Download a file to the disk."""
 
         async def attempt() -> bytes:
             return await self.exchange("GET", f"/files/{file}/content", to=to)
@@ -112,7 +113,7 @@ class BatchClient:
         await self.tried(attempt)
 
     async def tried(self, attempt: Callable[[], Awaitable[bytes]]) -> bytes:
-        """What an attempt brings, tried again where its failure may pass. EndpointFailing when patience ends."""
+        """The result of an attempt; transient failures are retried. Raises EndpointFailing when patience ends."""
         try:
             try:
                 return await attempt()
@@ -125,7 +126,7 @@ class BatchClient:
             ) from failure
 
     async def exchange(self, method: str, path: str, to: Path | None = None, **values: Any) -> bytes:
-        """The body of a response, or nothing where it went to a file. Raises TransientError, EndpointRefused."""
+        """The body of a response; empty if it went to a file. Raises TransientError and EndpointRefused."""
         url = f"{self.endpoint.base_url}{path}"
         try:
             async with self.session.request(method, url, allow_redirects=False, **values) as response:
@@ -154,14 +155,14 @@ class BatchClient:
 
 
 def given(batch: dict[str, Any], name: str) -> Any:
-    """A field of an endpoint's answer. EndpointFailing where it leaves it out."""
+    """A field of an endpoint's answer. Raises EndpointFailing if it is missing."""
     if batch.get(name) is None:
         raise EndpointFailing(f"the endpoint's answer about a batch has no {name}. Every answer is kept; run again.")
     return batch[name]
 
 
 def json_of(content: bytes) -> Any:
-    """The JSON of a body; null where it is none."""
+    """The JSON value of a body; null if it is not valid JSON."""
     try:
         return msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,4 +1,4 @@
-"""Reading a response's body up to a limit that holds for what it decompresses to, piece by piece."""
+"""Reading a response's body piece by piece, up to a limit on its decompressed size."""
 
 import zlib
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ async def decompressed(pieces: AsyncIterator[bytes], encoding: str, most: int) -
 
 
 def unpacked(unpacker: "zlib._Decompress", data: bytes) -> tuple[bytes, bytes]:
-    """What a piece decompresses to, no more than PIECE bytes at a time, and what is left of it."""
+    """At most PIECE decompressed bytes of a piece, and the rest of the piece."""
     some = unpacker.decompress(data, PIECE)
     left = unpacker.unconsumed_tail
     return some, b"" if unpacker.eof else left

@@ -1,8 +1,8 @@
 """A question as a chat request: its messages, and the digest under which its answer is kept.
 
-The digest covers what is meant (model, parameters, messages, schema, packet), not how an endpoint had to be told
-(response format, a parameter that it refuses), nor how long the answer may be: both stand beside the answer in the
-ledger. An answer that was cut off, and one that is asked for again, has another round of the same digest.
+The digest covers the meaning of a request (model, parameters, messages, schema, packet). It covers neither its form for
+an endpoint (response format, parameters that the endpoint refuses) nor the maximum length of the answer; the ledger
+keeps both beside the answer. If an answer was cut off or is asked for again, the same digest gets another round.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ from openclawbench.judge.sent_packet import sent_packet, sent_previous
 from openclawbench.rules.request import RequestRules
 
 Message = dict[str, str]
-KEY_LIMIT = 8192  # stands in every key where the limit of the answer once stood, so that older answers are found
+KEY_LIMIT = 8192  # takes the place of the answer's limit in every key, so that answers of older versions are found
 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """What is asked of a model. `schema` is JSON text."""
+    """A request to a model. `schema` is JSON text."""
 
     model: str
     parameters: RequestRules
@@ -31,15 +31,15 @@ class ChatRequest:
     schema_id: str
     schema: str
     packet_sha256: str
-    key: bytes  # sha256 of all of these but for the limit of the answer, and of the round
+    key: bytes  # sha256 of these fields without the limit of the answer, and of the round
     base: bytes  # the key of the first round
-    former_key: bytes  # the same with the limit of the answer
-    bytes: int  # of the messages' JSON; after the other fields of bytes, whose type this name hides
+    former_key: bytes  # the key of former versions, which covers the limit of the answer
+    bytes: int  # size of the messages' JSON; the last field of bytes, because its name hides the type
     round: int = 0
 
     @property
     def has_former_key(self) -> bool:
-        """True where an answer may stand under the key with its limit."""
+        """True if the ledger may hold an answer under the former key."""
         return self.round == 0 and self.former_key != self.key
 
     def in_round(self, number: int) -> "ChatRequest":
@@ -51,7 +51,7 @@ class ChatRequest:
 def chat_request(
     model: str, parameters: RequestRules, messages: list[Message], schema_id: str, schema: str, packet_sha256: str
 ) -> ChatRequest:
-    """The request with its key: sha256 over the canonical JSON of what is meant."""
+    """The request with its key: sha256 over the canonical JSON of its meaning."""
     encoded = msgspec.json.encode(messages)
     limited = parameters.parameters()
     meant: dict[str, Any] = {
@@ -68,9 +68,9 @@ def chat_request(
 
 
 def messages_of(question: Question) -> list[Message]:
-    """The shared instructions, which are the same for every question, then the stage's own, which are the same for
-    every question of a stage, so that prompt caches of providers hit; then the untrusted material between its fences;
-    then the earlier answers, between fences of their own."""
+    """The shared instructions, then the stage's own, then the untrusted material between fences, then the earlier
+    answers between fences of their own. What most questions share comes first, so that prompt caches of providers
+    hit."""
     blocks = [delimited(sent_packet(question.material, question.sent_id or question.trajectory_id))]
     if question.previous is not None:
         blocks.append(delimited(sent_previous(question.previous), "PREVIOUS"))
@@ -79,10 +79,10 @@ def messages_of(question: Question) -> list[Message]:
 
 
 def corrective(messages: list[Message], text: str | None, complaint: str, prompt: str) -> list[Message]:
-    """The same question, asked once more: below it what was wrong with the answer that could not be used, and that
-    answer (null: none was whole) as a JSON string between fences, for it may repeat the untrusted material.
+    """The same question again, followed by the complaint about the unusable answer, and that answer (null: it was not
+    complete) as a JSON string between fences, because it may repeat the untrusted material.
 
-    All of it stands in the last message: chat templates of some models refuse two messages of one role in a row.
+    The last message holds all of it: chat templates of some models refuse two messages of one role in a row.
     """
     *before, last = messages
     former = [] if text is None else [delimited(canonical_json(text), "FORMER")]

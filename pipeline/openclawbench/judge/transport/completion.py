@@ -1,7 +1,7 @@
-"""A chat completion taken apart: the answer's text, how it ended, what the model thought beside it, its usage.
+"""Parsing a chat completion: the answer's text, finish, reasoning and usage.
 
-`choices[0].message` is what was paid for and is read strictly; everything beside it is read as far as it makes sense,
-so that no answer is lost for an odd id or an odd usage.
+`choices[0].message` was paid for and is read strictly; everything else is read as far as it makes sense, so that an odd
+id or an odd usage loses no answer.
 """
 
 import json
@@ -26,7 +26,7 @@ LARGEST = 2**63 - 1  # what a column holds
 
 
 class Message(msgspec.Struct):
-    """Of a choice. What stands beside the content is another thing on each server."""
+    """The message of a choice. The fields beside the content differ from server to server."""
 
     content: Any = None
     refusal: Any = None
@@ -46,7 +46,7 @@ class Choice(msgspec.Struct):
 
 
 class Completion(msgspec.Struct):
-    """A chat completion, as far as it is read."""
+    """The fields of a chat completion that are read."""
 
     choices: Any = None
     id: Any = None
@@ -58,7 +58,7 @@ DECODER = msgspec.json.Decoder(Completion)
 
 
 class Failed(Exception):
-    """The body is an error's. `tokens`: of an answer, as its usage says."""
+    """The body holds an error. `tokens`: completion tokens by its usage."""
 
     def __init__(self, error: Any, tokens: int) -> None:
         super().__init__("the body is an error's")
@@ -66,8 +66,8 @@ class Failed(Exception):
 
 
 def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
-    """What stands in an answer. Failed where the body is an error's; ValueError, LookupError or RecursionError where it
-    is not an answer."""
+    """The parsed answer. Raises Failed if the body holds an error; ValueError, LookupError or RecursionError if it is
+    not an answer."""
     completion = decoded(body)
     choice = choice_of(completion)
     if choice is None or (choice.finish_reason == ERROR and completion.error):
@@ -90,8 +90,8 @@ def parsed(body: bytes, largest_tokens: int = LARGEST) -> ParsedAnswer:
 
 
 def decoded(body: bytes) -> Completion:
-    """The completion. Half an emoji or a number beyond all bounds, which strict readers refuse, is kept as it is
-    written; an answer that was paid for is not thrown away for it. ValueError (msgspec's are such) where it is none."""
+    """The completion. Lone surrogates and huge numbers, which strict readers refuse, are kept as written, so that an
+    answer that was paid for is not lost. Raises ValueError (msgspec's errors are such) if it is not a completion."""
     try:
         return DECODER.decode(body)
     except msgspec.ValidationError:
@@ -101,7 +101,7 @@ def decoded(body: bytes) -> Completion:
 
 
 def choice_of(completion: Completion) -> Choice | None:
-    """The first choice; null where there is none and an error says why. ValueError or LookupError where neither is."""
+    """The first choice; null if there is an error instead. Raises ValueError or LookupError if there is neither."""
     if isinstance(completion.choices, list) and completion.choices:
         try:
             return msgspec.convert(completion.choices[0], Choice)
@@ -118,8 +118,8 @@ def choice_of(completion: Completion) -> Choice | None:
 
 
 def text_of(message: Message) -> tuple[str, str]:
-    """The answer's text and the field that it stood in: the content, else the arguments of the one function that was
-    called, else an answer that was written among the reasoning."""
+    """The answer's text and the field that held it: the content, else the arguments of the only function call, else an
+    answer within the reasoning."""
     text = plain(message.content)
     if text.strip():
         return text, "content"
@@ -135,8 +135,8 @@ def text_of(message: Message) -> tuple[str, str]:
 
 
 def plain(content: Any) -> str:
-    """The text of a message's content, be it a text, a list of parts, of which those that hold thoughts are left out,
-    or the answer's JSON itself."""
+    """The text of a message's content: a text, a list of parts (parts with reasoning are left out), or the answer's
+    JSON itself."""
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, dict) and not thinks(part))
     if isinstance(content, dict):
@@ -145,12 +145,12 @@ def plain(content: Any) -> str:
 
 
 def thinks(part: dict[str, Any]) -> bool:
-    """True for a part of a content that holds what the model thought."""
+    """True for a part of a content that holds reasoning."""
     return part.get("type") in THINKING
 
 
 def reasoning_of(message: Message) -> str | None:
-    """What the model thought, as far as the server gives it apart from the answer; null where it does not."""
+    """The model's reasoning, if the server gives it apart from the answer; else null."""
     fields = (getattr(message, name) for name in THINKING)
     texts = [field for field in fields if isinstance(field, str) and field.strip()][:1]
     if isinstance(message.content, list):
@@ -160,7 +160,7 @@ def reasoning_of(message: Message) -> str | None:
 
 
 def thought_in(part: dict[str, Any]) -> str:
-    """The text of a part that holds thoughts; it may be a list of parts itself."""
+    """The text of a part that holds reasoning; the part may be a list of parts itself."""
     values = [part.get(name) for name in ("text", *THINKING)]
     texts = [value for value in values if isinstance(value, str)]
     nested = [item for value in values if isinstance(value, list) for item in value if isinstance(item, dict)]
@@ -168,7 +168,7 @@ def thought_in(part: dict[str, Any]) -> str:
 
 
 def usage_of(stated: Any, text: str, largest: int) -> tuple[Usage, tuple[str, ...]]:
-    """The usage, and which of its numbers are not stated or cannot be: those are zero."""
+    """The usage, and the names of its missing or impossible numbers, which are set to zero."""
     values = stated if isinstance(stated, dict) else {}
     prompt = number(values.get("prompt_tokens"), 1, largest)
     completion = number(values.get("completion_tokens"), 1 if text.strip() else 0, largest)
@@ -182,7 +182,7 @@ def usage_of(stated: Any, text: str, largest: int) -> tuple[Usage, tuple[str, ..
 
 
 def number(value: Any, least: int, most: int) -> int | None:
-    """A count of tokens, be it written as a number or as its text; null where it is none, or cannot be."""
+    """A count of tokens, written as a number or as text; null if it is missing or impossible."""
     if isinstance(value, str) and len(value) < 30 and value.strip().isdecimal():
         value = int(value)
     if isinstance(value, float) and value.is_integer():

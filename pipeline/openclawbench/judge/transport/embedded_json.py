@@ -1,4 +1,4 @@
-"""JSON objects among other words: where each of them begins and ends."""
+"""JSON objects inside other text: where each of them begins and ends."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ MOST = 64  # opening braces that are tried: a text of nothing else would take th
 
 
 def objects_in(text: str) -> list[tuple[int, int, dict[str, Any]]]:
-    """Objects of a text that are in no other one: begin, end, value. An opening brace that begins none is skipped."""
+    """The outermost objects of a text: begin, end, value. An opening brace that begins no object is skipped."""
     objects, place = [], 0
     for _ in range(MOST):
         place = text.find("{", place)

@@ -1,4 +1,4 @@
-"""The address that is asked, with the key and the headers that say who asks."""
+"""The address of an endpoint, with the key and the headers that identify the caller."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where to send, and as whom. Made from the environment as the `openai` client reads it; never printed."""
+    """Address and identity for requests. Read from the environment as the `openai` client reads it; never printed."""
 
     base_url: str
     key: str | None = field(repr=False)
@@ -24,7 +24,7 @@ class Endpoint:
     @classmethod
     def from_environment(cls, base_url: str | None, rules: AskingRules, environment: Mapping[str, str]) -> "Endpoint":
         """OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_ORG_ID, OPENAI_PROJECT_ID, OPENAI_CUSTOM_HEADERS. Raises
-        UsageError where the address is none, or where there is no key and the address is not this machine's."""
+        UsageError if the address is not valid, or if there is no key and the address is not on this machine."""
         url = (base_url or environment.get("OPENAI_BASE_URL") or rules.connection.default_base_url).strip().rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -43,11 +43,11 @@ class Endpoint:
 
     @property
     def is_local(self) -> bool:
-        """True where the address is this machine's."""
+        """True if the address is on this machine."""
         return urlsplit(self.base_url).hostname in LOCAL_HOSTS
 
     def headers(self) -> dict[str, str]:
-        """Headers that say who asks."""
+        """Headers that identify the caller."""
         request_headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         if self.organization:
             request_headers["OpenAI-Organization"] = self.organization
@@ -69,8 +69,8 @@ def printable_url(url: str) -> str:
 
 
 def header_value(name: str, environment: Mapping[str, str]) -> str | None:
-    """A setting of the environment that is sent in a header, without blanks and line ends around it, which a file may
-    have brought; null where there is none. UsageError for what no header can hold."""
+    """A variable of the environment that is sent in a header, without surrounding blanks and line ends, which a file
+    may have added; null if it is not set. Raises UsageError if a header cannot hold it."""
     value = (environment.get(name) or "").strip()
     if not (value.isprintable() and value.isascii()):
         raise UsageError(

@@ -59,7 +59,7 @@ def bounded_client(most: int, **values: Any) -> Any:
     import openai
 
     class Bounded(openai.DefaultAioHttpClient):
-        """Reads a response itself."""
+        """Reads the response itself."""
 
         async def send(self, request: Any, **options: Any) -> Any:  # of whichever HTTP library the client is built on
             response = await super().send(request, **(options | {"stream": True}))
@@ -76,7 +76,7 @@ def bounded_client(most: int, **values: Any) -> Any:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """What an exception goes back to: the client takes a lost connection for a timeout."""
+    """The first cause of an exception: the client reports a lost connection as a timeout."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error

@@ -1,4 +1,4 @@
-"""One call over the network: a body out, an answer back, or the reason why there is none. Two do the same."""
+"""The interface of transports, of which there are two: a body out, an answer or the reason of the failure back."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from openclawbench.records.fulltax import Usage
 
 class TransientError(Exception):
     """A failure of transport that may pass. `may_be_paid`: the model may have answered and the answer been lost;
-    `words`: what the endpoint or the system says of it; `body`: of a response with status 200 that is not an answer;
-    `again`: false where the next attempt would be paid for and end the same way."""
+    `words`: the message of the endpoint or the system; `body`: of a response with status 200 that is not an answer;
+    `again`: false if the next attempt would be paid for and end the same way."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class TransientError(Exception):
 
     @property
     def sentence(self) -> str:
-        """The reason, with the cause and what to do about it where one is known, and the words."""
+        """The reason, the message and, if known, the cause and what to do about it."""
         known = CAUSES.get(self.reason)
         quoted_words = f"it says: {self.words}" if self.words and self.reason.startswith(HEARD) else self.words
         return (
@@ -37,7 +37,7 @@ class TransientError(Exception):
         )
 
 
-HEARD = ("status_", "error_in_answer", "broken_body")  # reasons of failures that the endpoint itself told
+HEARD = ("status_", "error_in_answer", "broken_body")  # reasons of failures that the endpoint itself reported
 CAUSES = {  # reason -> what it means and what to do
     "connection_refused": "nothing listens at this address; start the server, or correct --base-url",
     "name_not_found": "the host name of the address cannot be resolved; correct --base-url, or check the network",
@@ -48,8 +48,8 @@ CAUSES = {  # reason -> what it means and what to do
     "no_connection": "the endpoint cannot be reached; check --base-url and the network",
     "timeout": "no whole answer within connection.answer_s of asking.toml",
     "connection_lost": "the connection broke off before the answer was whole",
-    "broken_body": "status 200, but the body is no chat completion; is --base-url the one of an OpenAI-compatible API "
-    "(it often ends in /v1)?",
+    "broken_body": "status 200, but the body is not a chat completion; is --base-url the one of an OpenAI-compatible "
+    "API (it often ends in /v1)?",
     "error_in_answer": "the endpoint sent an error with status 200",
     "answer_too_large": "the response is larger than connection.largest_answer_bytes of asking.toml",
     "unknown_encoding": "the response is compressed in a way that was not asked for",
@@ -57,7 +57,7 @@ CAUSES = {  # reason -> what it means and what to do
 
 
 class RejectedRequest(Exception):
-    """The endpoint refuses: status and its own words, cut to a readable length."""
+    """The endpoint refuses the request: the status and its message, cut to a readable length."""
 
     def __init__(
         self, status: int, message: str, body: bytes, headers: Mapping[str, str], request_id: str | None = None
@@ -69,9 +69,9 @@ class RejectedRequest(Exception):
 
 @dataclass(frozen=True)
 class ParsedAnswer:
-    """An answer taken apart. `finish` is complete, truncated, refusal, empty or content_filter; `text_from` the field
-    that the text stood in (content, tool_calls, reasoning); `missing` the counts of the usage that were not stated, or
-    cannot be: they are zero."""
+    """A parsed answer. `finish` is complete, truncated, refusal, empty or content_filter; `text_from` is the field that
+    held the text (content, tool_calls, reasoning); `missing` names missing or impossible counts of the usage, which are
+    zero."""
 
     text: str
     finish: str

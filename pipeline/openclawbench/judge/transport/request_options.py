@@ -1,4 +1,4 @@
-"""How an endpoint has to be asked: what it accepts, found out with the first question and remembered in the ledger."""
+"""The request options that an endpoint accepts: found out with the first question and remembered in the ledger."""
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -15,7 +15,7 @@ LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
 
 @dataclass(frozen=True)
 class RequestOptions:
-    """What is sent. Said in the manifest and beside each answer."""
+    """The form of a request. The manifest and each answer in the ledger name it."""
 
     structured_output: Structured = "json_schema"
     temperature: bool = True
@@ -24,7 +24,7 @@ class RequestOptions:
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """As it was remembered."""
+        """Parse the text that the ledger remembers."""
         return cls(**msgspec.json.decode(text))
 
     @cached_property
@@ -33,7 +33,7 @@ class RequestOptions:
         return msgspec.json.encode(asdict(self)).decode()
 
     def without(self, refused: str) -> "RequestOptions | None":
-        """What to try where an endpoint refuses this (an id of [[adaptation]]); null where nothing is left."""
+        """The options to try if an endpoint refuses this (an id of [[adaptation]]); null if none are left."""
         if refused == "structured_output":
             weaker = WEAKER.get(self.structured_output)
             return None if weaker is None else replace(self, structured_output=weaker)
@@ -46,7 +46,7 @@ class RequestOptions:
         return replace(self, limit=LIMIT_NAMES[1] if self.limit == LIMIT_NAMES[0] else None)
 
     def body(self, request: ChatRequest, plain: str) -> dict[str, Any]:
-        """The request body. `plain` introduces the schema where it must stand in the prompt."""
+        """The request body. `plain` introduces the schema if it must be in the prompt."""
         body: dict[str, Any] = {"model": request.model, "messages": self.messages(request, plain)}
         if self.structured_output == "json_schema":
             schema = {"name": request.schema_id, "strict": True, "schema": msgspec.Raw(request.schema.encode())}
@@ -62,7 +62,7 @@ class RequestOptions:
         return body
 
     def messages(self, request: ChatRequest, plain: str) -> list[Message]:
-        """The messages, with the schema below the instructions where the endpoint cannot be given it otherwise."""
+        """The messages, with the schema below the instructions if the endpoint does not take it as a parameter."""
         if self.structured_output == "json_schema":
             return request.messages
         system, *later = request.messages

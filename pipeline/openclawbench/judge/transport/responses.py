@@ -1,4 +1,4 @@
-"""What a response means: an answer, a failure that may pass, or a refusal."""
+"""Classifying a response: an answer, a failure that may pass, or a refusal."""
 
 import math
 import time
@@ -45,7 +45,7 @@ def checked(
 def failure(
     status: int | None, body: bytes, headers: Mapping[str, str], rules: AskingRules, request_id: str | None
 ) -> TransientError | RejectedRequest:
-    """What an error is. `status` null: an error under status 200 that names none and that nothing is known of."""
+    """The failure or refusal behind an error. `status` null: an unknown error under status 200 that names no status."""
     message = message_in(body)
     if status is None and not rules.is_fatal(message):
         return TransientError("error_in_answer", words=message)
@@ -63,7 +63,7 @@ def target(location: str) -> str:
 
 
 def status_of(error: Any, rules: AskingRules) -> int | None:
-    """The status that an error under status 200 names, in its fields or by its words; null where it names none."""
+    """The status that an error under status 200 names, in its fields or its message; null if it names none."""
     fields = [error.get(name) for name in STATUS_FIELDS] if isinstance(error, dict) else [error]
     for value in fields:
         number = int(value) if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9 else value
@@ -73,7 +73,7 @@ def status_of(error: Any, rules: AskingRules) -> int | None:
 
 
 def message_in(body: bytes) -> str:
-    """What an endpoint says of an error, with its code and parameter, on one line."""
+    """An endpoint's message about an error, with code and parameter, on one line."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -86,13 +86,12 @@ def message_in(body: bytes) -> str:
 
 
 def one_line(words: str) -> str:
-    """An endpoint's own words on one line, cut to a readable length."""
+    """An endpoint's message on one line, cut to a readable length."""
     return " ".join(words.split())[:LONGEST_MESSAGE]
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null where neither says, or says what is
-    no time (`inf`)."""
+    """Seconds to wait: Retry-After-Ms, or Retry-After as seconds or as a date; null if neither holds a finite time."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         text = headers.get(name)
         if text is None:

@@ -1,8 +1,8 @@
-"""Keys in what an endpoint sends back: they reach no file and no screen, and no answer is changed for a key's sake.
+"""Keys in responses of an endpoint: they reach no file and no screen, and removing them changes no answer.
 
-Some servers repeat the key of a request. A key that is long and of many characters stands in no text by chance: it is
-taken out of whatever is kept or shown. A short or plain one ("test", "EMPTY", "none") may well stand in an answer, and
-taking it out would change the answer: it is taken out of what is shown alone, where it stands as a whole word.
+Some servers repeat the key of a request. A long key of many different characters is in no text by chance: it is removed
+from everything that is kept or shown. A short or plain one ("test", "EMPTY", "none") may be part of an answer, and
+removing it would change the answer: it is only removed from what is shown, and only as a whole word.
 """
 
 import json
@@ -25,7 +25,7 @@ class Secrets:
         self.any = pattern(strong, secrets - set(strong))
 
     def kept(self, body: bytes) -> bytes:
-        """A body as it may be kept: verbatim, but for a key that cannot stand in it by chance."""
+        """A body as it may be kept: verbatim, without keys that cannot be in it by chance."""
         return self.strong.sub(IN_PLACE, body) if self.strong else body
 
     def shown(self, words: bytes) -> bytes:
@@ -33,17 +33,17 @@ class Secrets:
         return self.any.sub(IN_PLACE, words) if self.any else words
 
     def shown_text(self, words: str) -> str:
-        """The same of text."""
+        """The same for text."""
         return self.shown(words.encode("utf-8", "backslashreplace")).decode() if self.any else words
 
 
 def is_strong(value: str, rules: SecretRules) -> bool:
-    """True for a key that stands in no text by chance."""
+    """True for a key that is in no text by chance."""
     return len(value) >= rules.least_characters and len(set(value)) >= rules.least_different
 
 
 def pattern(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[bytes] | None:
-    """What finds these values, the second ones as whole words; null where there is none."""
+    """A pattern of these values, the second ones as whole words; null if there are no values."""
     forms: list[bytes] = [form for value in anywhere for form in written(value)]
     forms += [rb"(?<!%b)%b(?!%b)" % (WORD, form, WORD) for value in words for form in written(value)]
     forms.sort(key=len, reverse=True)
@@ -51,7 +51,7 @@ def pattern(anywhere: Iterable[str], words: Iterable[str] = ()) -> re.Pattern[by
 
 
 def written(value: str) -> set[bytes]:
-    """How a value may be written: as it is, and as JSON strings write it."""
+    """The forms of a value: as it is, and as in JSON strings."""
     return {
         re.escape(form.encode())
         for form in (value, json.dumps(value)[1:-1], json.dumps(value)[1:-1].replace("/", "\\/"))
