@@ -161,7 +161,7 @@ GOOD: Row = {
         (0, {"reasoning_content": "hm"}, "step 1: reasoning_content is for steps of the agent"),
         (0, {"colour": 1}, "unknown field `colour`"),
         (0, {"timestamp": "yesterday"}, "is not ISO 8601"),
-        (1, {"observation": {"results": [{"source_call_id": "d"}]}}, "source_call_id d is no call of this step"),
+        (1, {"observation": {"results": [{"source_call_id": "d"}]}}, "source_call_id d is not a call of this step"),
         (1, {"tool_calls": [{"tool_call_id": "c", "function_name": "f", "arguments": "{}"}]}, "Expected `object`"),
         (1, {"llm_call_count": 0, "reasoning_content": "hm"}, "stands where no model was called"),
     ],

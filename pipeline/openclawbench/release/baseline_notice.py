@@ -1,4 +1,4 @@
-"""What a release must say loudly about its labels."""
+"""The notice that a release must show about labels of the rules judge."""
 
 from collections.abc import Iterable
 
@@ -13,5 +13,5 @@ RULES_STAMP = "Labels made by the rules judge: a baseline, not annotation"  # on
 
 
 def notice_of(judges: Iterable[str | None]) -> str | None:
-    """The notice where one of the judges (`provenance.judge`) is the rules judge, else null."""
+    """The notice if one of the judges (`provenance.judge`) is the rules judge, else null."""
     return None if BASELINE_JUDGES.isdisjoint(judges) else RULES_NOTICE

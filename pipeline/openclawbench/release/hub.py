@@ -1,4 +1,4 @@
-"""A release on the Hugging Face Hub: one commit, so that nobody sees half a release, through `huggingface_hub`.
+"""Upload of a release to the Hugging Face Hub through `huggingface_hub`, in one commit, so that it is never incomplete.
 
 The library is the extra `hub`. Its token comes from HF_TOKEN or from its own login; nothing here reads or writes it.
 """
@@ -18,20 +18,20 @@ NO_LIBRARY = f"push: huggingface_hub is not installed. {how_to_install('hub')}."
 
 
 class Pushed(NamedTuple):
-    """What was done."""
+    """The result of an upload."""
 
     commit: str  # address
     added: int  # files of the release
-    removed: int  # files that a former release had and this one has not
+    removed: int  # files of a former release that this one does not have
     private: bool
 
 
 def push(release: Path, repo: str, public: bool) -> Pushed:
-    """Make the repository's files those of the release, in one commit. Large files that are there already, as after a
-    call that broke off, are not sent again.
+    """Replace the repository's files by those of the release, in one commit. Large files that the Hub already has, for
+    example after an interrupted call, are not sent again.
 
-    Raises UsageError where the library is not installed, there is no token or the repository is public and `public` is
-    not asked for, HubRefused where the Hub says no or cannot be reached.
+    Raises UsageError if the library is not installed, the token is missing, or the repository is public without
+    `public`; and HubRefused if the Hub refuses or cannot be reached.
     """
     if find_spec("huggingface_hub") is None:
         raise UsageError(NO_LIBRARY)
@@ -55,10 +55,10 @@ def push(release: Path, repo: str, public: bool) -> Pushed:
 
 @contextmanager
 def refusals(repo: str) -> Iterator[None]:
-    """What the library raises as one error with a sentence; what it says of a request holds no header, so no token."""
+    """Turn the library's exceptions into one error with a sentence. Their messages hold no headers, so no token."""
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
 
-    # What the library's HTTP client raises; which client that is differs from version to version.
+    # Exceptions of the library's HTTP client, which differs between versions of the library.
     lost = (cast("type[Exception]", next(kind for kind in HfHubHTTPError.__mro__ if kind.__name__ == "HTTPError")),)
     try:
         yield
@@ -74,7 +74,7 @@ def refusals(repo: str) -> Iterator[None]:
 
 
 def advice(status: int) -> str:
-    """What to do about a status."""
+    """Advice for an HTTP status."""
     if status in (401, 403):
         return "Use a token that may write to this repository (HF_TOKEN)."
     if status == 404:
@@ -83,5 +83,5 @@ def advice(status: int) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The beginning of what an error says."""
+    """The first line of an error's message."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

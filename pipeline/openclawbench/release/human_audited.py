@@ -1,4 +1,4 @@
-"""human_audited.jsonl: what people made of records, beside their silver labels, which no verdict changes."""
+"""human_audited.jsonl: human verdicts on records, beside their silver labels, which no verdict changes."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,8 +22,8 @@ HUMAN_ROWS = f"""\
 
 
 def write_human(verdicts: Sequence[HumanVerdict], assignments: pl.DataFrame, staging: StagingFolder) -> None:
-    """The file and its Parquet form; nothing where nobody reviewed. A verdict on a trajectory that the release does not
-    have is left out: the data package counts all of them."""
+    """Write the file and its Parquet form, if there are verdicts. A verdict on a trajectory that is not in the release
+    is left out; the data package counts all verdicts."""
     if not verdicts:
         return
     known = {key_of(row): row for row in assignments.select(*TRAJECTORY_KEY, *COPIED).iter_rows(named=True)}
@@ -40,14 +40,14 @@ def beside(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> dict[str, An
 
 
 def same_label(verdict: Mapping[str, Any], label: Mapping[str, Any]) -> bool:
-    """True where the label that was reviewed is the one that the release has."""
+    """True if the release still has the label that was reviewed."""
     reviewed = (verdict["silver_anomaly_label"], verdict["silver_subtype"])
     return reviewed == (label["is_anomalous"], label["anomaly_type_l2"])
 
 
 def human_counts(root: Path) -> list[dict[str, Any]]:
-    """A row a label_status: audited, settled, agreeing, over-flags, misses, of a release; none where there is no file.
-    Verdicts on a label that the release no longer has are counted apart and compared with nothing."""
+    """One row a label_status of a release: audited, settled, agreeing, over-flags, misses; empty without the file.
+    Verdicts on a label that the release no longer has are counted apart and are not compared."""
     path = root / typed_file(HUMAN_FILE)
     if not path.is_file():
         return []

@@ -49,7 +49,7 @@ LEAKS = (
 
 
 def card(root: Path, facts: Facts, loadable: list[Config], rules: PublishRules, statistics: str) -> str:
-    """The text of README.md for the release in `root`, whose data files are all there."""
+    """The text of README.md for the release in `root`, whose data files are complete."""
     notice = facts["corpus"].get("notice")
     second = guide(root, set(facts["made_by"]["judge_model"]))
     return TEMPLATE.format(
@@ -110,7 +110,7 @@ def front_matter(loadable: list[Config], facts: Facts, rules: PublishRules) -> s
 
 
 def license_lines(dataset: Dataset) -> list[tuple[str, str]]:
-    """The licence as the Hub writes it; nothing where none is given."""
+    """The licence as the Hub writes it; empty if no licence is given."""
     if dataset.terms is None:
         return []
     own = (
@@ -130,19 +130,19 @@ def config_lines(config: Config) -> list[str]:
 
 
 def size(records: int) -> str:
-    """The Hub's word for so many records."""
+    """The Hub's size category for a number of records."""
     limits = {1_000: "n<1K", 10_000: "1K<n<10K", 100_000: "10K<n<100K", 1_000_000: "100K<n<1M"}
     return next((word for limit, word in limits.items() if records < limit), "n>1M")
 
 
 def repository(dataset: Dataset) -> str:
-    """What code has to name to load the dataset: of a Hub address its repository, else words to be replaced."""
+    """The name under which code loads the dataset: the repository of a Hub address, else a placeholder."""
     address = dataset.url.partition("/datasets/")[2].strip("/")
     return address if address.count("/") == 1 else "PATH_OR_REPO"
 
 
 def lacking(dataset: Dataset) -> str:
-    """What must be given before others can use the dataset."""
+    """A sentence on the settings that are missing before others can use the dataset."""
     if not dataset.lacking:
         return ""
     names = " and no ".join("licence" if name == "license" else name for name in dataset.lacking)
@@ -153,7 +153,7 @@ def lacking(dataset: Dataset) -> str:
 
 
 def human(rows: list[Facts]) -> str:
-    """What people made of records, by label_status: labels of the rules judge are measured apart."""
+    """Human verdicts on records, by label_status: labels of the rules judge are measured apart."""
     if not rows:
         return NOBODY
     header = ["label_status", "audited", "label changed since", "settled", "agree", "over-flags", "misses", "blind"]
@@ -162,7 +162,7 @@ def human(rows: list[Facts]) -> str:
 
 
 def publisher(dataset: Dataset) -> str:
-    """Who publishes the dataset, where and as which version."""
+    """Publisher, address and version of the dataset."""
     shown = {
         "creator": dataset.creator,
         "contact": dataset.contact,
@@ -181,7 +181,7 @@ def citation(dataset: Dataset) -> str:
 
 
 def licences(dataset: Dataset) -> str:
-    """What may be done with the data, and with what made them."""
+    """The licences of the data, and of the code that made them."""
     data = f"Data: {dataset.terms.name} ({dataset.terms.url})." if dataset.terms else "Data: no licence is given."
     based = "".join(f" Based on: {plain(source)}." for source in dataset.based_on)
     return f"{data}{based} Code, rules, schemas and prompts: {CODE_LICENSE.name}."
@@ -231,7 +231,7 @@ def labels(rows: list[Facts]) -> str:
 
 
 def leakage(by_cut: dict[str, Any]) -> str:
-    """What of the test side can be known from the train side, for each cut."""
+    """How much of the test side can be known from the train side, for each cut."""
     lines = []
     for cut, leaks in by_cut.items():
         f1 = leaks["memoriser"]["f1"]
@@ -248,7 +248,7 @@ def made_by(facts: Facts) -> str:
 
 
 def collected(facts: Facts) -> str:
-    """Where the sessions come from and when they ran."""
+    """Source formats of the sessions, and when they ran."""
     known = facts["collected"]
     lines = [["source format", code(name), number(n)] for name, n in known["formats"].items()]
     lines += [[f"{name} time of a session (UTC)", code(known[name]), ""] for name in ("first", "last") if known[name]]
@@ -256,18 +256,18 @@ def collected(facts: Facts) -> str:
 
 
 def text_table(rows: list[Facts]) -> str:
-    """What a scan of the released text finds, by kind."""
+    """Finds of a scan of the released text, by kind."""
     lines = [[code(row["kind"]), number(row["finds"]), number(row["records"])] for row in rows]
     return table(["kind", "finds", "records"], lines)
 
 
 def counted(header: str, values: dict[str, int]) -> str:
-    """Values and how many records have them."""
+    """Values with the number of records that have them."""
     return table([header, "records"], [[code(name), number(n)] for name, n in values.items()])
 
 
 def table(header: list[str], lines: list[list[str]]) -> str:
-    """A table of Markdown; a word where it has no line."""
+    """A Markdown table; a word if it has no rows."""
     if not lines:
         return "None."
     rule = ["---"] * len(header)
@@ -275,7 +275,7 @@ def table(header: list[str], lines: list[list[str]]) -> str:
 
 
 def number(value: int) -> str:
-    """With thousands marked."""
+    """A number with thousands separators."""
     return f"{value:,}"
 
 

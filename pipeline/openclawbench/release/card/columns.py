@@ -16,7 +16,7 @@ SHOWN: dict[str, type[BaseModel]] = {  # heading -> record, in the order of the 
 
 
 def column_tables() -> str:
-    """A table for each of SHOWN, and one for each record inside a record, once each."""
+    """A table for each record of SHOWN and for each record inside one, once each."""
     parts = []
     for heading, record in SHOWN.items():
         parts += [f"#### {heading}", column_table(record)]
@@ -30,7 +30,7 @@ def column_tables() -> str:
 
 
 def inside(record: type[BaseModel]) -> dict[str, type[BaseModel]]:
-    """Path -> record, of the records that columns hold; one that several hold stands at the first."""
+    """Path -> record, for the records that columns hold; a record that several columns hold is listed at the first."""
     inner_fields: dict[str, type[BaseModel]] = {}
     waiting = [("", record)]
     while waiting:

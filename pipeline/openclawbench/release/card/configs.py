@@ -1,4 +1,4 @@
-"""What of a release can be loaded by name: configurations with their splits, those that hold a row."""
+"""Configurations of a release, which can be loaded by name, with their splits."""
 
 import glob
 import re
@@ -52,7 +52,7 @@ TABLES: dict[str, tuple[str, type[Keyed], str]] = {  # name -> JSONL file, recor
 
 
 class Config(NamedTuple):
-    """Something that can be loaded by name."""
+    """A configuration, which can be loaded by name."""
 
     name: str
     about: str
@@ -61,8 +61,8 @@ class Config(NamedTuple):
 
 
 def configs(root: Path) -> list[Config]:
-    """The configurations of a release, the default one first. A split without a row is left out, and so is a
-    configuration without a split: loaders refuse them."""
+    """The configurations of a release, the default one first. Splits without rows and configurations without splits are
+    left out, because loaders refuse them."""
     loadable = []
     for config in all_configs(root):
         splits = {name: pattern for name, pattern in config.splits.items() if rows(root, pattern)}
@@ -72,7 +72,7 @@ def configs(root: Path) -> list[Config]:
 
 
 def all_configs(root: Path) -> Iterator[Config]:
-    """Those that a release may have. Only the ones that say so hold rows that need review."""
+    """All configurations that a release may have. Rows that need review are only in those whose description says so."""
     for cut, folder in CUTS.items():
         name = DEFAULT if cut == "default_cut" else f"{DEFAULT}_{cut}"
         sides = {side: glob.escape(part_file(f"{folder}silver_{side}_labels.jsonl")) for side in SIDES}
@@ -99,7 +99,7 @@ def all_configs(root: Path) -> Iterator[Config]:
 
 
 def models_of(root: Path) -> list[str]:
-    """Source models of a release; none where no session came in."""
+    """Source models of a release; empty if it has no sessions."""
     folder = root / ROOT
     return sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else []
 
@@ -110,7 +110,7 @@ def files_of(root: Path, pattern: str) -> list[Path]:
 
 
 def rows(root: Path, pattern: str) -> int:
-    """Rows of a split, as its files' footers say."""
+    """Number of rows of a split, by the footers of its files."""
     import pyarrow.parquet as pq
 
     return sum(pq.read_metadata(root / path).num_rows for path in files_of(root, pattern))

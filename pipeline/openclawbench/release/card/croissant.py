@@ -42,7 +42,7 @@ def croissant(
 
 
 def about(facts: Facts, rules: PublishRules) -> Node:
-    """The dataset as a whole. No date but those of the data and of the settings: a build reads no clock."""
+    """The dataset as a whole. All dates come from the data and the settings, because a build reads no clock."""
     dataset = rules.dataset
     first, last = facts["collected"]["first"], facts["collected"]["last"]
     covered = {"temporalCoverage": f"{first}/{last}"} if first and last else {}
@@ -63,7 +63,7 @@ def about(facts: Facts, rules: PublishRules) -> Node:
 
 
 def given(dataset: Dataset) -> Node:
-    """What the publisher says of the dataset; an empty value is not said."""
+    """The publisher's statements about the dataset; empty values are left out."""
     return {
         "license": dataset.terms.url if dataset.terms else None,
         "url": dataset.url,
@@ -76,7 +76,7 @@ def given(dataset: Dataset) -> Node:
 
 
 def responsible(facts: Facts, rules: PublishRules) -> Node:
-    """The fields of the Responsible AI vocabulary; the first limit is who judged."""
+    """The fields of the Responsible AI vocabulary; the first limitation names the judges."""
     made_by = facts["made_by"]
     judges = ", ".join(
         f"{name} ({model})" for name, model in zip(made_by["judge"], made_by["judge_model"], strict=False)
@@ -92,7 +92,7 @@ def responsible(facts: Facts, rules: PublishRules) -> Node:
 
 
 def folder() -> Node:
-    """The release folder, in which the file sets lie."""
+    """The release folder, which contains the file sets."""
     return {
         "@type": "cr:FileObject",
         "@id": FOLDER,
@@ -105,7 +105,7 @@ def folder() -> Node:
 
 
 def file_sets(loadable: list[Config]) -> Iterator[Node]:
-    """The Parquet files of each table that may be several files."""
+    """The Parquet files of each table that may have several."""
     for config in loadable:
         if config.name in TABLES:
             yield {
@@ -119,12 +119,12 @@ def file_sets(loadable: list[Config]) -> Iterator[Node]:
 
 
 def file_set(config: Config) -> str:
-    """The id of the files of a table."""
+    """The id of a table's file set."""
     return f"{config.name}_files"
 
 
 def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
-    """Every file of data, with its digest."""
+    """Every data file, with its digest."""
     for path, sha256 in sorted(digests.items()):
         if (form := FORMATS.get(Path(path).suffix)) and path != NAME:
             yield {
@@ -138,7 +138,7 @@ def file_objects(digests: Mapping[str, str]) -> Iterator[Node]:
 
 
 def record_set(root: Path, config: Config, split: str) -> Node:
-    """One split of a configuration, with a field a column."""
+    """One split of a configuration, with one field a column."""
     name = config.name if split == WHOLE else f"{config.name}_{split}"
     pattern = config.splits[split]
     if config.name in TABLES:
@@ -192,8 +192,8 @@ def field(place: str, kind: pl.DataType, source: Node, at: Place) -> Node:
 
 
 def describable(kind: pl.DataType) -> bool:
-    """False for what the vocabulary cannot say: a list of structs inside another value. It is in the files all the
-    same, and in the card's columns."""
+    """False for types that the vocabulary cannot express: a list of structs inside another value. The files and the
+    card's columns have them all the same."""
     if isinstance(kind, pl.List):
         return not isinstance(of(kind.inner), pl.Struct)
     return True

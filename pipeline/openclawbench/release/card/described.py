@@ -14,7 +14,7 @@ from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.card import statistics_part
 
 README = "README.md"
-TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # what stands in them beside what is computed
+TEXTS = (TEMPLATE, json.dumps(CONTEXT))  # the fixed texts in them
 
 
 def described(

@@ -49,8 +49,8 @@ joined = [records[by_key[tuple(row[name] for name in key)]] for row in labels["{
 
 
 def example_record(root: Path) -> str:
-    """The shortest anomalous record that is not in review, else the shortest record, as JSON with its texts cut; blank
-    where the release has no record. Nothing in it can end the block that it stands in."""
+    """The shortest anomalous record that is not in review, else the shortest record, as JSON with its texts cut; empty
+    if the release has no records. Its text cannot close the Markdown block around it."""
     chosen = choose(root)
     if chosen is None:
         return "None."
@@ -65,7 +65,7 @@ def example_record(root: Path) -> str:
 
 
 def choose(root: Path) -> tuple[str, str] | None:
-    """Key of the example; null where there is no record."""
+    """Key of the example; null if the release has no records."""
     wanted = [*TRAJECTORY_KEY, "num_steps", "is_anomalous", "label_status"]
     files = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
     parts = [pl.scan_parquet(path, glob=False).select(wanted).collect(engine="streaming") for path in files]
@@ -100,7 +100,7 @@ def shortened(value: Any) -> Any:
 
 
 def loading(loadable: list[Config], where: str) -> str:
-    """Code that loads labels and records and joins them; of configurations that the release has."""
+    """Code that loads labels and records and joins them, for configurations that the release has."""
     by_name = {config.name: config for config in loadable}
     labels = next(
         (by_name[name] for name in (DEFAULT, f"{DEFAULT}_{BASELINE}", f"{DEFAULT}_all") if name in by_name), None

@@ -1,4 +1,4 @@
-"""Every number and name that the card shows, read from the released files and from nothing else."""
+"""Every number and name that the card shows, read from the released files only."""
 
 import json
 from pathlib import Path
@@ -20,12 +20,12 @@ Facts = dict[str, Any]
 
 
 def facts(root: Path) -> Facts:
-    """What the card says of a release.
+    """The facts that the card shows of a release.
 
     corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: a row a source model; labels: a
-    row a cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: what is noted in
-    `provenance`, value -> records; human: verdicts of people, a row a label_status; collected: source formats and the
-    first and last time of a session (UTC), null where no session says one.
+    row a cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
+    records; human: verdicts of people, a row a label_status; collected: source formats and the first and last time of a
+    session (UTC), null if no session has a time.
     """
     models = models_of(root)
     sections = read(root / STATISTICS_FILE)["sections"]

@@ -1,4 +1,4 @@
-"""Declared columns of the Hub's card, made from the records: a file in which a field is null throughout then loads."""
+"""Declared columns of the Hub's card, made from the records, so that a file in which a field is always null loads."""
 
 import json
 from typing import Any

@@ -1,1 +1,1 @@
-"""What is different between two releases, and what made it so."""
+"""The differences between two releases, and their causes."""

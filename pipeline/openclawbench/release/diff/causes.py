@@ -1,7 +1,7 @@
-"""What made a record different, from what the two records say of themselves (own choice; docs/why/decisions/).
+"""The causes of a record's differences, read from the two records alone (own choice; docs/why/decisions/).
 
-A cause is named where its mark differs in the record *and* it can have moved one of the fields that differ. Several
-marks that differ are all named: which of them moved the field cannot be told from two releases."""
+A cause is named if its mark differs between the records *and* it can have changed one of the fields that differ. If
+several marks differ, all are named: two releases do not show which of them changed the field."""
 
 import hashlib
 from typing import Any
@@ -27,9 +27,9 @@ MEANINGS = {
     KEY: "the same session, called by another source model or trajectory id",
 }
 Fields = list[str]
-Prompts = set[str]  # "<stage>/<version>" of which the two releases have different texts
+Prompts = set[str]  # "<stage>/<version>" of the prompts whose texts differ between the releases
 
-# Fields of the record in which the session itself speaks.
+# Fields of the record that come from the session itself.
 STEP_TEXTS = ("action_kind", "thinking", "narration", "action_text", "reflection_text", "tool_name_raw")
 SAID = {f"steps[].{name}" for name in STEP_TEXTS} | {
     *("session_id", "source_format", "models[]", "num_steps", "steps[]", "user_turns[]"),
@@ -47,12 +47,12 @@ STAMP = "provenance"
 
 
 def only_stamps(fields: Fields) -> bool:
-    """True where nothing is different but what the record says of its making."""
+    """True if the records differ only in their provenance."""
     return all(top(field) == STAMP for field in fields)
 
 
 def causes(before: dict[str, Any], after: dict[str, Any], fields: Fields, prompts: Prompts) -> list[str]:
-    """The causes of a changed record, in the order of MEANINGS; never none."""
+    """The causes of a changed record, in the order of MEANINGS; never empty."""
     old, new = before[STAMP], after[STAMP]
     same_rules = old["rules_version"] == new["rules_version"]
     label_moved = any(top(field) in LABEL for field in fields)
@@ -71,7 +71,7 @@ def causes(before: dict[str, Any], after: dict[str, Any], fields: Fields, prompt
 
 
 def other_prompt(old: dict[str, str | None], new: dict[str, str | None], prompts: Prompts) -> bool:
-    """True where a stage that was asked both times has another version, or another text under the same one."""
+    """True if a stage that was asked both times has another prompt version, or another text of the same version."""
     for stage in old.keys() & new.keys():
         was, now = old[stage], new[stage]
         if was is not None and now is not None and (was != now or was in prompts):
@@ -80,25 +80,25 @@ def other_prompt(old: dict[str, str | None], new: dict[str, str | None], prompts
 
 
 def other_judge(old: dict[str, Any], new: dict[str, Any]) -> bool:
-    """True where both were judged, and not by the same."""
+    """True if both records were judged, by different judges."""
     if old["judge"] is None or new["judge"] is None:
         return False
     return bool((old["judge"], old["judge_model"]) != (new["judge"], new["judge_model"]))
 
 
 def answered_anew(old: dict[str, Any], new: dict[str, Any], fields: Fields) -> bool:
-    """True where a judge that does not repeat itself was asked the same again, and said something else."""
+    """True if a judge whose answers vary was asked the same question again and gave another answer."""
     same_packet = old["packet_sha256"] is not None and old["packet_sha256"] == new["packet_sha256"]
     return same_packet and old["judge"] != "rules" and any(top(field) == "stages" for field in fields)
 
 
 def top(field: str) -> str:
-    """The record's own field of a path."""
+    """The top-level field of a path."""
     return field.partition(".")[0].removesuffix("[]")
 
 
 def content_digest(record: dict[str, Any]) -> bytes:
-    """Digest of what the session says, whatever it is called."""
+    """Digest of the content of the session, without its names."""
     steps = [[step.get(name) for name in STEP_TEXTS] for step in record["steps"]]
     content = [steps, [turn.get("text") for turn in record["user_turns"]]]
     return hashlib.sha256(canonical_json(content).encode()).digest()

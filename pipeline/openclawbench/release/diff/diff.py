@@ -21,7 +21,7 @@ FROM_TO = ("label_from", "label_to", "tier_from", "tier_to")
 
 @dataclass
 class Diff:
-    """What is counted while the records pass by."""
+    """Counts the differences while the records are read."""
 
     limit: int
     prompts: Prompts
@@ -39,7 +39,7 @@ class Diff:
         self.fields = Tally(("field",), self.limit)
 
     def take(self, before: Line | None, after: Line | None) -> None:
-        """A record that one of the releases has, or both."""
+        """Count a record that one or both of the releases have."""
         for place, line in enumerate((before, after)):
             if line is not None:
                 self.counts["a" if place == 0 else "b"] += 1
@@ -52,7 +52,7 @@ class Diff:
                 self.only_in[place].setdefault(content_digest(line.record()), []).append(line.key)
 
     def note_versions(self, place: int, line: Line) -> None:
-        """Count what made the record."""
+        """Count the versions and judges that made the record."""
         stamps, known = line.head.provenance, self.versions[place]
         for name in VERSIONS:
             known.setdefault(name, Counter())[getattr(stamps, name) or "none"] += 1
@@ -61,7 +61,7 @@ class Diff:
                 known.setdefault(f"prompt {stage}", Counter())[version] += 1
 
     def compare(self, before: Line, after: Line) -> None:
-        """A record that both have."""
+        """Count a record that both have."""
         if before.raw == after.raw:
             self.counts["same"] += 1
             return
@@ -81,7 +81,8 @@ class Diff:
             self.tiers.add(tiers, after.key, why)
 
     def settle(self) -> None:
-        """What only one release has: the same session under another key, or one that came or went."""
+        """Count the records that only one release has: the same session under another key, or an added or removed
+        one."""
         removed, added = self.only_in
         for digest in sorted(removed.keys() & added.keys()):
             for old, new in zip(removed[digest], added[digest], strict=False):
@@ -96,7 +97,7 @@ class Diff:
 def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
     """Everything that differs, as plain data; `limit` examples of each row.
 
-    UsageError where a folder is not a release, UnreadableInput where a line of it is none or lines are not sorted.
+    Raises UsageError if a folder is not a release, and UnreadableInput if a line is not valid or lines are not sorted.
     """
     for root in (before, after):
         models(root)
@@ -133,7 +134,7 @@ def diff(before: Path, after: Path, limit: int) -> dict[str, Any]:
 
 
 def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
-    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null where one has none."""
+    """Rule files and prompts (`<stage>/<version>`) that differ, by the data packages; null if one cannot be read."""
     try:
         origins = [json.loads((root / PACKAGE).read_bytes())["provenance"] for root in (before, after)]
         rules = [{rule["file"]: rule["sha256"] for rule in origin["rules"]} for origin in origins]
@@ -148,7 +149,7 @@ def made_from_others(before: Path, after: Path) -> dict[str, list[str]] | None:
 
 
 def label_of(record: dict[str, Any]) -> str:
-    """normal, the subtype, `anomalous` where it has none, or `undecided`."""
+    """normal, the subtype, `anomalous` without a subtype, or `undecided`."""
     if record["is_anomalous"] is None:
         return "undecided"
     return str(record["anomaly_type_l2"] or "anomalous") if record["is_anomalous"] else "normal"
@@ -164,6 +165,6 @@ def other_files(before: Path, after: Path) -> dict[str, list[str]]:
 
 
 def other_prompts(changed: list[str]) -> Prompts:
-    """`<stage>/<version>`, as records name them, of the prompts whose text is another: prompts/<stage>/<version>.md."""
+    """`<stage>/<version>`, as records name them, of the prompts whose texts (prompts/<stage>/<version>.md) differ."""
     names = [name for name in changed if name.startswith("prompts/") and name.endswith(".md")]
     return {name.removeprefix("prompts/").removesuffix(".md") for name in names}

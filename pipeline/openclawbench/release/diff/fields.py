@@ -1,9 +1,9 @@
-"""Which fields of a record are different: `steps[].event_type`, `provenance.rules_version`."""
+"""The fields of a record that differ: `steps[].event_type`, `provenance.rules_version`."""
 
 from collections.abc import Iterator
 from typing import Any
 
-ABSENT = object()  # a field that one of two schemas does not have; null is a value
+ABSENT = object()  # a field that one of the two schemas lacks; null is a value
 
 
 def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ FIELDS = "Fields that differ, by records. `[]` is any entry of a list; alone at 
 
 
 def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
-    """The whole diff, a section a table; what each cause means stands at the end."""
+    """The whole diff, a section a table; the meanings of the causes come last."""
     a, b = difference["releases"]["a"], difference["releases"]["b"]
     parts = [
         "# What is different between two releases",
@@ -42,7 +42,7 @@ def as_markdown(difference: dict[str, Any], meanings: dict[str, str]) -> str:
 
 
 def differing(made_from: dict[str, list[str]] | None) -> list[tuple[str, list[str]]]:
-    """What differs of that from which the releases were made, in words; nothing where nothing does."""
+    """The rules and prompts that differ, in words; empty if none differ."""
     return [(f"{name} that differ", names) for name, names in (made_from or {}).items() if names]
 
 
@@ -69,7 +69,7 @@ def rows(columns: list[str], body: list[list[Any]], plain: int = 0) -> str:
 
 
 def made_with(a: dict[str, dict[str, int]], b: dict[str, dict[str, int]]) -> list[list[Any]]:
-    """(what, version, records of A, records of B)."""
+    """(name, version, records of A, records of B)."""
     return [
         [producer, version, a.get(producer, {}).get(version, 0), b.get(producer, {}).get(version, 0)]
         for producer in sorted(a | b)

@@ -1,6 +1,6 @@
-"""A release as a sorted stream of lines, and two of them side by side; a line of each is in memory at a time.
+"""A release as a sorted stream of lines, and two streams side by side; one line of each is in memory at a time.
 
-Not the reader of `validate`: that one wants lines of today's schema, and the two releases may be years apart."""
+This is not the reader of `validate`, which requires the present schema: the two releases may be years apart."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 
 class Keyed(Protocol):
-    """What has a key."""
+    """An object with a key."""
 
     @property
     def key(self) -> Key: ...
@@ -28,7 +28,7 @@ One = TypeVar("One", bound=Keyed)
 
 
 class Stamps(msgspec.Struct):
-    """What a record says of what made it."""
+    """The provenance of a record."""
 
     judge: str | None = None
     judge_model: str | None = None
@@ -38,7 +38,7 @@ class Stamps(msgspec.Struct):
 
 
 class Head(msgspec.Struct):
-    """The parts of a line that are read of every line; a label row has no provenance."""
+    """The parts that are read of every line; a label row has no provenance."""
 
     source_model: str
     trajectory_id: str
@@ -47,7 +47,7 @@ class Head(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a release file; the whole of it is parsed only where it is asked for."""
+    """A line of a release file; its full content is parsed on demand."""
 
     path: Path
     number: int  # from 1
@@ -59,14 +59,14 @@ class Line:
         return self.head.source_model, self.head.trajectory_id
 
     def row(self) -> dict[str, Any]:
-        """The line as plain data. UnreadableInput where it is not a JSON object."""
+        """The line as plain data. Raises UnreadableInput if it is not a JSON object."""
         try:
             return msgspec.json.decode(self.raw, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError) as error:
             raise unreadable(self.path, self.number, f"is not a record: {error}") from error
 
     def record(self) -> dict[str, Any]:
-        """A line of a master table. UnreadableInput where it lacks what any schema of it had."""
+        """A line of a master table. Raises UnreadableInput if it lacks a field that every schema version has."""
         record = self.row()
         missing = [name for name in NEEDED if name not in record]
         missing += [] if missing else [name for name in STAMPED if name not in record["provenance"]]
@@ -81,7 +81,7 @@ STAMPED = ("rules_version", "schema_version", "judge", "judge_model", "prompt_ve
 
 
 def models(root: Path) -> list[str]:
-    """Source models of a release, sorted. UsageError where the folder is not a release."""
+    """Source models of a release, sorted. Raises UsageError if the folder is not a release."""
     refuse_other_folder(root)
     return models_of(root)
 
@@ -93,7 +93,7 @@ def records(root: Path) -> Iterator[Line]:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Lines of one file. UnreadableInput with the line where one is not what a release holds, or not in order."""
+    """Lines of one file. Raises UnreadableInput with the line number if a line is not valid or not in order."""
     if released(path) is None:
         raise UnreadableInput(f"{path}: a release owes this file. Check the release with `openclawbench validate`.")
     former: Key | None = None
@@ -110,7 +110,7 @@ def lines(path: Path) -> Iterator[Line]:
 
 
 def joined(first: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | None, One | None]]:
-    """Two sorted streams side by side; null where the other has nothing of this key."""
+    """Two sorted streams side by side; null if a stream does not have the key."""
     left, right = next(first, None), next(other, None)
     while left is not None or right is not None:
         if right is None or (left is not None and left.key < right.key):
@@ -125,5 +125,5 @@ def joined(first: Iterator[One], other: Iterator[One]) -> Iterator[tuple[One | N
 
 
 def unreadable(path: Path, number: int, fault: str) -> UnreadableInput:
-    """The error of a line."""
+    """The error for a line."""
     return UnreadableInput(f"{path}: line {number}: {fault}. Check the release with `openclawbench validate`.")

@@ -1,4 +1,4 @@
-"""Which side of each cut a record stands on in the two releases."""
+"""The side of each cut that a record is on in the two releases."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -17,14 +17,14 @@ CausesOf = Callable[[Key], list[str]]
 
 @dataclass(frozen=True)
 class Side:
-    """A record and where it stands: train, test, or `left out: <reason>`."""
+    """A record and its side: train, test, or `left out: <reason>`."""
 
     key: Key
     side: str
 
 
 def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
-    """Records whose side is another, a table a cut and one for the calibration pool; null: not in that release."""
+    """Records whose side differs, one table a cut and one for the calibration pool; null: not in that release."""
     moves = {cut: Tally(COLUMNS, limit) for cut in (*CUTS, POOL)}
     pools = [{line.key for line in lines(root / POOL_FILE)} for root in (before, after)]
     for cut, folder in CUTS.items():
@@ -36,7 +36,7 @@ def split_moves(before: Path, after: Path, limit: int) -> dict[str, Tally]:
 
 
 def count(tally: Tally, old: Side | None, new: Side | None) -> None:
-    """One record of a cut, where its side is another."""
+    """Count a record of a cut if its side differs."""
     was, now = (None if side is None else side.side for side in (old, new))
     known = new or old
     if known is not None and was != now:
@@ -44,7 +44,7 @@ def count(tally: Tally, old: Side | None, new: Side | None) -> None:
 
 
 def pool_side(side: Side | None, pool: set[Key]) -> Side | None:
-    """In the pool or not."""
+    """Whether a record is in the pool."""
     return None if side is None else Side(side.key, "in" if side.key in pool else "out")
 
 

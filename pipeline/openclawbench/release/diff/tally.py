@@ -1,4 +1,4 @@
-"""Counts of records by what happened to them, by cause, with a few examples: memory does not grow with the release."""
+"""Counts of records by change and cause, with a few examples: memory does not grow with the release."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -11,7 +11,8 @@ Row = tuple[str | None, ...]
 
 @dataclass
 class Tally:
-    """One table. `columns` name the parts of a row; a row's records by combination of causes, and its first keys."""
+    """One table. `columns` name the parts of a row; a row counts records by combination of causes and keeps a few
+    keys."""
 
     columns: tuple[str, ...]
     limit: int  # examples of each row
@@ -19,7 +20,7 @@ class Tally:
     examples: dict[Row, list[str]] = field(default_factory=dict)
 
     def add(self, row: Row, key: Key, causes: list[str]) -> None:
-        """Count a record; causes that cannot be told apart are one combination, so that counts add up."""
+        """Count a record under the combination of its causes, so that counts add up."""
         self.counts.setdefault(row, Counter())[" + ".join(causes)] += 1
         kept = self.examples.setdefault(row, [])
         if len(kept) < self.limit:

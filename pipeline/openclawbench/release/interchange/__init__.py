@@ -1,1 +1,1 @@
-"""Labelled trajectories in the forms that other tools open. What no form has a place for is left out, and said so."""
+"""Labelled trajectories in the formats of other tools. Each module says what its format has no place for."""

@@ -1,7 +1,7 @@
-"""A labelled trajectory as an ATIF v1.7 document; the label stands in `extra.openclawbench`.
+"""A labelled trajectory as an ATIF v1.7 document; the label is in `extra.openclawbench`.
 
-Kept: steps, texts, calls with their arguments as written, results, errors, details. The format has no place for text
-after a call (it is put before it), the name of a tool whose call is missing, or arguments that are not an object."""
+Kept: steps, texts, calls with their arguments as written, results, errors, details. The format cannot express text
+after a call (it is put before it), the name of a tool whose call is missing, and arguments that are not an object."""
 
 from openclawbench.release.interchange.session import (
     Labelled,
@@ -18,7 +18,7 @@ VERSION = "ATIF-v1.7"
 
 
 def as_atif(session: Labelled, synthetic: str) -> Row | None:
-    """The document; null where the trajectory says nothing, because the format wants a step."""
+    """The document; null if the trajectory is empty, because the format requires a step."""
     row = session.trajectory
     steps = [
         user_step(item) if isinstance(item, dict) else agent_step(session, item, synthetic)
@@ -41,12 +41,12 @@ def as_atif(session: Labelled, synthetic: str) -> Row | None:
 
 
 def user_step(turn: Row) -> Row:
-    """What a user said, as written."""
+    """A message of the user, as written."""
     return {"source": "user", "message": turn["raw_text"], "extra": {OWN_LABELS: {"kinds": turn["kinds"]}}}
 
 
 def agent_step(session: Labelled, steps: list[Row], synthetic: str) -> Row:
-    """One message of the agent: a reply, or calls with what came back; a result without a call has none behind it."""
+    """One message of the agent: a reply, calls with their results, or a result without a call."""
     first = steps[0]
     message: Row = {"source": "agent"} | without_nulls({"timestamp": first["timestamp"]})
     extra: Row = {OWN_LABELS: {"steps": session.described(steps)}}
@@ -73,18 +73,18 @@ def call(step: Row) -> Row:
 
 
 def result(step: Row, synthetic: str) -> Row:
-    """What came back from a call; details and whether it was an error stand in its `extra`."""
+    """The result of a call; its `extra` holds the details and whether it was an error."""
     extra = details_of(step) | without_nulls({"isError": step["result_is_error"]})
     return without_nulls({"content": result_text(step, synthetic), "extra": extra or None})
 
 
 def call_id(step: Row) -> str:
-    """An id of our own: those of the session may repeat."""
+    """An id of our own, because those of the session may repeat."""
     return f"call-{step['step_id']}"
 
 
 def final_metrics(run: Row) -> Row:
-    """Totals, as far as the session says them."""
+    """Totals, as far as the session has them."""
     names = {
         "total_prompt_tokens": run["input_tokens"],
         "total_completion_tokens": run["output_tokens"],

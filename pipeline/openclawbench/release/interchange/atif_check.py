@@ -1,4 +1,4 @@
-"""Is a document ATIF v1.7? Its fields, none unknown, and the rules that go over several of them (Harbor's RFC 1)."""
+"""Checks that a document is ATIF v1.7: only known fields, and the rules across fields (Harbor's RFC 1)."""
 
 from datetime import datetime
 from typing import Any, Literal
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Closed(msgspec.Struct, forbid_unknown_fields=True):
-    """An object with these fields and no other."""
+    """An object with only these fields."""
 
 
 class Agent(Closed):
@@ -76,11 +76,11 @@ class Document(Closed):
 
 DOCUMENT = msgspec.json.Decoder(Document)
 AGENT_ONLY = ("model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics")
-MODEL_ONLY = ("metrics", "reasoning_content")  # absent where no model call is behind an agent's step
+MODEL_ONLY = ("metrics", "reasoning_content")  # absent if no model call produced the agent's step
 
 
 def fault(data: bytes) -> str | None:
-    """The first thing that is wrong with a document; null where nothing is."""
+    """The first fault of a document; null if it is valid."""
     try:
         document = DOCUMENT.decode(data)
     except (msgspec.DecodeError, RecursionError) as error:
@@ -96,7 +96,7 @@ def fault(data: bytes) -> str | None:
 
 
 def step_fault(step: Step) -> str | None:
-    """What is wrong with a step."""
+    """The first fault of a step; null if it is valid."""
     if step.source != "agent" and (extra := present(step, AGENT_ONLY)):
         return f"{extra[0]} is for steps of the agent"
     if step.source == "agent" and step.llm_call_count == 0 and (extra := present(step, MODEL_ONLY)):
@@ -104,7 +104,7 @@ def step_fault(step: Step) -> str | None:
     known = {call.tool_call_id for call in step.tool_calls or []}
     for result in step.observation.results if step.observation else []:
         if result.source_call_id is not None and result.source_call_id not in known:
-            return f"source_call_id {result.source_call_id} is no call of this step"
+            return f"source_call_id {result.source_call_id} is not a call of this step"
     try:
         datetime.fromisoformat(step.timestamp or "1970-01-01")
     except ValueError:
@@ -113,5 +113,5 @@ def step_fault(step: Step) -> str | None:
 
 
 def present(step: Step, names: tuple[str, ...]) -> list[str]:
-    """Those of the fields that are there."""
+    """Those of the fields that the object has."""
     return [name for name in names if getattr(step, name) is not None]

@@ -1,7 +1,7 @@
 """A labelled trajectory as a Pi/OpenClaw session (JSONL, version 3), for trace viewers; the label is a `custom` entry.
 
-Kept: steps, texts and where they stand beside calls, arguments, results, errors, details. A time that the tables do not
-have is the latest one known."""
+Kept: steps, texts and their position beside calls, arguments, results, errors, details. For a time that the tables do
+not have, the latest known one is used."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ from openclawbench.release.interchange.session import (
 
 VERSION = 3
 LABEL = "openclawbench:label"
-# A viewer knows an OpenClaw session by this folder in `cwd`; where the session really ran is in no table.
+# A viewer recognizes an OpenClaw session by this folder in `cwd`; the tables do not have the session's real folder.
 OPENCLAW_FOLDER = "/.openclaw/workspace"
 NO_TIME = "1970-01-01T00:00:00.000Z"
 
@@ -76,8 +76,8 @@ def agent_message(steps: list[Row], model: str | None) -> Row:
 
 
 def narration(step: Row) -> tuple[list[Row], list[Row]]:
-    """Text blocks before and after the calls of a message. Where it is on both sides, the first line that can be cut
-    off goes before: which blocks it was in is not known."""
+    """Text blocks before and after the calls of a message. If text is on both sides, only its first separable line goes
+    before the calls, because the original blocks are not known."""
     spoken, position = step["narration"], step["narration_position"]
     if spoken is None:
         return [], []
@@ -98,7 +98,7 @@ def call(step: Row) -> Row:
 
 
 def result(step: Row, synthetic: str) -> Row:
-    """What came back."""
+    """The result of a call."""
     back = result_text(step, synthetic)
     details = {name: msgspec.json.decode(value) for name, value in details_of(step).items()}
     return {
@@ -110,7 +110,7 @@ def result(step: Row, synthetic: str) -> Row:
 
 
 def call_id(step: Row) -> str:
-    """An id of our own: those of the session may repeat."""
+    """An id of our own, because those of the session may repeat."""
     return f"call_{step['step_id']}"
 
 

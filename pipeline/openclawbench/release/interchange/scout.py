@@ -1,7 +1,7 @@
-"""A labelled trajectory as a row of Inspect Scout's transcript table; the label stands in columns of its own.
+"""A labelled trajectory as a row of Inspect Scout's transcript table; the label has columns of its own.
 
-Message ids are `step-<step_id>` and `turn-<user_turn>`, so that what a scanner cites can be compared with our evidence.
-`trust_content` is false: what an agent wrote is shown as plain text."""
+Message ids are `step-<step_id>` and `turn-<user_turn>`, so that a scanner's citations can be compared with our
+evidence. `trust_content` is false: an agent's text is shown as plain text."""
 
 import re
 from typing import Any
@@ -79,8 +79,8 @@ def as_scout(session: Labelled, synthetic: str) -> Row:
 
 
 def plain(name: str) -> str:
-    """A name as a part of the viewer's addresses, in which a slash, escaped or not, would end it: other characters than
-    letters, digits, `.`, `_` and `-` as `~` and their hexadecimal number."""
+    """A name as a part of the viewer's addresses, where even an escaped slash would end it: characters other than
+    letters, digits, `.`, `_` and `-` become `~<hexadecimal number>~`."""
     return ODD.sub(lambda match: f"~{ord(match[0]):x}~", name)
 
 
@@ -93,7 +93,7 @@ def messages(item: Row | list[Row], synthetic: str) -> list[Row]:
 
 
 def assistant(steps: list[Row]) -> Row:
-    """What the agent said and called."""
+    """A message of the agent: its text and calls."""
     first = steps[0]
     reply = first["action_kind"] == "reply"
     spoken = (first["action_text"] if reply else first["narration"]) or ""
@@ -112,7 +112,7 @@ def call(step: Row) -> Row:
 
 
 def tool(step: Row, synthetic: str) -> Row:
-    """What came back from a call."""
+    """The result of a call."""
     back = result_text(step, synthetic) or ""
     error = {"type": "unknown", "message": back} if step["result_is_error"] else None
     message = {

@@ -1,4 +1,4 @@
-"""A labelled trajectory as it is handed to other tools: its user turns and messages in order, its label beside them."""
+"""A labelled trajectory as exports use it: its user turns and messages in order, with its label."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -55,13 +55,13 @@ def arguments_of(step: Row) -> msgspec.Raw:
 
 
 def as_object(value: msgspec.Raw) -> msgspec.Raw:
-    """The same where it is an object, else `{"arguments": …}`: most forms want one."""
+    """The arguments if they are an object, else `{"arguments": …}`, because most formats require an object."""
     data = bytes(value)
     return value if data.lstrip().startswith(b"{") else msgspec.Raw(b'{"arguments":' + data + b"}")
 
 
 def details_of(step: Row) -> dict[str, msgspec.Raw]:
-    """The details of a result by name; none where they are not an object."""
+    """The details of a result by name; empty if they are not an object."""
     try:
         return msgspec.json.decode(step["result_details"] or "{}", type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError):
@@ -69,10 +69,10 @@ def details_of(step: Row) -> dict[str, msgspec.Raw]:
 
 
 def result_text(step: Row, synthetic: str) -> str | None:
-    """What came back; where the runner made it up, the words by which it says so."""
+    """The text of a result; for a result that the runner made up, the words that say so."""
     return synthetic if step["result_synthetic"] else step["reflection_text"]
 
 
 def without_nulls(row: Row) -> Row:
-    """Absent instead of null."""
+    """The fields that are not null."""
     return {name: value for name, value in row.items() if value is not None}
