@@ -1,4 +1,4 @@
-"""record_index.jsonl: of each record the digest of its line, and what it was cut by that the line leaves out."""
+"""record_index.jsonl: for each record the digest of its line, and the inputs of the split that the line leaves out."""
 
 from collections.abc import Iterator, Mapping, Set
 

@@ -1,4 +1,4 @@
-"""A release folder as it is named on the command line: what is none is said with what it is."""
+"""A release folder as named on the command line, with an error that says what else the path is."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from openclawbench.release.writer.render import ROOT
 
 
 def refuse_other_folder(root: Path) -> None:
-    """UsageError where `root` is not a release folder."""
+    """Raise UsageError if `root` is not a release folder."""
     if (root / ROOT).is_dir():
         return
     if not root.exists():

@@ -47,7 +47,7 @@ class Card(Record):
 
 
 class Terms(NamedTuple):
-    """A licence: its name for people, and where its text stands."""
+    """A licence: its name for people, and the address of its text."""
 
     name: str
     url: str
@@ -61,7 +61,7 @@ def known_licenses() -> dict[str, Terms]:
 
 
 class Dataset(Record):
-    """The dataset as a whole. What is empty is not said anywhere: nothing of it is assumed."""
+    """The dataset as a whole. Empty settings appear nowhere, and nothing is assumed in their place."""
 
     name: str
     version: str
@@ -79,7 +79,7 @@ class Dataset(Record):
 
     @model_validator(mode="after")
     def a_licence_is_known_or_told(self) -> Self:
-        """A licence that is not known by its identifier has a name and an address."""
+        """A licence with an unknown identifier must have a name and an address."""
         if self.license and self.terms is None:
             known = ", ".join(known_licenses())
             raise ValueError(
@@ -89,14 +89,14 @@ class Dataset(Record):
 
     @property
     def terms(self) -> Terms | None:
-        """The licence of the data; null where none is given."""
+        """The licence of the data; null if no licence is given."""
         if self.license_name and self.license_url and self.license:
             return Terms(self.license_name, self.license_url)
         return known_licenses().get(self.license)
 
     @property
     def lacking(self) -> list[str]:
-        """What must be given before others can use the dataset, and is not."""
+        """The settings that are missing before others can use the dataset."""
         return [name for name in ("creator", "license") if not getattr(self, name)]
 
 

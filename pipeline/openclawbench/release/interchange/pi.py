@@ -76,8 +76,8 @@ def agent_message(steps: list[Row], model: str | None) -> Row:
 
 
 def narration(step: Row) -> tuple[list[Row], list[Row]]:
-    """Text blocks before and after the calls of a message. If text is on both sides, only its first separable line goes
-    before the calls, because the original blocks are not known."""
+    """Text blocks before and after the calls of a message. If text is on both sides, it is divided after its
+    first line that is not blank, because the original blocks are not known."""
     spoken, position = step["narration"], step["narration_position"]
     if spoken is None:
         return [], []

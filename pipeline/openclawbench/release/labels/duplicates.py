@@ -9,7 +9,7 @@ import polars as pl
 from openclawbench.rules.release import Duplicates, ReleaseRules
 from openclawbench.tables.record import TRAJECTORY_KEY
 
-if TYPE_CHECKING:  # at run time where it is used: most commands can do without
+if TYPE_CHECKING:  # imported where it is used: most commands do not need it
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -18,19 +18,19 @@ if TYPE_CHECKING:  # at run time where it is used: most commands can do without
 class Texts(NamedTuple):
     """The distinct texts of a corpus."""
 
-    of_record: "Numbers"  # the number of each record's text; -1 where it has none
+    of_record: "Numbers"  # the number of each record's text; -1 without text
     sketches: "Numbers"  # (texts, permutations): the MinHash of each
 
 
 class Sides(NamedTuple):
-    """The two sides of a cut: of each record, whether it is there."""
+    """The two sides of a cut: for each record, whether it is on the side."""
 
     test: "Numbers"
     train: "Numbers"
 
 
 def texts_of(records: pl.DataFrame, fingerprints: pl.DataFrame, rules: ReleaseRules) -> Texts:
-    """The texts of these records, which are rows with a key; a text that several records have is one."""
+    """The distinct texts of these records, which are rows with a key."""
     import numpy as np
 
     texts = fingerprints.unique("text_sha256", keep="first", maintain_order=True).with_row_index("text")
@@ -44,26 +44,26 @@ def texts_of(records: pl.DataFrame, fingerprints: pl.DataFrame, rules: ReleaseRu
 
 
 def near_in_each(cuts: Sequence[Sides], texts: Texts, rules: ReleaseRules) -> "list[Numbers]":
-    """For each cut, of each record whether it is on the train side and, exactly or nearly, one of the test side.
+    """For each cut and record, whether it is on the train side and an exact or near duplicate of one on the test side.
 
-    Nearly: an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from an index
-    whose bands favour recall; each is compared before it counts. A text that several records have is compared once,
-    for all cuts together.
+    Near duplicates have an estimated Jaccard similarity of the shingles of at least `similarity`. Candidates come from
+    an index whose bands favour recall; each is compared before it counts. Each distinct text is compared once, for all
+    cuts together.
     """
     import numpy as np
 
     known = texts.of_record >= 0
-    tests = np.zeros((len(texts.sketches) + 1, len(cuts)), bool)  # of each text; the last one is that of no text
+    tests = np.zeros((len(texts.sketches) + 1, len(cuts)), bool)  # of each text; the last row: records without text
     for number, cut in enumerate(cuts):
         tests[texts.of_record[known & cut.test], number] = True
-    reached = tests.copy()  # the same of the text and of all that are nearly it
+    reached = tests.copy()  # the same for the text and all its near duplicates
     for text, similar in alike(texts.sketches, rules.duplicates):
         reached[text] |= tests[similar].any(axis=0)
     return [known & cut.train & reached[texts.of_record, number] for number, cut in enumerate(cuts)]
 
 
 def alike(sketches: "Numbers", rules: Duplicates) -> "Iterator[tuple[int, Numbers]]":
-    """(number, numbers of those that are nearly the same) of each MinHash that may be like another one."""
+    """(number, numbers of its near duplicates) of each MinHash that may be similar to another one."""
     import numpy as np
 
     groups = in_one_band(sketches, rules)
@@ -78,7 +78,7 @@ def alike(sketches: "Numbers", rules: Duplicates) -> "Iterator[tuple[int, Number
 
 
 def in_one_band(sketches: "Numbers", rules: Duplicates) -> "list[Numbers]":
-    """Numbers of the MinHashes that are the same in one of the index's bands, two or more of each."""
+    """Groups of two or more MinHashes that are the same in one of the index's bands, by their numbers."""
     pairs = []
     number, rows = bands(rules.similarity, rules.permutations, rules.miss_weight)
     for start in range(0, number * rows, rows):
@@ -90,8 +90,8 @@ def in_one_band(sketches: "Numbers", rules: Duplicates) -> "list[Numbers]":
 
 @cache
 def bands(similarity: float, permutations: int, miss_weight: float) -> tuple[int, int]:
-    """Number of bands and rows of each, by the weight of what is missed (datasketch)."""
-    from datasketch import MinHashLSH  # takes a second, which most commands can do without
+    """Number of bands, and rows a band, by the weight of missed duplicates (datasketch)."""
+    from datasketch import MinHashLSH  # takes a second, and most commands do not need it
 
     index = MinHashLSH(similarity, permutations, weights=(1 - miss_weight, miss_weight))
     return index.b, index.r

@@ -1,4 +1,4 @@
-"""Fingerprint: what of a trajectory is compared to find duplicates (own choice; MinHash as datasketch has it)."""
+"""Fingerprint: the digest and MinHash of a trajectory by which duplicates are found (own choice; as in datasketch)."""
 
 import zlib
 from functools import cache
@@ -14,7 +14,7 @@ from openclawbench.runtime.stage import stage
 from openclawbench.tables.nested_steps import visible_text
 from openclawbench.tables.record import TRAJECTORY_KEY
 
-if TYPE_CHECKING:  # at run time where it is used: most commands can do without
+if TYPE_CHECKING:  # imported where it is used: most commands do not need it
     import numpy as np
 
     Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -23,7 +23,7 @@ TEXTS = ("thinking", "narration", "action_text", "reflection_text")
 SEED = 1
 GREATEST = (1 << 32) - 1  # the MinHash of nothing
 AT_ONCE = 1 << 16  # shingles that are Python objects at a time
-BLANK = r"[\s\x1c-\x1f&&[^\n]]"  # between words of a line; what str.split() takes for a blank
+BLANK = r"[\s\x1c-\x1f&&[^\n]]"  # between words of a line; characters that str.split() takes for blanks
 WORD = r"[^\s\x1c-\x1f]+"
 UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words than one blank
 
@@ -32,8 +32,8 @@ UNEVEN = rf"[\s\x1c-\x1f&&[^\n ]]{BLANK}*| {BLANK}+"  # more between two words t
 def fingerprint(steps: Steps, turns: UserTurns, rules: ReleaseRules) -> Fingerprints:
     """One row a trajectory with text: digest of its texts, and their MinHash.
 
-    Compared are the user turns and all texts of the steps, as they are released, in lower case, digits evened out (ids,
-    times and ports differ between two runs of one thing). A shingle is a run of at most `words` words of one line.
+    The texts are the user turns and all texts of the steps, as released, in lower case and with every number as 0,
+    because ids, times and ports differ between runs of one task. A shingle is at most `words` words of one line.
     """
     user_texts = turns.select(*TRAJECTORY_KEY, order=pl.lit(0), step=pl.col("user_turn"), text=visible_text())
     done = steps.select(*TRAJECTORY_KEY, order=pl.lit(1), step=pl.col("step_id"), text=whole_step())
@@ -55,13 +55,13 @@ def whole_step() -> pl.Expr:
 
 
 def shingles(texts: pl.Series, words: int) -> pl.Series:
-    """Runs of at most `words` words of a line, one blank between them: a list of each text."""
+    """Shingles of each text, as a list: at most `words` words of a line, separated by one blank."""
     even = texts.str.replace_all(UNEVEN, " ")
     return even.str.extract_all(rf"{WORD}(?: {WORD}){{0,{words - 1}}}")
 
 
 def min_hashes(texts: pl.Series, rules: Duplicates) -> "Numbers":
-    """A row a text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
+    """One row a text: its MinHash by datasketch's scheme `affine32` over the crc32 of each shingle."""
     import numpy as np
 
     runs = shingles(texts, rules.words)
@@ -86,7 +86,7 @@ def hashed(runs: pl.Series) -> "Numbers":
 
 
 def mixed(hashes: "Numbers") -> "Numbers":
-    """Murmur3's last step, which scatters what is alike."""
+    """Murmur3's last step, which scatters similar values."""
     hashes = (hashes ^ (hashes >> 16)) * 0x85EBCA6B
     hashes = (hashes ^ (hashes >> 13)) * 0xC2B2AE35
     return hashes ^ (hashes >> 16)  # type: ignore[no-any-return]
@@ -94,7 +94,7 @@ def mixed(hashes: "Numbers") -> "Numbers":
 
 @cache
 def permutations(number: int) -> tuple["Numbers", "Numbers"]:
-    """Factors (odd) and offsets of so many permutations h -> factor * h + offset of the 32-bit numbers."""
+    """Factors (odd) and offsets of `number` permutations h -> factor * h + offset of the 32-bit numbers."""
     import numpy as np
 
     drawn = np.random.RandomState(SEED)

@@ -1,4 +1,4 @@
-"""Label files of every cut, the calibration pool, reasons of what is left out, and the certificates (splits.json)."""
+"""Label files of every cut, the calibration pool, the reasons of exclusions, and the certificates (splits.json)."""
 
 import json
 from typing import Any
@@ -40,7 +40,7 @@ def write_labels(assignments: pl.DataFrame, certificates: pl.DataFrame, staging:
 
 
 def left_out(assignments: pl.DataFrame, cut: str) -> pl.DataFrame:
-    """Why each record that is on no side of a cut is on none."""
+    """The reason of each record that is on neither side of a cut."""
     return assignments.filter(pl.col(cut).is_null()).select(
         "source_model", "trajectory_id", reason=cut.replace("cut", "reason")
     )
@@ -54,7 +54,7 @@ def labels(assignments: pl.DataFrame) -> pl.DataFrame:
 def write_hold_outs(assignments: pl.DataFrame, staging: StagingFolder) -> None:
     """hold_out/<model>/: every record of that model on the test side, those of the others on the train side.
 
-    Left out is what the paper's cut leaves out, for the same reasons.
+    It leaves out the same records as the paper's cut, for the same reasons.
     """
     reasons = as_lines(left_out(assignments, "paper_cut"))
     for model in sorted(assignments["source_model"].unique()):
@@ -67,7 +67,7 @@ def write_hold_outs(assignments: pl.DataFrame, staging: StagingFolder) -> None:
 
 
 def write_parts(rows: pl.DataFrame, jsonl: str, staging: StagingFolder) -> None:
-    """The accepted rows alone, so that what is loaded by default holds no other, and the baseline rows alone."""
+    """Files of the accepted rows, which loaders read by default, and of the baseline rows."""
     for status in PARTS:
         write_parquet(rows.filter(pl.col("label_status") == status), staging.path(part_file(jsonl, status)))
 
@@ -78,7 +78,7 @@ def part_file(jsonl: str, status: str = ACCEPTED) -> str:
 
 
 def typed_file(jsonl: str) -> str:
-    """The Parquet file beside a JSONL file that is never continued in a second one."""
+    """The Parquet file beside a JSONL file; such a table is always a single file."""
     return jsonl.removesuffix(".jsonl") + ".parquet"
 
 

@@ -1,4 +1,4 @@
-"""Leakage certificate: what a detector could know of the test side of a cut before it reads a single step."""
+"""Leakage certificate: how much a detector could know of the test side of a cut before it reads a single step."""
 
 from typing import Any, NamedTuple
 
@@ -20,10 +20,10 @@ def certificate(sides: LabelledSides, near_duplicates: int, near_duplicates_of_p
     """Numbers on one cut.
 
     shared_tasks: tasks on both sides; test_records_of_shared_tasks: records of the test side with such a task.
-    near_duplicates: records of the train side that are exactly or nearly one of the test side.
+    near_duplicates: records of the train side that are exact or near duplicates of one on the test side.
     pool_tasks_in_train: tasks of the calibration pool that the train side has too; near_duplicates_of_pool: records of
-    the train side that are exactly or nearly one of the pool (a record of the pool itself is one).
-    subtype_share: of each side, the share of each subtype. memoriser: a predictor that looks up the task, see there.
+    the train side that are exact or near duplicates of one in the pool (records of the pool count).
+    subtype_share: of each side, the share of each subtype. memoriser: a predictor that looks up the task.
     """
     train, test, pool = sides
     shared = test.join(train, on="task_digest", how="semi")["task_digest"]
@@ -47,9 +47,9 @@ def shares(rows: pl.DataFrame) -> dict[str, float]:
 
 
 def memoriser(train: pl.DataFrame, test: pl.DataFrame) -> dict[str, float | None]:
-    """F1 of anomalous for a predictor that knows nothing but the task: the majority label of the task's train records,
-    ties and tasks without one by the majority of train. Null where the test side holds no record, and where it holds
-    nothing to recall and nothing was predicted: F1 is not defined then."""
+    """F1 of anomalous for a predictor that knows only the task: the majority label of the task's train records; for
+    ties and unknown tasks the majority of train. Null if F1 is not defined: the test side is empty, or it has no
+    anomaly and none is predicted."""
     if not len(test):
         return {"f1": None, "share_known": None}
     votes = train.group_by("task_digest", maintain_order=True).agg(yes=ANOMALOUS.sum(), votes=pl.len())

@@ -1,4 +1,4 @@
-"""Split: which label file each trajectory stands in, in both cuts, or the reason why it is in none."""
+"""Split: the label file of each trajectory in both cuts, or the reason why it is left out."""
 
 import math
 from collections import defaultdict
@@ -42,9 +42,9 @@ def split(
     """One row a trajectory, sorted by key; a certificate a cut.
 
     Default cut: by hash of the task, so no record changes side as the corpus grows. A share of the tasks is test, a
-    share is reserved for calibration and on no side, the others are train; train records that are nearly one of test or
-    of a reserved task leave it. The calibration pool is taken from the reserved tasks alone, so that no record of the
-    pool, and no other record of its task, is ever trained on, however the corpus grows.
+    share is reserved for calibration and on no side, the others are train. Train records that are near duplicates of a
+    test record or of a reserved task are left out. The calibration pool is taken from the reserved tasks only, so that
+    its records, and other records of their tasks, are never trained on, however the corpus grows.
     Paper cut: source_model x subset strata by largest remainder; calibration records stay, flagged.
     """
     records = basis.select(READ).collect().sort("source_model", "trajectory_id")
@@ -62,8 +62,8 @@ def split(
 
 
 def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> pl.DataFrame:
-    """The rows, those train records out of the default cut that are, exactly or nearly, one of its test records or a
-    record of a reserved task."""
+    """The rows, without those train records of the default cut that are exact or near duplicates of a test record or of
+    a record of a reserved task."""
     reserved = pl.col("default_reason").is_in([IN_POOL, RESERVED]).fill_null(False)
     sides = [on_sides(rows, pl.col("default_cut")), beside_train(rows, reserved, pl.col("default_cut"))]
     of_test, of_reserved = (pl.lit(pl.Series(gone)) for gone in near_in_each(sides, texts, rules))
@@ -75,8 +75,8 @@ def without_duplicates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) ->
 
 
 def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(cut, certificate) of both cuts and of each hold-out, over the accepted rows, or over the baseline rows of a
-    corpus that has no others."""
+    """(cut, certificate) of both cuts and of each hold-out, over the accepted rows, or over the baseline rows if no row
+    is accepted."""
     models = rows["source_model"].unique().sort()
     cuts = {cut: pl.col(cut) for cut in CUTS} | {f"{HELD}{model}": hold_out(model) for model in models}
     status = main_status(rows["label_status"])
@@ -91,30 +91,30 @@ def certificates(rows: pl.DataFrame, texts: Texts, rules: ReleaseRules) -> Itera
 
 
 def on_sides(rows: pl.DataFrame, cut: pl.Expr) -> Sides:
-    """Of each row, whether it is on a side of a cut."""
+    """For each row, whether it is on a side of a cut."""
     sides = rows.select((cut == side).fill_null(False).alias(side) for side in ("test", "train"))
     return Sides(sides["test"].to_numpy(), sides["train"].to_numpy())
 
 
 def beside_train(rows: pl.DataFrame, held: pl.Expr, cut: pl.Expr) -> Sides:
-    """The train side of a cut beside records that are held back from it, where the test side otherwise stands."""
+    """The train side of a cut, with the records held back from it in place of the test side."""
     return Sides(rows.select(held).to_series().to_numpy(), on_sides(rows, cut).train)
 
 
 def hold_out(model: str) -> pl.Expr:
-    """Side of a record where one source model is held out: that model's records are the test side."""
+    """Side of a record if one source model is held out: that model's records are the test side."""
     side = pl.when(pl.col("source_model") == model).then(pl.lit("test")).otherwise(pl.lit("train"))
     return pl.when(pl.col("paper_cut").is_not_null()).then(side)
 
 
 def hashed(*parts: str) -> float:
-    """A number in [0, 1) that depends on the parts alone."""
+    """A number in [0, 1) that depends on the parts only."""
     return int(sha256_text("\0".join(parts))[:13], 16) / 16**13
 
 
 def zone(task_digest: str, rules: ReleaseRules) -> str:
-    """train, test, or `calibration_task`, by hash of the task alone: the reserved tasks at its lower end, test at its
-    upper, so that a larger share of either takes tasks of train and of nothing else."""
+    """train, test, or `calibration_task`, by hash of the task only: reserved tasks at the lower end, test at the upper,
+    so that a larger share of either takes tasks only from train."""
     place = hashed("default_cut", task_digest)
     if place >= 1 - rules.test_share:
         return "test"
@@ -122,7 +122,7 @@ def zone(task_digest: str, rules: ReleaseRules) -> str:
 
 
 def decided_status(row: Mapping[str, Any]) -> str | None:
-    """The label_status of a record, or null where it is in review without a decision to show."""
+    """The label_status of a record; null if it is in review without a decision."""
     status = status_of(row["quality_tier"])
     return None if status == NEEDS_REVIEW and row["is_anomalous"] is None else status
 
@@ -165,7 +165,7 @@ def paper_test(rows: list[dict[str, Any]], rules: ReleaseRules) -> set[Key]:
 
 
 def quotas(sizes: dict[tuple[str, str], int], share: float) -> dict[tuple[str, str], int]:
-    """How many of each stratum go to test: floors first, then the largest remainders, ceil(share * n) in all."""
+    """Number of test records of each stratum: floors first, then the largest remainders, ceil(share * n) in all."""
     total = math.ceil(round(share * sum(sizes.values()), 9))
     exact = {stratum: share * size for stratum, size in sizes.items()}
     quota_by_stratum = {stratum: int(value) for stratum, value in exact.items()}

@@ -1,1 +1,1 @@
-"""Secrets and personal data in released text: found, reported, masked, and what a release does about them."""
+"""Secrets and personal data in released text: search, report, masking, and the policy of a release."""

@@ -1,4 +1,4 @@
-"""What tells a find from what only has its shape: check digits, entropy, and what base64 encodes."""
+"""Checks that reject text which only looks like a find: check digits, entropy, and base64 content."""
 
 import base64
 import binascii
@@ -18,7 +18,7 @@ def entropy(value: str) -> float:
 
 
 def decoded(value: str) -> str | None:
-    """The text that base64 encodes, null where the value is not base64 of printable ASCII."""
+    """The text that base64 encodes; null if the value is not base64 of printable ASCII."""
     try:
         text = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
     except (binascii.Error, ValueError):
@@ -33,14 +33,14 @@ def is_user_and_password(value: str) -> bool:
 
 
 def fits_luhn(value: str) -> bool:
-    """True where the last digit is the check digit of the others (ISO/IEC 7812)."""
+    """True if the last digit is the check digit of the others (ISO/IEC 7812)."""
     digits = [int(letter) for letter in value if letter.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return len(set(digits)) > 1 and (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
 
 
 def fits_iban(value: str) -> bool:
-    """True where the check digits of a bank account number are right (ISO 13616)."""
+    """True if the check digits of a bank account number are right (ISO 13616)."""
     plain = value.replace(" ", "")
     return (
         15 <= len(plain) <= 34

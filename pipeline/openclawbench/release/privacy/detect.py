@@ -1,4 +1,4 @@
-"""Finds in one text: spans of what looks like a key, an account, an address, a number or a user's name."""
+"""Finds in one text: spans that look like a key, an account, an address, a number or a user's name."""
 
 import re
 from bisect import bisect_right
@@ -11,11 +11,11 @@ import polars as pl
 from openclawbench.release.privacy.checks import CHECKS, decoded, entropy
 from openclawbench.release.privacy.rules import PrivacyRules, Rule, plugin_of
 
-QUOTE = "[\"']"  # in a filter; inside a text of JSON it has backslashes before it
+QUOTE = "[\"']"  # in a filter; in JSON text it has backslashes before it
 QUOTE_IN_JSON = "\\\\*[\"']"
 LINE_BREAK = re.compile(r"\r?\n")
 ESCAPED = re.compile(r"\\+([nrt]|[\"'])")  # of JSON inside a text
-SHORTEST = 8  # characters of a value that a detector gives alone, below which it says too little of where it stands
+SHORTEST = 8  # minimum length of a value that a detector gives without its position
 
 
 class Hit(NamedTuple):
@@ -25,11 +25,11 @@ class Hit(NamedTuple):
     end: int
     kind: str
     group: str
-    shown: int  # characters at its beginning that name its kind and give nothing away
+    shown: int  # characters at its beginning that name its kind and reveal nothing
 
 
 class Finder:
-    """One rule, ready to be asked."""
+    """One compiled rule."""
 
     def __init__(self, rule: Rule, allowed: list[str]) -> None:
         self.rule = rule
@@ -38,10 +38,10 @@ class Finder:
         self.whole = rule.whole and re.compile(rule.whole)
         self.allowed = [re.compile(pattern, re.DOTALL) for pattern in (*allowed, *rule.allow)]
         self.plugin: Any = rule.plugin and plugin_of(rule.plugin)
-        self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on what it says
+        self.inner: list[Finder] = []  # for an encoded text: the rules that are tried on the decoded text
 
     def may_hit(self, text: str) -> bool:
-        """False where nothing is in the text."""
+        """False if the text surely holds no find."""
         needed = any(need in text for need in self.rule.needs)
         return needed or bool(self.filter and self.filter.search(text))
 
@@ -54,7 +54,7 @@ class Finder:
                     yield Hit(start, end, self.rule.kind, self.rule.group, prefix)
 
     def counts(self, value: str) -> bool:
-        """True where what fits the pattern is a find."""
+        """True if a match of the pattern is a find."""
         rule = self.rule
         if rule.least_digits and sum(map(str.isdigit, value)) < rule.least_digits:
             return False
@@ -67,12 +67,12 @@ class Finder:
         return not rule.encoded or self.holds_a_key(value)
 
     def holds_a_key(self, value: str) -> bool:
-        """True where the text that this value encodes holds a find of another rule."""
+        """True if the text that this value encodes holds a find of another rule."""
         text = decoded(value)
         return text is not None and any(True for finder in self.inner for _ in finder.hits(text))
 
     def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where the pattern fits, or what the detector gives stands."""
+        """Spans of matches of the pattern, or of the values that the detector gives."""
         if self.pattern:
             for match in self.pattern.finditer(text):
                 yield match.span(1 if match.re.groups else 0)
@@ -100,17 +100,17 @@ class Detector:
             finder.inner = keys if finder.rule.encoded else []
 
     def hits(self, text: str, finders: Iterable[Finder] | None = None) -> list[Hit]:
-        """Finds in order, none overlapping another: of those that overlap the strictest stays. Only of these finders,
-        where they are given."""
+        """Finds in order, without overlaps: of overlapping finds the strictest stays. `finders`: the rules to use, null
+        for all."""
         used = self.finders if finders is None else list(finders)
         plain = blanked(text)
         candidates = [hit for finder in used for hit in finder.hits(plain)]
         return self.strictest([*candidates, *wrapped_hits(plain, candidates, used)])
 
     def strictest(self, candidates: Iterable[Hit]) -> list[Hit]:
-        """Finds without those that overlap a stricter one. Of two that are equally strict the longer stays, or the
-        first; where neither holds the other, the one that stays reaches over both. What a less strict find has beside
-        the strict one is left as it is: it is a part of nothing that a rule names."""
+        """Finds without those that overlap a stricter one. Of two equally strict finds the longer stays, or the first;
+        if neither contains the other, the one that stays covers both. The rest of a less strict find is left as it is,
+        because no rule matches it."""
         kept: list[Hit] = []
         order = sorted(candidates, key=lambda hit: (self.rules.strictness(hit.group), hit.start - hit.end, hit))
         for hit in order:
@@ -124,8 +124,8 @@ class Detector:
         return without_overlaps(sorted(kept))
 
     def worth_a_look(self, texts: pl.Expr) -> list[pl.Expr]:
-        """A column a rule: true where it may find something in a text, which may be a line of JSON; it finds nothing
-        in the others."""
+        """One column a rule: true if the rule may find something in a text, which may be a line of JSON; false if it
+        surely does not."""
         return [may_hit(finder.rule, texts).alias(str(number)) for number, finder in enumerate(self.finders)]
 
     def asked(self, looks: Iterable[bool]) -> list[Finder]:
@@ -134,20 +134,20 @@ class Detector:
 
 
 def may_hit(rule: Rule, texts: pl.Expr) -> pl.Expr:
-    """False where nothing is in a text. Each rule for itself: a pattern alone is looked for by the plain letters in it,
-    several in one letter by letter."""
+    """False if a text surely holds no find. Each rule has its own pattern, because a single pattern is searched by its
+    literal letters, which is faster than a combined one."""
     words = ["|".join(map(pl.escape_regex, rule.needs))] if rule.needs else []
     filters = [in_json(rule.filter)] if rule.filter else []
     return pl.any_horizontal(texts.str.contains(pattern) for pattern in (*words, *filters))
 
 
 def in_json(pattern: str) -> str:
-    """A filter for lines of JSON: a quotation mark in a text has a backslash before it there."""
+    """A filter for lines of JSON, where quotation marks in text have a backslash before them."""
     return pattern.replace(QUOTE, QUOTE_IN_JSON)
 
 
 def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iterator[Hit]:
-    """Finds with a line break inside, which are not known yet: the text is searched with its lines joined."""
+    """Further finds, with a line break inside: the text is searched with its lines joined."""
     wrapping = [finder for finder in finders if finder.rule.wrapped]
     if not wrapping or "\n" not in text:
         return
@@ -165,7 +165,7 @@ def wrapped_hits(text: str, known: list[Hit], finders: Iterable[Finder]) -> Iter
 
 
 def without_overlaps(hits: list[Hit]) -> list[Hit]:
-    """Finds in order; one that was made longer may reach into the next, which then ends where that begins."""
+    """Finds in order; overlapping finds are merged into one."""
     kept: list[Hit] = []
     for hit in hits:
         if not kept or hit.start >= kept[-1].end:
@@ -181,12 +181,12 @@ def blanked(text: str) -> str:
 
 
 def unescaped(letter: str) -> str:
-    """What stands in place of an escape's last character."""
+    """The replacement for an escape's last character."""
     return letter if letter in "\"'" else " "
 
 
 def marks(rules: PrivacyRules) -> Rule:
-    """The rule that finds what was redacted."""
+    """The rule that finds markers of redaction."""
     before, _, after = rules.marker.partition("{kind}")
     pattern = f"{re.escape(before)}[a-z_]+{re.escape(after)}"
     return Rule(kind="redacted", group="redacted", pattern=pattern, needs=[before])

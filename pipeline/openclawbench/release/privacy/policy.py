@@ -1,4 +1,4 @@
-"""What becomes of finds: a report of all of them, and no release where one of them must not be released."""
+"""The policy for finds: a report of all finds, and an error if one of them must not be released."""
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
@@ -12,14 +12,14 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.privacy.scan import TextFind
 
 REPORT = "privacy"  # folder below the reports
-LOOK_FIRST = "look_first.md"  # in the report: what a person looks at before others can
-RULES_FILE = "privacy.json"  # in a release: what was searched for, and what became of it
+LOOK_FIRST = "look_first.md"  # in the report: finds for a person to look at before publication
+RULES_FILE = "privacy.json"  # in a release: the rules of the search, and the actions
 TO_LOOK_AT = 20  # finds in the list
 NAMED = 5  # records that the sentence names, each with its first find
 
 
 def report(scanned: Scanned) -> dict[str, bytes]:
-    """File name -> content: finds by kind with what becomes of them, and every find."""
+    """File name -> content: finds by kind with the action on them, and every find."""
     rules = scanned.rules
     table = [row | {"action": rules.actions.get(row["group"])} for row in scanned.scan.table()]
     kept = sorted((*scanned.scan.kept, *scanned.paths.kept), key=order)
@@ -33,8 +33,8 @@ def report(scanned: Scanned) -> dict[str, bytes]:
 
 
 def look_first(finds: Iterable[TextFind], rules: PrivacyRules, number: int = TO_LOOK_AT) -> list[TextFind]:
-    """The finds that a person looks at before a release becomes public: of each kind one after the other, the strictest
-    kind first, of different excerpts while there are any. What was redacted is none."""
+    """Finds for a person to look at before a release becomes public: one of each kind in turn, the strictest kind
+    first, different excerpts before repeated ones. Redacted text is not a find."""
     kinds: dict[tuple[Any, str], dict[str, TextFind]] = {}
     for find in sorted(finds, key=order):
         if find.group != "redacted":
@@ -49,25 +49,25 @@ def order(find: TextFind) -> tuple[str, str, str, str]:
 
 
 def left_in(scanned: Scanned) -> list[dict[str, Any]]:
-    """A row a kind of what the released lines, once written, and the paths of inputs hold: where (text | paths), group,
-    kind, finds, records. What was redacted is none."""
+    """One row a kind of find in the written lines and the paths of inputs: where (text | paths), group, kind, finds,
+    records. Redacted text is not a find."""
     tables = {"text": scanned.scan.table(), "paths": scanned.paths.table()}
     return [{"where": where, **row} for where, rows in tables.items() for row in rows if row["group"] != "redacted"]
 
 
 def refuse_blocked(scanned: Scanned, where: str) -> None:
-    """Raise ReleaseBlocked where a find is of a group that must not be released, or a key that is to be redacted stands
-    in a name. `where`: the report's folder."""
+    """Raise ReleaseBlocked if a find is of a group that must not be released, or if a key to be redacted is in a name.
+    `where`: the report's folder."""
     sentences = [*blocked_names(scanned), *blocked_texts(scanned)]
     if sentences:
         raise ReleaseBlocked(
-            f"nothing is released: {' And '.join(sentences)} All finds are in {where}. What is none can be named under "
-            f"`allow` in {PrivacyRules.FILE}."
+            f"nothing is released: {' And '.join(sentences)} All finds are in {where}. Add false "
+            f"finds to `allow` in {PrivacyRules.FILE}."
         )
 
 
 def blocked_names(scanned: Scanned) -> Iterator[str]:
-    """What is said where a find in a name blocks."""
+    """The sentence on finds in names that block the release."""
     groups = scanned.rules.blocked_in_names()
     in_names = scanned.scan.in_names(groups) | scanned.paths.in_names(groups)
     if in_names:
@@ -81,7 +81,7 @@ def blocked_names(scanned: Scanned) -> Iterator[str]:
 
 
 def blocked_texts(scanned: Scanned) -> Iterator[str]:
-    """What is said where a find in a text blocks."""
+    """The sentence on finds in texts that block the release."""
     groups = scanned.rules.groups("block")
     in_texts = scanned.scan.in_texts(groups)
     if in_texts:

@@ -1,4 +1,4 @@
-"""The scan before a release, over its rendered lines; and the lines with what must not be released taken out."""
+"""The scan before a release, over its rendered lines; and the redaction of those lines."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from openclawbench.release.writer.render import MASTER_FILE, ROOT
 
 
 class Row(NamedTuple):
-    """A rendered line and the files of its model's folder in which it stands."""
+    """A rendered line and the files of its model's folder that contain it."""
 
     source_model: str
     trajectory_id: str
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 class Scanned:
-    """What was found in the lines of a release, and what is done about it."""
+    """Finds in the lines of a release, and the redaction of these lines."""
 
     def __init__(self, rules: PrivacyRules) -> None:
         self.rules = rules
@@ -48,13 +48,13 @@ class Scanned:
         self.redacted = self.scan.keys(self.rules.groups("redact"))
 
     def lines(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The same rows, sorted by key as they come; those of a record with such a find without it."""
+        """The same rows, sorted by key as they come; those of a record with finds to redact are redacted."""
         for key, lines_of_key in groupby(rows, key=lambda row: (row.source_model, row.trajectory_id)):
             own = list(lines_of_key)
             yield from self.without(key, own) if key in self.redacted else own
 
     def without(self, key: tuple[str, str], rows: list[Row]) -> Iterator[Row]:
-        """All lines of one record, redacted; what is found in them now is what counts."""
+        """All lines of one record, redacted; the finds that remain replace the counted ones."""
         lines = [Line(json.loads(row.line), MASTER_FILE in row.files) for row in rows]
         values = redact(lines, self.detector, self.rules.groups("redact"), self.rules.marker)
         pairs = list(zip(rows, values, strict=True))
@@ -63,7 +63,7 @@ class Scanned:
             yield row._replace(line=canonical_bytes(value))
 
     def finds(self, row: Row, value: dict[str, Any]) -> Iterable[Any]:
-        """Finds in a line, where its file is one of those that are scanned."""
+        """Finds in a line, if its file is one that is scanned."""
         if row.files[0] not in SCANNED:
             return ()
         return finds_in(value, self.detector, f"{ROOT}/{row.source_model}/{row.files[0]}")

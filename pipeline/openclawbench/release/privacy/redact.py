@@ -1,6 +1,6 @@
-"""Redaction: the same find, replaced by a marker in every line of a record, and its quotes still stand in its text.
+"""Redaction: a find is replaced by the same marker in every line of a record, and quotes still occur in its text.
 
-Nothing is counted in characters in a release: spans and onsets are step numbers, so that they stay right.
+Spans and onsets of a release are step numbers, not character offsets, so they stay right.
 """
 
 import json
@@ -16,7 +16,7 @@ from openclawbench.release.privacy.detect import Detector
 from openclawbench.release.privacy.scan import NAMES, texts_of
 
 PLACE = ("step_id", "field", "quote")
-LONG_ENOUGH = 8  # characters from which a find is replaced wherever it stands, not only where a rule finds it
+LONG_ENOUGH = 8  # length from which a find is replaced wherever it occurs, not only where a rule finds it
 Quote = tuple[Any, ...]
 
 
@@ -38,7 +38,7 @@ def redact(lines: Iterable[Line], detector: Detector, groups: set[str], marker: 
 
 
 class Redactor:
-    """What is replaced in one record: finds by their markers, and quotes that would stand nowhere without help."""
+    """The replacements in one record: markers for finds, and quotes that would no longer occur in the text."""
 
     def __init__(self, lines: list[Line], detector: Detector, groups: set[str], marker: str) -> None:
         self.detector, self.groups, self.marker = detector, groups, marker
@@ -46,7 +46,7 @@ class Redactor:
         for _, _, text in (place_and_text for line in lines for place_and_text in texts_of(line.value)):
             for start, end, mark in self.spans(text):
                 self.markers[text[start:end]] = mark
-        # Longest first, so that no find is cut by one that is a part of it.
+        # Longest first, so that no find is cut by another one inside it.
         self.forms = sorted({form for find in self.markers.items() for form in forms(*find)}, key=by_length)
         self.quotes: dict[Quote, str] = {}
 
@@ -57,7 +57,7 @@ class Redactor:
                 yield hit.start, hit.end, self.marker.format(kind=hit.kind)
 
     def text(self, text: str) -> str:
-        """A text with its finds replaced: those that a rule sees in it, and those that one saw elsewhere."""
+        """A text with its finds replaced: those of the rules in this text, and those from elsewhere in the record."""
         parts, at = [], 0
         for start, end, mark in self.spans(text):
             parts += [text[at:start], mark]
@@ -68,7 +68,7 @@ class Redactor:
         return text
 
     def tree(self, value: Any) -> Any:
-        """Every text in a value, however deep; a quote as its record needs it; a name as it is."""
+        """A value with every text in it redacted, at any depth; quotes as the record needs them, names unchanged."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
@@ -86,7 +86,7 @@ class Redactor:
         return tree
 
     def answer(self, value: dict[str, Any]) -> dict[str, Any]:
-        """A raw answer: what was parsed of it, and its own text, in which quotes may be written with escapes."""
+        """A raw answer, redacted: its parsed value, and its text, in which quotes may be written with escapes."""
         texts = {name: self.with_quotes(inner) for name, inner in value.items() if name in ("response_text", "former")}
         line = self.line(value | texts)
         if value["parsed"] is not None:
@@ -104,7 +104,7 @@ class Redactor:
         return value
 
     def keep_quotes(self, before: dict[str, Any]) -> None:
-        """Find, for each quote that stood in its step, the form in which it still does."""
+        """Find, for each quote that occurred in its step, the form that still occurs there."""
         after = evidence_of(self.line(before))
         evidence = evidence_of(before)
         for quote in quotes_in(before):
@@ -117,7 +117,7 @@ class Redactor:
                     self.quotes[place] = form
 
     def candidates(self, plain: str, quote: dict[str, Any]) -> Iterator[str]:
-        """The quote; then without the part of a find at its end, at its beginning, at both; then a marker alone."""
+        """Forms of a quote: whole; without the part of a find at its end, at its beginning, at both; only a marker."""
         yield plain
         for head in (plain, *self.without_part(plain, at_end=True)):
             yield head
@@ -127,7 +127,7 @@ class Redactor:
         yield from (f"{name}={mark}" for mark in sorted({mark for _, mark in self.forms}))
 
     def without_part(self, text: str, at_end: bool) -> Iterator[str]:
-        """The text with a marker where it ends, or begins, within a find; the longest part first."""
+        """The text with a marker in place of a partial find at its end or beginning; the longest part first."""
         for find, mark in self.forms:
             for size in range(min(len(find) - 1, len(text)), 0, -1):
                 if at_end and text.endswith(find[:size]):
@@ -137,7 +137,7 @@ class Redactor:
 
 
 def forms(find: str, mark: str) -> Iterator[tuple[str, str]]:
-    """A find as it may be written elsewhere, where it is long enough to be nothing else."""
+    """The forms of a find elsewhere, if it is long enough to be unique."""
     if len(find) >= LONG_ENOUGH:
         for form in (find, escaped(find), decoded(find)):
             yield form, mark
@@ -149,7 +149,7 @@ def by_length(form: tuple[str, str]) -> tuple[int, str]:
 
 
 def escaped(text: str) -> str:
-    """A text as it is written inside a text of JSON."""
+    """A text as it is written inside a JSON string."""
     return canonical_json(text)[1:-1]
 
 
@@ -159,12 +159,12 @@ def is_quote(value: dict[str, Any]) -> bool:
 
 
 def place_of(quote: dict[str, Any]) -> Quote:
-    """What makes two quotes the same."""
+    """The key by which two quotes are the same."""
     return tuple(quote[name] for name in PLACE)
 
 
 def quotes_in(value: Any) -> Iterator[dict[str, Any]]:
-    """Every evidence quote in a record, in whichever stage's answer."""
+    """Every evidence quote in a record, in the answers of all stages."""
     if isinstance(value, dict):
         if is_quote(value):
             yield {name: value[name] for name in PLACE}
@@ -176,11 +176,11 @@ def quotes_in(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def evidence_of(record: dict[str, Any]) -> Evidence:
-    """What a record's quotes stand in."""
+    """The texts that a record's quotes come from."""
     row = Master.model_validate(record)
     return Evidence.model_construct(**{name: getattr(row, name) for name in Evidence.model_fields})
 
 
 def stands(evidence: Evidence, quote: dict[str, Any], form: str) -> bool:
-    """True where the quote stands in its step in this form."""
+    """True if the quote occurs in its step in this form."""
     return is_grounded(evidence, EvidenceQuote(**(quote | {"quote": form})))

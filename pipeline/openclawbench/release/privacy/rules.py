@@ -1,4 +1,4 @@
-"""Loader of privacy.toml: what is searched for in released text, and what becomes of it."""
+"""Loader of privacy.toml: the finds that are searched for in released text, and the action on each group."""
 
 import re
 from importlib import import_module
@@ -20,11 +20,11 @@ PLUGINS = "detect_secrets.plugins"
 
 
 def compiles(pattern: str) -> str:
-    """The pattern. ValueError where it is none."""
+    """The compiled pattern. Raises ValueError if it is not valid."""
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no pattern: {error}") from error
+        raise ValueError(f"{pattern!r} is not a valid pattern: {error}") from error
     return pattern
 
 
@@ -38,19 +38,19 @@ class Rule(Record):
     group: Group
     plugin: str | None = None  # module.Class below detect_secrets.plugins
     pattern: Pattern | None = None
-    needs: list[str] = Field(default_factory=list)  # plain words, one of which a text must hold …
+    needs: list[str] = Field(default_factory=list)  # plain words: a text must hold one of them …
     filter: Pattern | None = None  # … or this; patterns that polars can read too
-    whole: Pattern | None = None  # what is redacted where the detector gives a part of it
-    allow: list[Pattern] = Field(default_factory=list)  # what is not a find, as a whole
+    whole: Pattern | None = None  # the text to redact, if the detector gives only a part of it
+    allow: list[Pattern] = Field(default_factory=list)  # texts that are not a find
     least_digits: Count = 0
     least_entropy: Amount = 0.0  # bits a character
     check: Check | None = None  # what the find must satisfy
-    wrapped: bool = False  # also found where a line break stands inside it
+    wrapped: bool = False  # also found with a line break inside
     encoded: bool = False  # base64 of a text that holds a key
 
     @model_validator(mode="after")
     def whole_rule(self) -> "Rule":
-        """One way to find, and one to see quickly that there is nothing."""
+        """A rule has exactly one search, and a quick test that rejects most texts."""
         if (self.plugin is None) == (self.pattern is None):
             raise ValueError(f"{self.kind}: give either plugin or pattern")
         if not self.needs and self.filter is None:
@@ -59,7 +59,7 @@ class Rule(Record):
 
 
 class PrivacyRules(Rules):
-    """What is searched for, and what becomes of it."""
+    """The rules of the search, and the action on each group."""
 
     FILE: ClassVar[str] = "privacy.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parents[1]
@@ -75,25 +75,26 @@ class PrivacyRules(Rules):
 
     @property
     def actions(self) -> dict[str, Action]:
-        """Group -> what is done to its finds; `redacted`, a marker, is not a find itself."""
+        """Group -> the action on its finds; `redacted`, a marker, is not a find itself."""
         return {group: getattr(self, f"on_{group}") for group in GROUPS if group != "redacted"}
 
     def groups(self, action: Action) -> set[str]:
-        """Groups of finds to which this is done."""
+        """Groups of finds with this action."""
         return {group for group, done in self.actions.items() if done == action}
 
     def blocked_in_names(self) -> set[str]:
-        """Groups of finds that block a release where they stand in a name, which cannot be redacted."""
+        """Groups of finds that block a release if they are in a name, because names cannot be redacted."""
         return self.groups("block") | (self.groups("redact") & {"key"})
 
     def strictness(self, group: str) -> tuple[int, int]:
-        """Sorts groups, the strictest first: by what is done to a find, then by what it is."""
+        """Sort key of groups, the strictest first: by action, then by kind."""
         action = self.actions.get(group, "report")
         return ACTIONS.index(action), GROUPS.index(group)
 
 
 def plugin_of(name: str) -> object:
-    """A detector of detect-secrets, alone: its settings, filters and baseline are of no use to one text at a time, and
-    none of them is read. AttributeError or ImportError where there is no such detector."""
+    """A single detector of detect-secrets. The settings, filters and baseline of that library are not read, because
+    they are made for files, not for single texts. Raises AttributeError or ImportError if the detector does not
+    exist."""
     module, _, kind = name.rpartition(".")
     return getattr(import_module(f"{PLUGINS}.{module}"), kind)()

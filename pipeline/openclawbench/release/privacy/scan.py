@@ -13,13 +13,13 @@ from openclawbench.records.datapackage import InputFile
 from openclawbench.release.privacy.detect import Detector, Finder, Hit
 from openclawbench.release.record_key import Key, key_of
 from openclawbench.release.writer.jsonl_files import open_lines
-from openclawbench.release.writer.provenance import NAME as PACKAGE  # of its texts, the paths of inputs are searched
+from openclawbench.release.writer.provenance import NAME as PACKAGE  # file whose input paths are searched
 from openclawbench.release.writer.render import MASTER_FILE, STAGES, stage_raw_file
 
 SCANNED = (MASTER_FILE, *(stage_raw_file(stage, number) for number in (1, 2) for stage in STAGES))
 KEPT = 10_000  # finds of a group that are kept whole; the others are counted
 AROUND = 24  # characters shown before and after a find
-# Fields of a released line, at any depth, by which records are joined with one another and with their inputs.
+# Fields of a released line, at any depth, that join records with one another and with their inputs.
 NAMES = (
     "source_model",
     "trajectory_id",
@@ -32,7 +32,7 @@ NAMES = (
 
 
 class TextFind(NamedTuple):
-    """One find, without what was found."""
+    """One find, masked."""
 
     file: str  # from the release folder
     line: int | None  # from 1; null before there are files
@@ -46,7 +46,7 @@ class TextFind(NamedTuple):
 
     @property
     def in_name(self) -> bool:
-        """True where it stands in a name, which is never redacted."""
+        """True if it is in a name; names are never redacted."""
         return self.file == PACKAGE or self.place.rpartition(".")[2] in NAMES
 
     def masked(self, detector: Detector) -> "TextFind":
@@ -57,7 +57,7 @@ class TextFind(NamedTuple):
 
 @dataclass
 class TextScan:
-    """Finds by record, group and kind, exactly counted; their texts are kept up to a limit."""
+    """Exact counts of finds by record, group and kind; excerpts are kept up to a limit."""
 
     records: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # (group, kind) -> finds
     names: dict[Key, Counter[tuple[str, str]]] = field(default_factory=dict)  # of them, those in names
@@ -75,7 +75,7 @@ class TextScan:
             self.kept.append(find)
 
     def replace(self, key: Key, finds: Iterable[TextFind]) -> None:
-        """The record's text is another now: these are its finds."""
+        """Replace the finds of a record whose text has changed."""
         self.names.pop(key, None)
         if self.records.pop(key, None):
             self.kept = [find for find in self.kept if (find.source_model, find.trajectory_id) != key]
@@ -92,7 +92,7 @@ class TextScan:
         return {key for key, counts in self.names.items() if any(group in groups for group, _ in counts)}
 
     def in_texts(self, groups: set[str]) -> set[Key]:
-        """Records with a find of one of these groups elsewhere than in a name."""
+        """Records with a find of one of these groups outside names."""
         none = Counter[tuple[str, str]]()
         return {
             key
@@ -118,7 +118,7 @@ def rows_of(by_key: dict[Key, Counter[tuple[str, str]]]) -> list[dict[str, Any]]
 
 
 def scan_inputs(inputs: Iterable[InputFile], detector: Detector, scan: TextScan) -> None:
-    """Scan the paths of inputs, as the data package names them: each is a record's name, whatever became of it."""
+    """Scan the paths of inputs, as the data package names them. Each counts as the name of a record."""
     rows = [(entry.source_model, "/".join((entry.path, entry.member or "")).rstrip("/")) for entry in inputs]
     frame = pl.DataFrame(rows, {"source_model": pl.String, "path": pl.String}, orient="row")
     looks = detector.worth_a_look(pl.col("path").str.replace_all("/", " "))
@@ -139,7 +139,7 @@ def scan_frame(frame: pl.DataFrame, detector: Detector, scan: TextScan) -> None:
 
 
 def parsed(line: str) -> dict[str, Any]:
-    """A line as plain data; one that is not a record is searched as it is, under no key."""
+    """A line as plain data; a line that is not a record is searched as text, without a key."""
     try:
         value = json.loads(line)
         key_of(value)
@@ -155,7 +155,7 @@ def finds_in(
     line: int | None = None,
     finders: list[Finder] | None = None,
 ) -> Iterator[TextFind]:
-    """Finds in every text of a released line; what was parsed of an answer is searched field by field. `finders`: the
+    """Finds in every text of a released line; the parsed value of an answer is searched field by field. `finders`: the
     rules that may find something in it, null for all."""
     key = key_of(value)
     for place, step_id, text in texts_of(opened(value)):
@@ -165,7 +165,7 @@ def finds_in(
 
 
 def opened(value: dict[str, Any]) -> dict[str, Any]:
-    """A raw answer with what was parsed of it as plain data; any other line as it is."""
+    """A raw answer with its parsed value as plain data; any other line unchanged."""
     try:
         return value | {"parsed": json.loads(value["parsed"])}
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -186,7 +186,7 @@ def texts_of(value: Any, place: str = "", step_id: int | None = None) -> Iterato
 
 
 def excerpt(text: str, hits: list[Hit], number: int) -> str:
-    """A find with what stands around it, every find in it masked."""
+    """A find with the text around it, every find in it masked."""
     start, end = hits[number].start - AROUND, hits[number].end + AROUND
     at, parts = max(0, start), []
     for hit in hits:
@@ -197,7 +197,7 @@ def excerpt(text: str, hits: list[Hit], number: int) -> str:
 
 
 def masked(text: str, detector: Detector) -> str:
-    """The whole of a name, every find in it masked."""
+    """A whole name, every find in it masked."""
     at, parts = 0, []
     for hit in detector.hits(text.replace("/", " ")):
         parts += [text[at : hit.start], mask(text, hit)]
@@ -206,12 +206,12 @@ def masked(text: str, detector: Detector) -> str:
 
 
 def mask(text: str, hit: Hit) -> str:
-    """A find without what it says: what names its kind, and its length."""
+    """A masked find: the beginning that names its kind, and its length."""
     return f"{text[hit.start : hit.start + hit.shown]}…({hit.end - hit.start} characters)"
 
 
 def scan_file(root: Path, name: str, detector: Detector, scan: TextScan, at_once: int = 512) -> None:
-    """Scan a JSONL file of a release. OSError where it cannot be read to its end."""
+    """Scan a JSONL file of a release. Raises OSError if it cannot be read to its end."""
     for start, lines in batches(root / name, at_once):
         numbers = range(start, start + len(lines))
         scan_frame(pl.DataFrame({"line": lines, "file": name, "number": numbers}), detector, scan)

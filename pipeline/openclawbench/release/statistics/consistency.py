@@ -23,7 +23,7 @@ class Interval(NamedTuple):
     high: Fraction
 
     def overlaps(self, other: "Interval") -> bool:
-        """True where some number lies in both."""
+        """True if some number lies in both."""
         return self.low <= other.high and other.low <= self.high
 
     def as_text(self, percent: bool) -> str:
@@ -145,7 +145,7 @@ def figure(text: str) -> Interval:
     """The numbers that round to a printed one: `0.290`, `49.9%`, `89%`, `2,646` (a count is exact). ValueError."""
     match = NUMBER.search(text)
     if match is None:
-        raise ValueError(f"{text!r} is no figure")
+        raise ValueError(f"{text!r} is not a figure")
     number = re.sub(r"[−–]", "-", match[0]).replace(",", "")
     decimals = len(number.partition(".")[2])
     half = Fraction(1, 2 * 10**decimals) if decimals or PERCENT in text else Fraction(0)
@@ -154,8 +154,8 @@ def figure(text: str) -> Interval:
 
 
 def image(function: Callable[..., Fraction], arguments: list[Interval]) -> Interval | None:
-    """The range of a function that is monotonic in each argument, on either side of 0 where a share is printed as 0.00;
-    null where a corner has no value (division by 0)."""
+    """The range of a function that is monotonic in each argument, on either side of 0 if a share is printed as 0.00;
+    null if the function is not defined at a corner (division by 0)."""
     corners = [(low, Fraction(0), high) if low < 0 < high else (low, high) for low, high in arguments]
     try:
         values = [function(*corner) for corner in product(*corners)]
@@ -165,6 +165,6 @@ def image(function: Callable[..., Fraction], arguments: list[Interval]) -> Inter
 
 
 def compare(where: str, identity: str, printed: str, implied: Interval | None) -> Iterator[Contradiction]:
-    """A contradiction, in the unit of the printed figure, where it lies outside of what the others imply."""
+    """A contradiction, in the unit of the printed figure, if the figure lies outside the implied interval."""
     if implied is not None and not implied.overlaps(figure(printed)):
         yield Contradiction(where, identity, printed, implied.as_text(PERCENT in printed))

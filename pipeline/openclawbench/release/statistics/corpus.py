@@ -1,4 +1,4 @@
-"""What the statistics are computed from: a few columns of the released files, and nothing else."""
+"""The input of the statistics: a few columns of the released files, and nothing else."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -51,11 +51,11 @@ READ = {  # released files -> what is read of them
 
 @dataclass(frozen=True)
 class Corpus:
-    """One release in memory, slim.
+    """The columns of one release that statistics need, in memory.
 
     records: BASE_COLUMNS and further columns, a row a trajectory; labels: LabelRow's columns with `cut` and `side`;
-    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null where there is no second pass;
-    human: HUMAN_COLUMNS of human_audited, null where the release has none.
+    pool: PoolRow's columns; both_sure: records in both_high_confidence.jsonl, null without a second pass; human:
+    HUMAN_COLUMNS of human_audited, null without human verdicts.
     """
 
     records: pl.DataFrame
@@ -76,12 +76,13 @@ class Corpus:
 
     @property
     def status(self) -> str:
-        """The label_status that tables of labels are about: accepted, or baseline where no record is accepted."""
+        """The label_status that tables of labels are about: accepted, or baseline if no record is accepted."""
         return main_status(self.records.select(status()).to_series())
 
     @property
     def status_words(self) -> str:
-        """What a table of labels must say of the records that it counts or leaves out; blank where all is accepted."""
+        """The sentence of a table of labels on baseline records that it counts or leaves out; empty if there are
+        none."""
         left = self.records.filter(IS_BASELINE).height
         if self.status == BASELINE:
             return BASELINE_ONLY
@@ -89,13 +90,13 @@ class Corpus:
 
     @property
     def notice(self) -> str | None:
-        """What must be said loudly, else null."""
+        """The notice about labels of the rules judge, else null."""
         return notice_of(self.records["judge"])
 
 
 def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
-    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. UsageError where it is not a release,
-    UnreadableInput with the file where one cannot be read."""
+    """The release in `root`. `columns`: of the records, besides BASE_COLUMNS. Raises UsageError if it is not a release,
+    and UnreadableInput with the file if one cannot be read."""
     if not (root / SUMMARY).is_file():  # a release without a session has no folder of a source model
         raise UsageError(f"{root}: holds no {SUMMARY}, so it is not a release. Name the folder that has it.")
     try:
@@ -132,7 +133,7 @@ def label_file(root: Path, cut: str, side: str) -> pl.DataFrame:
 
 
 def both_sure(root: Path) -> int | None:
-    """Lines of both_high_confidence.jsonl; null where there is no second pass."""
+    """Number of lines of both_high_confidence.jsonl; null without a second pass."""
     if released(root / BOTH_FILE) is None:
         return None
     with open_lines(root / BOTH_FILE) as file:

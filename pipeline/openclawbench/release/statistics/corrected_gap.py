@@ -1,4 +1,4 @@
-"""The outcome-process gap, corrected by the human verdicts that a release holds; where it holds none, silver alone."""
+"""The outcome-process gap, corrected by the human verdicts of a release; without verdicts, by silver labels only."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -108,7 +108,7 @@ FACTS = {
 
 
 def corrected_facts(estimate: CorrectedGap, strata: list[Stratum], verdicts: int, state: str) -> dict[str, Any]:
-    """The headline numbers: FACTS, or the first three where there is no settled verdict."""
+    """The headline numbers: FACTS, or the first three without a settled verdict."""
     facts: dict[str, Any] = {"state": state, "verdicts": verdicts, "silver_share": estimate.silver}
     if not verdicts:
         return facts
@@ -143,7 +143,7 @@ def gap_sentence(facts: Mapping[str, Any]) -> str:
 
 
 def about(verdicts: int, corpus: Corpus, settings: StatisticsSettings) -> str:
-    """What the section counts, and what it cannot say."""
+    """The description of the section, with its limits."""
     in_review = passing(corpus).filter(pl.col("quality_tier") == REVIEW).height
     without = f" {in_review} oracle-passing records in review have no label to correct and are left out." * bool(
         in_review

@@ -1,4 +1,4 @@
-"""What a release statistic is: a decorated function, from which every part of the program that shows it takes it.
+"""The declaration of a release statistic: a decorated function, which every part of the program uses.
 
 `statistic` turns a function (corpus, settings) -> Section into a Statistic; `STATISTICS` (statistics.py) lists them in
 order. The writer, `report statistics` and the card take name, columns and rows from there. `validate` calls the same
@@ -44,7 +44,7 @@ class Statistic:
     headline_in_card: bool
 
     def compute(self, corpus: Corpus, settings: StatisticsSettings) -> Section:
-        """The table. Polars' ColumnNotFoundError where the function uses a column that it does not declare."""
+        """The table. Raises polars' ColumnNotFoundError if the function uses a column that it does not declare."""
         own = replace(corpus, records=corpus.records.select(*BASE_COLUMNS, *self.reads))
         section = self.function(own, settings)
         rows = [{name: row[name] for name in section.columns} for row in section.rows]
@@ -52,7 +52,7 @@ class Statistic:
 
 
 def no_identities(_figures: Figures) -> Iterable[Identity]:
-    """Of a table whose figures stand nowhere else."""
+    """The identities of a table whose figures are nowhere else: none."""
     return ()
 
 

@@ -48,6 +48,6 @@ def picture_name(section: Section, kind: str) -> str:
 
 
 def stamp(section: Section, report: Report) -> str:
-    """What a picture says it was drawn from: the digest of its table and of the notice, as statistics.json has them."""
+    """The source that a picture names: the digest of its table and of the notice, as in statistics.json."""
     data: dict[str, Any] = section.data() | {"notice": report.notice}
     return f"{DATA} {section.name} sha256:{hashlib.sha256(canonical_json(data).encode()).hexdigest()}"

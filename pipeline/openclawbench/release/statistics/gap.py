@@ -98,7 +98,7 @@ def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
 
 
 def baseline_words(row: Row) -> str:
-    """What the whole gap says where labels are a baseline; blank where none is."""
+    """The sentence of the gap on baseline labels; empty if there are none."""
     if not row["baseline"]:
         return ""
     if not row["measured"]:

@@ -1,4 +1,4 @@
-"""What the anomalous records are: subtype mass (paper T1, section 4), severity and recoverability."""
+"""Tables of the anomalous records: subtype mass (paper T1, section 4), severity and recoverability."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ NOT_GIVEN = "not_given"
 
 
 def interval_words(settings: StatisticsSettings) -> str:
-    """What the intervals of a section are."""
+    """The sentence on the intervals of a section."""
     kind = {"wilson": "Wilson's score intervals", "exact": "exact intervals (Clopper and Pearson)"}[settings.interval]
     return (
         f"Intervals are {kind} of {100 * settings.confidence:g} %. They take trajectories for independent draws, which "

@@ -20,7 +20,7 @@ MAIN = ONSETS[0]  # the onset that is a learning target (T41)
 
 
 def onsets_identities(figures: Figures) -> Iterator[Identity]:
-    """Each anomalous record has the onset or has it not."""
+    """Known and missing onsets add up to the anomalous records."""
     for row in figures.tables["onsets"]:
         yield positives_identity(figures, f"onsets, {row['onset']}", row["known"] + row["unknown"])
 
@@ -65,7 +65,7 @@ def onset_row(steps: pl.Series, name: str) -> Row:
 
 
 def rank(values: list[int], part: int, whole: int) -> int | None:
-    """The value at or below which part / whole of the sorted values are (nearest rank); null where there is none."""
+    """The value at or below which part / whole of the sorted values are (nearest rank); null without values."""
     return values[max(0, -(-len(values) * part // whole) - 1)] if values else None
 
 

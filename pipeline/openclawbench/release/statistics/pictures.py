@@ -77,8 +77,8 @@ def severity(rows: list[Row], columns: Sequence[str], status: str) -> "Figure":
 
 
 def gap(every: list[Row], most: int) -> "Figure":
-    """The gap of the first `most` scopes with its interval; where all labels are a baseline, what the rules judge calls
-    anomalous. The number of trajectories that it is measured over in brackets."""
+    """The gap of the first `most` scopes with its interval; if all labels are a baseline, the share that the rules
+    judge calls anomalous. The number of measured trajectories is in brackets."""
     rows = every[:most]
     figure, (axes,) = plots.new_figure(8, 1.8 + 0.3 * len(rows))
     if baseline := not every[0]["measured"] and bool(every[0]["baseline"]):
@@ -94,6 +94,6 @@ def gap(every: list[Row], most: int) -> "Figure":
 
 
 def short(row: Row) -> str:
-    """A scope as a label: which, and that it is of the high-risk slice where it is."""
+    """A scope as a label, marked if it is of the high-risk slice."""
     name = plots.label(row["name"])
     return f"{name}, high risk" if row["scope"].startswith("source_model,") else name

@@ -55,13 +55,13 @@ def statistics(corpus: Corpus, settings: StatisticsSettings) -> Report:
 
 
 def stamped(section: Section, corpus: Corpus) -> Section:
-    """The section with a picture that names the rules judge where it gave the labels."""
+    """The section with a picture that names the rules judge if it gave the labels."""
     if section.plot is None or corpus.notice is None:
         return section
     return replace(section, plot=partial(plots.stamped, section.plot, RULES_STAMP))
 
 
 def identities(sections: Mapping[str, Any], summary: Mapping[str, Any]) -> list[Identity]:
-    """What must hold between the figures of statistics.json (`sections`) and dataset_summary.json."""
+    """Identities between the figures of statistics.json (`sections`) and dataset_summary.json."""
     figures = Figures({name: section["rows"] for name, section in sections.items()}, summary)
     return [identity for statistic in STATISTICS for identity in statistic.identities(figures)]

@@ -1,4 +1,4 @@
-"""JSONL files of a release, as they are or compressed: written the same bytes each time, read under either name."""
+"""JSONL files of a release, plain or compressed: the same lines give the same bytes, and reading takes either name."""
 
 import gzip
 import io
@@ -14,14 +14,14 @@ LEVEL = 6  # of gzip
 
 
 def released(path: Path) -> Path | None:
-    """The file of this name, or its compressed form; null where there is neither."""
+    """The file of this name, or its compressed form; null if neither exists."""
     names = (path, *(path.with_name(path.name + ending) for ending in CODECS))
     return next((name for name in names if name.is_file()), None)
 
 
 def open_lines(path: Path) -> BinaryIO:
-    """A JSONL file to read lines from. FileNotFoundError where it is in no form there; OSError, also in the midst of
-    reading, where what is compressed is broken."""
+    """Open a JSONL file for reading lines. Raises FileNotFoundError if no form of it exists, and OSError, also while
+    reading, if the compressed data are damaged."""
     existing = released(path)
     if existing is None:
         raise FileNotFoundError(f"{path} is not there")
@@ -34,10 +34,10 @@ def open_lines(path: Path) -> BinaryIO:
 
 
 def compress_all(root: Path, codec: str) -> None:
-    """Put the compressed form in the place of every JSONL file of a release folder; nothing where `codec` is plain.
+    """Replace every JSONL file of a release folder by its compressed form, unless `codec` is plain.
 
-    No time and no name stands in what is written, so that the same lines give the same bytes, with the same versions
-    of the compressing libraries.
+    The compressed files hold no time and no name, so that the same lines give the same bytes with the same versions of
+    the compression libraries.
     """
     if codec == PLAIN:
         return

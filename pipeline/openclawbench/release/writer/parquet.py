@@ -16,7 +16,7 @@ from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.tables.record import Keyed
 from openclawbench.tables.schema import schema
 
-if TYPE_CHECKING:  # at run time where it is used: a command that makes no release starts in less time
+if TYPE_CHECKING:  # imported where it is used: other commands start faster
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -71,7 +71,7 @@ class ParquetTable:
         self.writer = self.next_file()
 
     def next_file(self) -> "pq.ParquetWriter":
-        """Open a further file, under a number alone: how many there will be is not known yet."""
+        """Open a further file under a temporary name, because the total number of files is not known yet."""
         import pyarrow.parquet as pq
 
         self.written = 0
@@ -94,7 +94,7 @@ class ParquetTable:
         self.pieces.append(table.slice(start))
 
     def flush(self) -> None:
-        """Write the rows at hand as a row group, into a further file where this one would grow too large."""
+        """Write the waiting rows as a row group, into a further file if this one would grow too large."""
         import pyarrow as pa
 
         if not self.rows:
@@ -120,8 +120,8 @@ def is_full(rows: int, size: int, more: int, sizes: Parquet) -> bool:
 
 
 class Beside:
-    """Work done in order on a thread of its own while lines are read: arrow needs no interpreter to type and compress
-    them. Little of it waits at a time, so that memory is bounded; what fails is raised here."""
+    """Work done in order on a thread of its own while lines are read, because arrow releases the interpreter while it
+    types and compresses. The queue is short, so that memory is bounded; errors are raised in the caller's thread."""
 
     WAITING = 2
 
@@ -130,13 +130,13 @@ class Beside:
         self.waiting: deque[Future[None]] = deque()
 
     def do(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Begin this when what was begun before is done."""
+        """Start this after the former work is done."""
         while len(self.waiting) >= self.WAITING:
             self.waiting.popleft().result()
         self.waiting.append(self.thread.submit(work, *arguments))
 
     def wait(self) -> None:
-        """Until everything is done."""
+        """Wait until all work is done."""
         while self.waiting:
             self.waiting.popleft().result()
 
@@ -155,16 +155,16 @@ def table_of(lines: list[bytes], columns: "pa.Schema") -> "pa.Table":
 
 
 class Lines:
-    """Lines of one record, which stand in one or more tables: read together, once for all of those tables."""
+    """Lines of one record class that belong to one or more tables, parsed once for all of these tables."""
 
     def __init__(self, record: type[Keyed], sizes: Parquet) -> None:
         self.schema, self.sizes = arrow_schema(record), sizes
         self.lines: list[bytes] = []
-        self.tables: dict[ParquetTable, list[int]] = {}  # which of the lines stand in it
+        self.tables: dict[ParquetTable, list[int]] = {}  # the lines that belong to it
         self.pending = 0
 
     def has_room(self, line: bytes) -> bool:
-        """True where the line can be read together with those that wait."""
+        """True if the line can be parsed together with the waiting ones."""
         return not is_full(len(self.lines), self.pending, len(line), self.sizes)
 
     def append(self, line: bytes, tables: list[ParquetTable]) -> None:
@@ -188,19 +188,20 @@ class ParquetTables:
 
     def __init__(self, staging: StagingFolder, sizes: Parquet) -> None:
         self.staging, self.sizes = staging, sizes
-        self.master, self.others = Beside(), Beside()  # the others hold as much together as the master table
+        self.master, self.others = Beside(), Beside()  # the other tables together hold as much as the master table
         self.open: dict[str, ParquetTable] = {}
         self.waiting: dict[type[Keyed], Lines] = {}
 
     def start(self, folder: str) -> None:
-        """The tables of a model's folder, so that each has a file even where it has no row. Those before are done."""
+        """Begin the tables of a model's folder, so that each has a file even without rows, and finish the former
+        ones."""
         self.close()
         for name, record in TABLES.items():
             self.open[name] = ParquetTable(self.staging, f"{folder}/{name}", record, self.sizes)
         self.waiting = {record: Lines(record, self.sizes) for record in TABLES.values()}
 
     def append(self, names: list[str], line: bytes) -> None:
-        """Add a line of these JSONL files, where Parquet stands beside them."""
+        """Add a line of these JSONL files to those that have Parquet files."""
         tables = [self.open[name] for name in names if name in TABLES]
         if not tables:
             return
@@ -210,12 +211,12 @@ class ParquetTables:
         self.waiting[record].append(line, tables)
 
     def hand_on(self, record: type[Keyed]) -> None:
-        """Have the lines that wait read and written."""
+        """Parse and write the waiting lines."""
         self.master.do(self.write, self.waiting[record])
         self.waiting[record] = Lines(record, self.sizes)
 
     def write(self, lines: Lines) -> None:
-        """On the master table's thread: its rows are written there, the others' beside."""
+        """Write rows of the master table on its thread, and those of the other tables on the other."""
         if lines.lines:
             for table, rows, sizes in lines.read():
                 if table is self.open[MASTER_FILE]:
@@ -243,7 +244,7 @@ def shards_of(root: Path, jsonl: str) -> list[Path]:
 
 
 def shard_pattern(jsonl: str) -> str:
-    """What the names of the Parquet files beside a JSONL file look like."""
+    """The pattern of the names of the Parquet files beside a JSONL file."""
     return f"{jsonl.removesuffix('.jsonl')}-*-of-*.parquet"
 
 

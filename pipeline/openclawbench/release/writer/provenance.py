@@ -1,6 +1,6 @@
 """Provenance of a release: every input, rule, prompt, judge and version that decides its bytes (datapackage.json).
 
-No clock, folder, host, processor count or limit stands in it: the same inputs give the same bytes on any machine.
+It holds no clock, folder, host, processor count or limit: the same inputs give the same bytes on any machine.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ NAME = "datapackage.json"
 PROGRAM = Path(__file__).parents[2]  # the package
 PARTS = (".py", ".toml", ".md", ".json")
 LOCK = "requirements.lock"
-# Of what is installed, what has a part in the bytes of a release.
+# Installed packages that decide bytes of a release.
 PACKAGES = (
     "datasketch",
     "detect-secrets",
@@ -54,7 +54,7 @@ PACKAGES = (
     "scikit-learn",
 )
 CODE_LICENSE = License(name="MIT", title="code, rules, schemas and prompts")
-PLACES = ("row_id",)  # columns of input rows that say where a row was found
+PLACES = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
 OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
@@ -68,7 +68,7 @@ def made_from(
     verdicts: Sequence[HumanVerdict],
     overrides: Overrides,
 ) -> MadeFrom:
-    """What the release is made from, in an order that no shard layout changes."""
+    """The origin of the release, in an order that does not depend on shards."""
     return MadeFrom(
         commands=commands,
         program_version=__version__,
@@ -110,7 +110,7 @@ def input_files(intake: Intake) -> list[InputFile]:
 
 
 def with_outcomes(origin: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> MadeFrom:
-    """The same, each input with what became of it. `outcomes`: rows of FileOutcome. KeyError where one has none."""
+    """The same, each input with its outcome. `outcomes`: rows of FileOutcome. Raises KeyError if one is missing."""
     by_input: dict[tuple[str, str, str | None, str | None], list[Mapping[str, Any]]] = {}
     for row in outcomes:
         by_input.setdefault((row["source_model"], row["path"], row["member"], row["sha256"]), []).append(row)
@@ -122,15 +122,15 @@ def with_outcomes(origin: MadeFrom, outcomes: Iterable[Mapping[str, Any]]) -> Ma
 
 
 def input_table(name: str, shards: Iterable[list[dict[str, Any]]]) -> InputTable:
-    """Rows of every shard; a row that may join sessions of several shards counts once. What a row says is digested, not
-    the file and line in which it says it: a file that is renamed, divided or sorted otherwise says the same."""
+    """Rows of every shard; a row that may join sessions of several shards counts once. The digest covers the content of
+    a row, not its file and line: renaming, dividing or sorting a file does not change it."""
     distinct = {canonical_json(row): row for rows in shards for row in rows}.values()
     lines = sorted(canonical_json({name: row[name] for name in row if name not in PLACES}) for row in distinct)
     return InputTable(name=name, rows=len(lines), sha256=sha256_text("\n".join(lines)))
 
 
 def rule_files(overrides: Overrides) -> list[RuleFile]:
-    """Every rule file from which labels or the release follow, as it is in force."""
+    """Every rule file that decides labels or the release, as it is in force."""
     return [rule_file(name, folder, overrides) for name, folder in sorted(rule_folders().items())]
 
 
@@ -170,8 +170,8 @@ def judge_used(number: int, judge: Judge) -> JudgeUsed:
 
 
 def program_digest() -> str:
-    """sha256 over the names and bytes of every module, rule file and template of the program; prompts stand apart, and
-    are where resources.py says."""
+    """sha256 over the names and bytes of every module, rule file and template of the program, without the prompts,
+    which are in the folder that resources.py names."""
     sha256 = hashlib.sha256()
     names = {path.relative_to(PROGRAM).as_posix() for path in PROGRAM.rglob("*") if path.suffix in PARTS}
     for name in sorted(name for name in names if not name.startswith(f"{INSIDE}/")):
@@ -181,7 +181,7 @@ def program_digest() -> str:
 
 
 def lock_digest() -> str | None:
-    """sha256 of the locked versions, where the program runs from its checkout."""
+    """sha256 of the locked versions, if the program runs from its checkout."""
     path = PROGRAM.parents[1] / LOCK
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
@@ -207,7 +207,7 @@ def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules
 
 
 def licenses(dataset: Dataset) -> list[License]:
-    """The data's licence, where one is given, and that of what made them."""
+    """The licence of the data, if given, and that of the code that made them."""
     data = [License(name=dataset.terms.name, title="data")] if dataset.terms else []
     return [*data, CODE_LICENSE]
 

@@ -1,4 +1,4 @@
-"""Publish: the release folder of a run, written beside the one that stands, checked, and put in its place."""
+"""Publish: write the release folder of a run beside the current one, check it, and put it in its place."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,11 +45,11 @@ SECOND_PASS = (ReferenceLabel, ReleaseLinePass2)
 def publish(
     run: Run, commands: list[str], check: Callable[[Path], None], verdicts: Sequence[HumanVerdict] = ()
 ) -> bool:
-    """Write the release folder; false where it already stands for these keys.
+    """Write the release folder; false if the release for these keys already exists.
 
-    commands: what makes it again; check: raises InvalidRelease for a folder that must not be published; verdicts: what
-    people made of trajectories, which stands beside the labels and changes none. Raises ReleaseBlocked, InvalidRelease;
-    the former release then still stands.
+    commands: the commands that make it again; check: raises InvalidRelease for a folder that must not be published;
+    verdicts: human verdicts on trajectories, which are published beside the labels and change none. Raises
+    ReleaseBlocked and InvalidRelease; the former release then stays in place.
     """
     origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides)
     key = release_key(run, origin)
@@ -58,7 +58,7 @@ def publish(
     shards = line_shards(run)
     scanned = scan_lines(run, shards, origin)
     manifest = run.data.manifest_file("publish")
-    manifest.unlink(missing_ok=True)  # from here to the end no release is known to stand
+    manifest.unlink(missing_ok=True)  # from here to the end no release counts as current
     staging = StagingFolder(run.data)
     provided = {"staging": staging, "scanned": scanned, "shards": shards, "verdicts": verdicts, "check": check}
     values = carry_out(STEPS, provided | rules_and_tables(run, origin), staging)
@@ -70,7 +70,7 @@ def publish(
 
 
 def rules_and_tables(run: Run, origin: MadeFrom) -> dict[str, Any]:
-    """What the steps read besides the lines."""
+    """The values that the steps read besides the lines."""
     data, keys = run.data, run.keys
     outcomes = data.scan(FileOutcome, keys[FileOutcome]).collect().iter_rows(named=True)
     references = data.scan(ReferenceLabel, keys[ReferenceLabel]).collect() if has_second_pass(run) else None
@@ -98,13 +98,13 @@ def release_key(run: Run, origin: MadeFrom) -> str:
 
 
 def stands(data: DataFolder, key: str) -> bool:
-    """True where the release of this key is there."""
+    """True if the release of this key exists."""
     manifest = read_json(data.manifest_file("publish")) or {}
     return manifest.get("key") == key and data.release.is_dir()
 
 
 def has_second_pass(run: Run) -> bool:
-    """True where there is a second pass to release."""
+    """True if there is a second pass to release."""
     return SECOND_PASS[0] in run.keys
 
 

@@ -32,20 +32,20 @@ LINE_FILES = [MASTER_FILE, *TIER_FILES.values(), *POSITIVES_FILES.values(), *map
 
 @stage(scope="shard")
 def render(masters: Masters, a: DecisionsA, b1: DecisionsB1, b2: DecisionsB2, c: DecisionsC) -> ReleaseLines:
-    """Lines with the files they stand in, sorted by key and file, so that publishing is a merge of sorted shards."""
+    """Lines with the files they belong to, sorted by key and file, so that publishing is a merge of sorted shards."""
     tables = zip(STAGES, (a, b1, b2, c), strict=True)
     return in_order([record_lines(masters), *(raw_lines(name, decisions) for name, decisions in tables)])
 
 
 def in_order(frames: list[pl.DataFrame]) -> pl.LazyFrame:
-    """Tables of lines as one, sorted by key and file; of a stage's several answers, by line."""
+    """Tables of lines as one, sorted by key and file, and several answers of a stage by line."""
     file = pl.col("files").list.first()
     return pl.concat(frames).lazy().sort(*TRAJECTORY_KEY, file, pl.when(file != MASTER_FILE).then("line"))
 
 
 def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
-    """The master line of each trajectory, which also stands in its tier's file, and its line among the positives of
-    its label_status."""
+    """The master line of each trajectory, which its tier's file repeats, and its line among the positives of its
+    label_status."""
     records, status = masters.collect(), pl.col("label_status")
     tier_file = pl.col("quality_tier").replace_strict(TIER_FILES, return_dtype=pl.String)
     files = [lines(records, records.select(pl.concat_list(pl.lit(MASTER_FILE), tier_file)).to_series())]
@@ -56,7 +56,7 @@ def record_lines(masters: pl.LazyFrame) -> pl.DataFrame:
 
 
 def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> pl.DataFrame:
-    """Every answer of a stage, verbatim, beside what it came to."""
+    """Every answer of a stage, verbatim, with the decision."""
     rows = decisions.collect()
     parsed = canonical_rows(rows["answer"].struct.unnest())
     answers = rows.with_columns(stage=pl.lit(name), parsed=pl.when(pl.col("answer").is_not_null()).then(parsed))
@@ -64,5 +64,5 @@ def raw_lines(name: str, decisions: pl.LazyFrame, annotation_pass: int = 1) -> p
 
 
 def lines(rows: pl.DataFrame, files: pl.Series | pl.Expr) -> pl.DataFrame:
-    """These rows as lines that stand in `files`."""
+    """These rows as lines of `files`."""
     return rows.select(*TRAJECTORY_KEY, files=files, line=canonical_rows(rows))

@@ -1,4 +1,4 @@
-"""What a release holds of a second pass: its answers, its labels, and the records of which both passes are sure."""
+"""The second pass in a release: its answers, its labels, and the records with high confidence in both passes."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with 
 
 @stage(scope="corpus")
 def reference(annotations: AnnotationsPass2, assignments: LabelAssignments) -> ReferenceLabels:
-    """One row a trajectory, sorted by key: the second pass's label beside the first's fields that make it both's."""
+    """One row a trajectory, sorted by key: the second pass's label, and whether both passes have high confidence."""
     first = {(row["source_model"], row["trajectory_id"]): row for row in assignments.collect().iter_rows(named=True)}
     judge = pl.col("provenance").struct
     columns = annotations.with_columns(judge=judge.field("judge"), judge_model=judge.field("judge_model"))
@@ -79,15 +79,15 @@ def render_pass2(
 
 
 class Guide(NamedTuple):
-    """What a release's README says of the second pass; blank where there is none."""
+    """The paragraph of a release's README on the second pass; empty without one."""
 
     rows: str = ""
     notice: str = ""
 
 
 def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame, staging: StagingFolder) -> None:
-    """The second pass's labels, and label rows of the records of which both passes are sure, whole and by side of each
-    cut; as in the label files, partial trial records are left out."""
+    """Write the second pass's labels, and the label rows with high confidence in both passes, as a whole and by side of
+    each cut. As in the label files, partial trial records are left out."""
     if references is None:
         return
     staging.write(REFERENCE_FILE, as_lines(references))
@@ -104,7 +104,7 @@ def write_second_pass(references: pl.DataFrame | None, assignments: pl.DataFrame
 
 
 def both_side_file(folder: str, side: str) -> str:
-    """The rows of which both passes are sure on one side of the cut that has this folder."""
+    """The file of the rows with high confidence in both passes, for one side of the cut with this folder."""
     return f"{folder}{BOTH_FILE.removesuffix('.jsonl')}_{side}.parquet"
 
 
@@ -119,7 +119,7 @@ def guide(root: Path, first_models: set[str]) -> Guide:
 
 
 def notice(who: list[tuple[str, str]], first_models: set[str]) -> str:
-    """Who judged the second pass, and what that is worth."""
+    """The notice on the judges of the second pass, with warnings."""
     judges = ", ".join(f"`{model}` (judge: {name})" for name, model in who)
     warning = RULES_WARNING if BASELINE_JUDGES & {name for name, _ in who} else ""
     warning += SAME_WARNING if first_models & {model for _, model in who} else ""

@@ -1,4 +1,4 @@
-"""A release being written, beside the one that stands in the data folder."""
+"""A release being written, beside the current one in the data folder."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from openclawbench.storage.parquet_io import sync_folder
 
 
 class StagingFolder:
-    """A release being written beside the one that stands; it takes its place whole, or not at all."""
+    """A release being written beside the current one; it replaces that one as a whole, or not at all."""
 
     def __init__(self, data: DataFolder) -> None:
         self.target = data.release
@@ -22,7 +22,7 @@ class StagingFolder:
         self.streams: dict[str, BinaryIO] = {}
 
     def path(self, name: str) -> Path:
-        """Path of a file of the new release, its folder made."""
+        """Path of a file of the new release; its folder is created."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -38,7 +38,7 @@ class StagingFolder:
         self.path(name).write_bytes(content)
 
     def close_files(self) -> None:
-        """Close the files that lines were added to: they can be read whole now, and get no further line."""
+        """Close the files that lines were added to, so that they can be read; they get no further lines."""
         for stream in self.streams.values():
             stream.close()
         self.streams.clear()
@@ -51,7 +51,7 @@ class StagingFolder:
                 yield digest, path.relative_to(self.root).as_posix()
 
     def publish(self) -> None:
-        """Put the new release in the place of the former one, every file of it on the disk."""
+        """Sync every file of the new release to the disk and put it in the place of the former one."""
         self.close_files()
         for path in sorted(self.root.rglob("*")):
             if path.is_file():

@@ -1,4 +1,4 @@
-"""How a release folder is written: one step after the other, each with what it reads and the files that it writes.
+"""The steps that write a release folder, in order, each with the values that it reads and the files that it writes.
 
 A step is a function; its parameters name what it reads: values that `publish` provides, or that an earlier step
 returned (`returns`). `files` are the files that it writes in the release folder (`*` stands for any characters).
@@ -44,7 +44,7 @@ NOT_ASKED = "not_asked"  # name in the summary's group `judge` of records that n
 
 
 class Step(NamedTuple):
-    """One step. `returns`: the name under which later steps read what it returns; blank where it returns nothing."""
+    """One step. `returns`: the name under which later steps read its result; empty if it returns nothing."""
 
     function: Callable[..., Any]
     files: tuple[str, ...] = ()
@@ -66,8 +66,8 @@ class Step(NamedTuple):
 
 
 def carry_out(steps: Sequence[Step], values: dict[str, Any], staging: StagingFolder) -> dict[str, Any]:
-    """Call each step with what it reads; returns the values with what the steps returned. KeyError names a value that
-    nothing provides."""
+    """Call each step with the values that it reads. Returns the values, with those of the steps. Raises KeyError with
+    the name of a value that nothing provides."""
     for step in steps:
         result = step.function(**{name: values[name] for name in step.reads})
         staging.close_files()
@@ -77,7 +77,7 @@ def carry_out(steps: Sequence[Step], values: dict[str, Any], staging: StagingFol
 
 
 class WrittenRecords(NamedTuple):
-    """What was written of the records."""
+    """The written records."""
 
     models: list[str]  # sorted
     digests: dict[Key, str]  # of each record's line in the master table
@@ -86,8 +86,8 @@ class WrittenRecords(NamedTuple):
 def write_records(
     staging: StagingFolder, settings: PublishRules, scanned: Scanned, shards: list[Path], second_pass: bool
 ) -> WrittenRecords:
-    """The files of each source model (T37), even where they are empty, and Parquet beside them. `shards`: sorted
-    rendered lines, which are merged."""
+    """The files of each source model (T37), even empty ones, and Parquet beside them. `shards`: sorted rendered lines,
+    which are merged."""
     owed = [*LINE_FILES, *(RAW_FILES if second_pass else ())]
     models: set[str] = set()
     digests: dict[Key, str] = {}
@@ -109,7 +109,7 @@ def write_records(
 
 def sorted_rows(path: Path) -> Iterator[Row]:
     """Rows of one shard in their order, a row group in memory at a time."""
-    import pyarrow as pa  # only a release that is made anew needs it
+    import pyarrow as pa  # only a release that is built needs it
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(path)
@@ -127,7 +127,7 @@ def write_record_index(
     basis: pl.LazyFrame,
     fingerprints: pl.LazyFrame,
 ) -> None:
-    """The digest of each record's line, and what it was cut by."""
+    """The digest of each record's line, and the inputs of its split."""
     write_index(records.digests, scanned.redacted, basis, fingerprints, staging)
 
 
@@ -168,7 +168,7 @@ def check_files(staging: StagingFolder, check: Callable[[Path], None]) -> None:
 
 
 def compress_lines(staging: StagingFolder, settings: PublishRules) -> None:
-    """Compress each JSONL file where the settings say so."""
+    """Compress each JSONL file if the settings say so."""
     compress_all(staging.root, settings.jsonl)
 
 

@@ -73,7 +73,7 @@ def columns_of(lines: Sequence[Line[Master]]) -> pl.DataFrame:
 
 
 def corpus_of_lines(root: Path, records: list[pl.DataFrame]) -> Corpus:
-    """What the statistics are computed from, of the JSONL files alone: the writer computes them from Parquet."""
+    """The corpus for the statistics, from the JSONL files only; the writer reads Parquet."""
     labels = [
         jsonl(root / f"{folder}silver_{side}_labels.jsonl", LabelRow).with_columns(cut=pl.lit(cut), side=pl.lit(side))
         for cut, folder in CUTS.items()
@@ -112,7 +112,7 @@ def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
 
 
 def check_identities(root: Path, published: dict[str, Any], findings: Findings) -> None:
-    """What its tables and the summary say of one another."""
+    """Check the identities between its tables and the summary."""
     try:
         summary = json.loads((root / SUMMARY).read_text(encoding="utf-8"))
         if too_large(summary) is not None:
@@ -147,11 +147,11 @@ def check_pictures(root: Path, report: Report, rules: PublishRules, findings: Fi
 
 
 def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, findings: Findings) -> str | None:
-    """What is wrong with a picture, else null. `label`: what its metadata must say."""
+    """The fault of a picture, else null. `label`: the source that its metadata must name."""
     if label.encode() not in content:
         return "was not drawn from the numbers that the files give"
     if plots.drawn_by().encode() not in content:
-        findings.checked["pictures_of_another_version"] += 1  # their pixels cannot be compared; what they show is said
+        findings.checked["pictures_of_another_version"] += 1  # pixels cannot be compared; the metadata was
         return None
     assert section.plot is not None
     redrawn = plots.pictures(section.plot, [kind], label)[kind]
@@ -160,7 +160,7 @@ def picture_is_wrong(content: bytes, section: Section, kind: str, label: str, fi
 
 
 def pixels(content: bytes) -> tuple[Any, ...] | None:
-    """Size and colours of a PNG, however it is compressed; null where it is none."""
+    """Size and colours of a PNG, however it is compressed; null if the bytes are not a PNG."""
     from PIL import Image, UnidentifiedImageError
 
     try:
