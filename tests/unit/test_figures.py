@@ -71,7 +71,7 @@ def test_a_printed_figure_is_every_number_that_rounds_to_it(text: str, low: Frac
 
 
 def test_what_is_no_figure_is_refused() -> None:
-    with pytest.raises(ValueError, match="no figure"):
+    with pytest.raises(ValueError, match="is not a figure"):
         figure("-")
 
 

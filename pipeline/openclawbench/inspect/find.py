@@ -1,6 +1,6 @@
 """Find a trajectory by what a person types: its id, `model/id`, its session's basename, or the beginning of an id.
 
-Only what is up to date is read. A shard that is stale hides its own trajectories and no others.
+Only up-to-date shards are read. A stale shard hides its own trajectories and no others.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ Parts = dict[int | str, str]  # shard -> key
 
 
 class Key(NamedTuple):
-    """A trajectory, and the shard that it is in."""
+    """A trajectory and its shard."""
 
     source_model: str
     trajectory_id: str
@@ -27,7 +27,8 @@ class Key(NamedTuple):
 
 
 def find(run: Run, wanted: str) -> Key:
-    """The one trajectory that is meant. NotFound where none is, or its shard is stale; UsageError where several are."""
+    """The trajectory that a text names. Raises NotFound if it does not exist or its shard is stale, and UsageError if
+    the text fits several."""
     keys = known(run)
     model, _, name = wanted.rpartition("/")
     of_model = [key for key in keys if model in ("", key.source_model)]
@@ -45,7 +46,7 @@ def find(run: Run, wanted: str) -> Key:
 
 
 def known(run: Run) -> list[Key]:
-    """Every trajectory of a shard that is up to date. NotFound where none is."""
+    """Every trajectory of the up-to-date shards. Raises NotFound if no shard is up to date."""
     parts = fresh(run, Trajectory)
     if not parts:
         raise NotFound(f"{run.data.root}: Trajectory {advice(run)}")
@@ -55,7 +56,7 @@ def known(run: Run) -> list[Key]:
 
 
 def why_not(run: Run, model: str, name: str, wanted: str) -> str:
-    """Why no trajectory that is up to date has a name: its shard is stale, or there is none."""
+    """Why no up-to-date trajectory has this name: its shard is stale, or the name does not exist."""
     stale = run.keys[Trajectory].keys() - fresh(run, Trajectory).keys()
     waiting = [entry for shard in stale for entry in run.intake.entries.get(int(shard), [])]
     names = [entry_name(entry) for entry in waiting if model in ("", entry.source_model)]
@@ -65,7 +66,7 @@ def why_not(run: Run, model: str, name: str, wanted: str) -> str:
 
 
 def advice(run: Run, record: type[Record] | None = None) -> str:
-    """What to do about something stale: a table of the second pass is brought up to date by its own command."""
+    """Advice for a stale table; tables of the second pass have their own command."""
     command = "annotate --pass 2" if record in PASS2.values() else "run"
     return f"is not up to date. Run `openclawbench {command} --data {run.data.root}` first."
 
@@ -77,7 +78,7 @@ def fresh(run: Run, record: type[Record]) -> Parts:
 
 
 def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
-    """The rows of every shard that is up to date. NotFound where none is."""
+    """The rows of every up-to-date shard. Raises NotFound if no shard is up to date."""
     parts = fresh(run, record)
     if not parts:
         raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
@@ -85,7 +86,7 @@ def fresh_rows(run: Run, record: type[Record]) -> pl.LazyFrame:
 
 
 def left_out(run: Run, record: type[Record]) -> str | None:
-    """A sentence on the shards of a table that are stale; null where none is."""
+    """A sentence on the stale shards of a table; null if all are up to date."""
     stale = len(run.keys[record]) - len(fresh(run, record))
     if not stale:
         return None
@@ -94,25 +95,25 @@ def left_out(run: Run, record: type[Record]) -> str | None:
 
 
 def rows_of(run: Run, record: type[Record]) -> pl.LazyFrame:
-    """A whole table as it stands. NotFound where it has not been made, or a shard of it is stale."""
+    """A whole table. Raises NotFound if it does not exist or one of its shards is stale."""
     if not has(run, record):
         raise NotFound(f"{run.data.root}: {record.__name__} {advice(run, record)}")
     return run.data.scan(record, run.keys[record])
 
 
 def has(run: Run, record: type[Record]) -> bool:
-    """True where the whole table is up to date."""
+    """True if the whole table is up to date."""
     return bool(run.keys[record]) and len(fresh(run, record)) == len(run.keys[record])
 
 
 def has_for(run: Run, record: type[Record], key: Key) -> bool:
-    """True where a table is up to date as far as one trajectory's shard goes."""
+    """True if a table is up to date in the shard of one trajectory."""
     part = run.keys[record].get(key.shard)
     return part is not None and part_name(key.shard, part) in run.present(record)
 
 
 def rows_for(run: Run, record: type[Record], key: Key) -> list[dict[str, Any]]:
-    """Rows of one trajectory. NotFound where its shard is stale."""
+    """Rows of one trajectory. Raises NotFound if its shard is stale."""
     if not has_for(run, record, key):
         raise NotFound(f"{key.trajectory_id}: its {record.__name__} {advice(run, record)}")
     return (

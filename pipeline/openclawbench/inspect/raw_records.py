@@ -39,7 +39,7 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
 
 
 def source_bytes(run: Run, trajectory: dict[str, Any]) -> bytes:
-    """The session's bytes, decompressed or from its database. UnreadableInput if they have changed."""
+    """The session's bytes, decompressed or from its database. Raises UnreadableInput if they have changed."""
     path = trajectory["source_file"]
     member, offset = trajectory["source_member"], trajectory["source_base_offset"]
     known = [

@@ -1,4 +1,4 @@
-"""Which stages are up to date, how many rows they hold, and what in the input no rule knows."""
+"""The state of the stages, the number of their rows, and values of the input that no rule knows."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from openclawbench.workspace.run_summary import count_inputs, unusable_context, 
 
 
 def stages(run: Run) -> list[dict[str, Any]]:
-    """One row a stage: shards done, running, failed and stale, rows of its tables in those that are done."""
+    """One row a stage: shards done, running, failed and stale, and the rows of its tables in shards that are done."""
     in_work = [(shard, set(names)) for active in runs(run.data) for shard, names in active["shards"]]
     failed_shards = failures(run)
     rows = []
@@ -49,8 +49,8 @@ def stages(run: Run) -> list[dict[str, Any]]:
 
 
 def count_rows(run: Run, stage: Stage, fresh: set[Shard], manifest: dict[str, Any]) -> dict[str, int | None]:
-    """Rows of the stage's tables in the shards that are done: from its manifest, else counted (a run over a share, or
-    one that was stopped, leaves no such manifest). Null where the parts are in object storage."""
+    """Rows of the stage's tables in shards that are done: from its manifest, else counted, because a run over a share
+    and a stopped run leave no manifest. Null if the parts are in object storage."""
     if not fresh:
         return {}
     parts = {str(shard): key for shard, key in run.keys[stage.writes[0]].items() if shard in fresh}
@@ -75,7 +75,7 @@ def failures(run: Run) -> list[dict[str, Any]]:
 
 
 def unknown(run: Run) -> list[dict[str, Any]]:
-    """Record types, roles, content blocks and tools that no rule knows, counted; kept in the data, fatal to nothing."""
+    """Counts of record types, roles, content blocks and tools that no rule knows. The data keep them."""
     stages_without: list[dict[str, Any]] = []
     if has(run, FileOutcome):
         counts = summed(rows_of(run, FileOutcome), "record_counts")
@@ -126,7 +126,7 @@ def release_state(run: Run, commands: list[str]) -> str:
 
 
 def as_data(run: Run, commands: list[str]) -> dict[str, Any]:
-    """Everything that status knows."""
+    """All facts of `status`, as plain data."""
     content: dict[str, Any] = {
         "stages": stages(run),
         "release": release_state(run, commands),

@@ -20,7 +20,7 @@ COUNTS = (
     "mirrored_replies",
     "impossible_usage",
 )
-MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null where no record has it
+MEASURES = ("input_tokens", "output_tokens", "total_tokens", "cost_usd", "wall_time_s")  # null if no record has it
 DIGITS = 6  # of sums of USD and seconds; later digits depend on the order of adding
 
 
@@ -42,5 +42,5 @@ def add_up(summaries: pl.LazyFrame) -> list[dict[str, Any]]:
 
 
 def round_sum(value: float) -> float:
-    """A sum without the digits that the order of adding decides. Whole numbers stay as they are."""
+    """A sum without the digits that depend on the order of adding. Whole numbers stay as they are."""
     return round(value, DIGITS) if isinstance(value, float) else value

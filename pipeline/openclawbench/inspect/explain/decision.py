@@ -1,4 +1,4 @@
-"""Explain, how it was decided: for each pass and stage what the judge was asked, what came back, what it came to."""
+"""Explain, decisions: for each pass and stage the request to the judge, its answer, and the decision."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +41,12 @@ PAID = ("usage", "cost_usd", "request_ids", "prompt_versions")
 
 
 def decisions(known: "Known") -> list[Row]:
-    """A row a pass that the data folder has: label, what it cost, every stage. The second pass never sees the first."""
+    """One row for each pass in the data folder: label, cost, every stage. The second pass never sees the first."""
     return [decision(known, number, judge) for number, judge in known.run.judges.items() if judge is not None]
 
 
 def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
-    """One pass. A stage is null where nobody was asked; `label` where the pass is not up to date."""
+    """One pass. A stage is null if no judge was asked; `label` is null if the pass is not up to date."""
     annotations = rows(known, Annotation, annotation_pass)
     provenance = annotations[0]["provenance"] if annotations else {}
     return {
@@ -60,7 +60,7 @@ def decision(known: "Known", annotation_pass: int, judge: Judge) -> Row:
 
 
 def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row | None:
-    """What a stage was asked, what was answered, how that was read, and the calls that the ledger has of it."""
+    """The request of a stage, its answer, the parsed decision, and the calls in the ledger."""
     request, answer, reading = (rows(known, record, annotation_pass) for record in TABLES[stage])
     if not request:
         return None
@@ -78,8 +78,8 @@ def asked(known: "Known", stage: str, annotation_pass: int, judge: Judge) -> Row
 
 
 def saw(known: "Known", judge: Judge) -> Row:
-    """What the judge reads of a trajectory: the packet, or the evidence alone, which nothing shortens; how much of it
-    there is: tokens are null where the packet alone was counted, which is shorter."""
+    """The material that the judge reads: the packet, or the evidence, which is never shortened. With its size:
+    `estimated_tokens` is null for evidence if the packet is shorter, because only the packet was counted."""
     sizes: Row = {name: known.shortened[name] for name in ("estimated_tokens", "compacted")}
     if judge.reads == "evidence" and sizes["compacted"]:
         sizes = {"estimated_tokens": None, "compacted": False}
@@ -87,6 +87,6 @@ def saw(known: "Known", judge: Judge) -> Row:
 
 
 def rows(known: "Known", record: type[Record], annotation_pass: int) -> list[Row]:
-    """Rows of a table in a pass; none where it is not up to date."""
+    """Rows of a table in a pass; empty if it is not up to date."""
     wanted = record if annotation_pass == 1 else PASS2[record]
     return known.rows(wanted) if has_for(known.run, wanted, known.key) else []

@@ -1,6 +1,6 @@
-"""Explain: for each value of a trajectory and its steps the rule that gave it and the text that made the rule hold.
+"""Explain: for each value of a trajectory and its steps the rule that gave it, and the text that the rule matched.
 
-A section is a function from what is known to plain data. Another is added to TRAJECTORY or STEP, and to the printer.
+A section is a function from Known to plain data. Add a new one to TRAJECTORY or STEP, and to the printer.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Known:
-    """What the tables hold of one trajectory."""
+    """The rows of one trajectory in all tables."""
 
     run: Run
     key: Key
@@ -90,7 +90,7 @@ class Known:
 
     @cached_property
     def annotation(self) -> Row | None:
-        """The label, where it is up to date."""
+        """The label, if it is up to date."""
         return self.rows(Annotation)[0] if has_for(self.run, Annotation, self.key) else None
 
 
@@ -126,7 +126,7 @@ def risk(known: Known) -> Row:
 
 
 def onset(known: Known) -> list[Row]:
-    """Every candidate with its step and its rule; those that do not occur with a null."""
+    """Every candidate with its step and its rule; the step is null for candidates that do not occur."""
     candidates = [
         onset_rule | {"rule": rule(onset_rule["rule_id"]).model_dump()} for onset_rule in known.onset["onset_rules"]
     ]
@@ -139,7 +139,7 @@ def onset(known: Known) -> list[Row]:
 
 
 def compaction(known: Known) -> Row:
-    """How long the packet is, and what was cut out of it."""
+    """The length of the packet, and the texts that were cut out of it."""
     index = known.rows(PacketIndex)[0]
     cuts = [
         {name: row[name] for name in row if name not in ("source_model", "trajectory_id")}
@@ -177,12 +177,12 @@ def step_risk(known: Known, step: Row) -> Row:
 
 
 def step_onset(known: Known, step: Row) -> list[Row]:
-    """The candidates that a step is."""
+    """The candidates at a step."""
     return [candidate for candidate in known.candidates if candidate["step_id"] == step["step_id"]]
 
 
 def step_cuts(known: Known, step: Row) -> list[Row]:
-    """What the packet does not show of a step."""
+    """The parts of a step that the packet does not show."""
     return [cut for cut in known.shortened["cuts"] if cut["place"] == "step" and cut["number"] == step["step_id"]]
 
 
@@ -201,7 +201,8 @@ STEP: dict[str, Callable[[Known, Row], Any]] = {
 
 
 def explain(run: Run, key: Key, step_id: int | None) -> Row:
-    """Everything that is known of why; `steps` holds all steps, or the one asked for. NotFound where there is none."""
+    """The explanation of a trajectory; `steps` holds all steps or the given one. Raises NotFound if it does not
+    exist."""
     known = Known(run, key)
     if step_id is not None and step_id not in known.steps:
         raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {len(known.steps)}.")

@@ -1,4 +1,4 @@
-"""Where in a call the words stand that a descriptor names: the argument itself, not the first that look alike."""
+"""Finds the words of a call that a descriptor names: the argument itself, not an earlier look-alike."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,9 @@ from openclawbench.rules.shell import ShellRules
 Span = tuple[int, int]
 Part = dict[str, Any]
 NAMES_AND_WORDS = WORDS | {"command_name"}
-DEEPEST = 4  # shell text in quotes in shell text
+DEEPEST = 4  # depth of quoted shell text inside shell text
 FED_LAST = f" {FED}"
-REDIRECTED = "> "  # how the record of a redirection begins
+REDIRECTED = "> "  # beginning of the record of a redirection
 
 
 class Word(NamedTuple):
@@ -38,7 +38,7 @@ class Command(NamedTuple):
     redirection: bool = False
 
     def begin(self, shown: str) -> int | None:
-        """From which word on it is the command that a record shows (wrappers in front are left out there)."""
+        """Index of the word at which the command of a record begins; records leave out wrappers in front."""
         if self.redirection:
             return 0 if shown in (f"{REDIRECTED}{self.words[0].text}", self.words[0].text) else None
         texts = [word.text for word in self.words]
@@ -54,14 +54,14 @@ class Command(NamedTuple):
 
 
 def bare_names(word: str) -> set[str]:
-    """A command as it is written and as a record shows it: without folder, version and `.exe`."""
+    """A command's name as records show it: without folder, version and `.exe`."""
     bare = FOLDER.split(word)[-1].lower().removesuffix(".exe").removesuffix(".cmd")
     return {word, bare, VERSION.sub("", bare)}
 
 
 @cache
 def argument_names() -> tuple[list[str], list[str]]:
-    """Names of the arguments that name a target, the likeliest first, and of those that hold a command or program."""
+    """Names of arguments with a target, the likeliest first, and of arguments with a command or program."""
     known = DescribeRules.load().arguments
     targets = [name for kind in NAMED for name in getattr(known, kind)]
     texts = [*known.command, *known.program, *known.statement, *known.patch]
@@ -69,7 +69,7 @@ def argument_names() -> tuple[list[str], list[str]]:
 
 
 def command_texts(values: Iterable[tuple[str, Placed]]) -> list[Placed]:
-    """Of a call's arguments, with the names that they stand under, those that hold a command or program."""
+    """Those of a call's arguments, given with their names, that hold a command or program."""
     _, texts = argument_names()
     return [value for name, value in values if plain_name(name) in texts]
 
@@ -83,8 +83,8 @@ def target_patterns() -> list[re.Pattern[str]]:
 
 
 def target_place(action_text: str, target: str, parts: list[Part]) -> Span | None:
-    """Where the argument stands that is a target: in the command whose part names it, else the value of the field that
-    rules read it from; null where it is written otherwise. Offsets are code points of action_text."""
+    """The span of the argument that is a target: in the command whose part names it, else the value of the field that
+    rules read it from; null if it is written in another way. Offsets are code points of action_text."""
     values = list(arguments(whole(action_text)))
     names, _ = argument_names()
     texts = command_texts(values)
@@ -99,7 +99,7 @@ def target_place(action_text: str, target: str, parts: list[Part]) -> Span | Non
 
 
 def command_place(action_text: str, shown: str) -> Span | None:
-    """Where the simple command or redirection stands that a part shows; null where it is written otherwise."""
+    """The span of the simple command or redirection that a part shows; null if it is written in another way."""
     texts = command_texts(arguments(whole(action_text)))
     for value in texts:
         for command in commands(value):
@@ -110,7 +110,7 @@ def command_place(action_text: str, shown: str) -> Span | None:
 
 
 def elsewhere_place(action_text: str) -> Span | None:
-    """Where the name of what runs a command on another machine stands (ssh)."""
+    """The span of the name of a program that runs a command on another machine (ssh)."""
     texts = command_texts(arguments(whole(action_text)))
     words = (command.words[0] for value in texts for command in commands(value) if not command.redirection)
     return first(placed_word.span for placed_word in words if bare_names(placed_word.text) & carriers())
@@ -118,18 +118,18 @@ def elsewhere_place(action_text: str) -> Span | None:
 
 @cache
 def carriers() -> set[str]:
-    """Commands that run another one elsewhere."""
+    """Commands that run another command on another machine."""
     return {name for wrapper in ShellRules.load().wrappers if wrapper.external for name in wrapper.names}
 
 
 def stays_here(shown: str) -> bool:
-    """True where a command, as a record shows it, names an address of this machine."""
+    """True if a command, as a record shows it, names an address of this machine."""
     local = re.compile(ShellRules.load().local_url)
     return any(local.search(word) for word in shown.split())
 
 
 def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | None:
-    """The argument in the commands that are shown, else in any; of several the last, behind sub-commands."""
+    """The span of the argument in the shown commands, else in any; of several the last, which follows sub-commands."""
     known = [command for value in placed for command in commands(value)]
     for wanted in [*shown, None]:
         for command in known:
@@ -147,13 +147,13 @@ def in_commands(placed: list[Placed], target: str, shown: list[str]) -> Span | N
 
 
 def attached(word: Word, target: str) -> Span | None:
-    """The value in `--output=a`, `of=a`, `-oa`."""
+    """The span of the value in `--output=a`, `of=a`, `-oa`."""
     written = re.fullmatch(rf"(?:-\w|[\w-]+=){re.escape(target)}", word.text)
     return (word.span[1] - len(target), word.span[1]) if written and plain_width(word) else None
 
 
 def plain_width(word: Word) -> bool:
-    """True where a word is written without quotes and escapes."""
+    """True if a word is written without quotes and escapes."""
     return word.span[1] - word.span[0] == len(word.text)
 
 
@@ -167,7 +167,7 @@ def by_pattern(texts: list[Placed], target: str) -> Iterator[Span]:
 
 
 def standing_alone(texts: Iterable[Placed], words: str) -> Iterator[Span]:
-    """Where words stand between quotes, then where nothing that belongs to a name touches them."""
+    """Spans of words between quotes, then of words that no character of a name touches."""
     known = list(texts)
     for around in (r"(?<=[\"'`]){}(?=[\"'`])", r"(?<![\w./~-]){}(?![\w/-])"):
         pattern = re.compile(around.format(re.escape(words)))
@@ -210,7 +210,7 @@ def commands(text: Placed, depth: int = 0) -> Iterator[Command]:
 
 
 def inner(texts: list[Placed]) -> Iterator[Placed]:
-    """Texts, and those in their double quotes with escapes undone."""
+    """Texts, and the texts in their double quotes without escapes."""
     for text in texts:
         yield text
         places = code_points(text.text)
@@ -226,13 +226,13 @@ def word(text: Placed, node: Node, places: list[int]) -> Word:
 
 
 def span_of(node: Node, places: list[int]) -> Span:
-    """Code points of a node; what was added at the end of a text does not count."""
+    """The span of a node in code points, without characters that were added at the end of a text."""
     last = len(places) - 1
     return places[min(node.start_byte, last)], places[min(node.end_byte, last)]
 
 
 def between(text: Placed, span: Span, quote: str) -> Placed:
-    """What stands between quotes; nothing may end them."""
+    """The text between quotes; the closing quote may be missing."""
     start, end = span
     return text.part(start + 1, end - 1 if end > start + 1 and text.text[end - 1] == quote else end)
 
@@ -247,5 +247,5 @@ def nodes(node: Node) -> Iterator[Node]:
 
 
 def code_points(text: str) -> list[int]:
-    """Byte offset of a text's UTF-8 -> number of the code point that begins or goes on there; its end too."""
+    """Byte offset in a text's UTF-8 -> number of the code point at it; with one entry for the end."""
     return [place for place, character in enumerate(text) for _ in character.encode("utf-8", "replace")] + [len(text)]

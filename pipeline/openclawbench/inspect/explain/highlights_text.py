@@ -1,4 +1,4 @@
-"""Texts inside a text: the string values of a call's arguments, what stands in quotes; each letter keeps its place."""
+"""Texts inside a text: string values of a call's arguments, quoted text; each letter keeps its offset in the field."""
 
 import json
 import re
@@ -14,7 +14,7 @@ DEEPEST = 3  # arguments written as JSON inside JSON
 
 
 class Placed(NamedTuple):
-    """A text, and where each of its code points begins in the field that it comes from; one place more for its end."""
+    """A text, and the offset of each of its code points in the field that it comes from; with one entry for its end."""
 
     text: str
     places: Sequence[int]
@@ -24,7 +24,7 @@ class Placed(NamedTuple):
         return Placed(self.text[start:end], self.places[start : end + 1])
 
     def span(self, start: int = 0, end: int | None = None) -> tuple[int, int]:
-        """Where a piece of it stands in the field, end exclusive."""
+        """The span of a piece of it in the field, end exclusive."""
         return self.places[start], self.places[len(self.text) if end is None else end]
 
 
@@ -34,7 +34,7 @@ def whole(text: str) -> Placed:
 
 
 def arguments(text: Placed, depth: int = 0) -> Iterator[tuple[str, Placed]]:
-    """The string values of JSON in a text with the names that they stand under; those of JSON written into a string."""
+    """The string values of JSON in a text with their names, also of JSON that is written into a string."""
     name = ""
     for hit in STRING.finditer(text.text):
         value = from_json(text.part(*hit.span(1)))
@@ -52,17 +52,17 @@ def is_object(text: str) -> bool:
 
 
 def from_json(text: Placed) -> Placed:
-    """What stands between the quotes of a JSON string."""
+    """The text between the quotes of a JSON string."""
     return unescaped(text, JSON_ESCAPE, json_letter)
 
 
 def from_quotes(text: Placed) -> Placed:
-    """What stands between the double quotes of a shell word."""
+    """The text between the double quotes of a shell word."""
     return unescaped(text, QUOTED_ESCAPE, lambda written: written[1:])
 
 
 def json_letter(written: str) -> str:
-    """The letter of an escape; one that is none stands for itself."""
+    """The letter of an escape; a letter that is not an escape is itself."""
     try:
         return str(json.loads(f'"{written}"'))
     except ValueError:
@@ -70,7 +70,7 @@ def json_letter(written: str) -> str:
 
 
 def unescaped(text: Placed, escape: re.Pattern[str], letter: Callable[[str], str]) -> Placed:
-    """A text with its escapes undone; a letter stands where its escape begins."""
+    """A text without escapes; the offset of an escaped letter is that of its escape."""
     letters: list[str] = []
     places: list[int] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Explain, stages A to C: what the judge's answers, the checks and the repairs came to."""
+"""Explain, stages A to C: the result of the judge's answers, the checks and the repairs."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ DECIDED = ("is_anomalous", "anomaly_type_l2", "quality_tier", "review_cause")
 
 
 def label(annotation: Row | None) -> Row | None:
-    """Tier with its cause, each stage's decision, issues left, repairs with their rules, cited evidence; null where
-    the trajectory is not annotated."""
+    """Tier with its cause, each stage's decision, issues left, repairs with their rules, cited evidence; null if the
+    trajectory is not annotated."""
     if annotation is None:
         return None
     answers = {

@@ -1,4 +1,4 @@
-"""Explain, what the ledger has: the calls behind an answer, their attempts, latency and time, and what was lost."""
+"""Explain, calls of the ledger: the calls behind an answer with attempts, latency and time, and lost calls."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,10 +13,10 @@ KEPT = "finish, request_id, prompt_tokens, cached_tokens, completion_tokens, cos
 
 
 def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
-    """A row a call that was answered, a corrective one last; none for an embedded judge, or without its ledger."""
+    """One row for each answered call, a corrective one last; empty for an embedded judge or without a ledger."""
     if judge.embedded:
         return []
-    from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
+    from openclawbench.judge.language_model import LanguageModelJudge  # imports asyncio and more
 
     if not isinstance(judge, LanguageModelJudge) or not (ledger / NAME).exists():
         return []
@@ -28,7 +28,7 @@ def calls(ledger: Path, judge: Judge, request_sha256: str) -> list[Row]:
 
 
 def answered(connection: Connection, key: bytes) -> list[Row]:
-    """The answer to one request, with the calls of it that were lost before."""
+    """The answer to one request, with its calls that were lost before."""
     lost = rows(connection, "select reason, sent_at from lost where key = ? order by sent_at", key)
     lost_calls = [row | {"sent_at": time_of(row["sent_at"])} for row in lost]
     stored = rows(connection, f"select {KEPT} from answers where key = ?", key)
@@ -36,7 +36,7 @@ def answered(connection: Connection, key: bytes) -> list[Row]:
 
 
 def time_of(value: float | str) -> str:
-    """A time of the ledger, in UTC; one in seconds since 1970 written out."""
+    """A time of the ledger as UTC text; the ledger has texts and seconds since 1970."""
     if isinstance(value, str):
         return value
     return datetime.fromtimestamp(value, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

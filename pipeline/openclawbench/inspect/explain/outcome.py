@@ -1,4 +1,4 @@
-"""Explain, a trajectory's outcome: the oracle rows it was joined with and how, or why it has none. Context only."""
+"""Explain, the outcome of a trajectory: its oracle rows and how they were joined, or why it has none. Context only."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +22,8 @@ NOT_JOINED = {
 
 
 def outcome(known: "Known") -> Row:
-    """The oracle's word: the rows that count and those that are set aside, each with its file and line and how it was
-    joined; rows that come near and are not joined, with the reason; why there is no outcome, where there is none."""
+    """The outcome: the oracle rows that count and those that are set aside, each with file, line and how it was joined;
+    similar rows that are not joined, with the reason; and why there is no outcome, if it is missing."""
     fused, trajectory = known.rows(Fused)[0], known.rows(Trajectory)[0]
     fields = {name: fused[name] for name in ("task_id", "subset", "oracle_outcome", "oracle_match")}
     rows = {row["row_id"]: row for row in [*rows_of_model(known), *carried(known)]}
@@ -40,7 +40,7 @@ def rows_of_model(known: "Known") -> list[Row]:
 
 
 def carried(known: "Known") -> list[Row]:
-    """The outcomes that the source itself carries, under the ids that fusion gives them."""
+    """The outcomes in the source itself, under the ids that fusion gives them."""
     first = f"source:{known.key.trajectory_id}"
     rows = [row["oracle"] for row in known.rows(SourceOutcome)]
     blank = dict.fromkeys(OracleRow.model_fields)
@@ -48,7 +48,7 @@ def carried(known: "Known") -> list[Row]:
 
 
 def joined_row(known: "Known", row: Row, trajectory: Row, *, set_aside: bool) -> Row:
-    """An oracle row of this session: what it says, and how it was joined."""
+    """An oracle row of this session, and how it was joined."""
     category = category_of(known, row)
     message = category["message"] if category and row["status"] == "unscorable" else None
     fields = {name: row[name] for name in SAID}
@@ -56,7 +56,7 @@ def joined_row(known: "Known", row: Row, trajectory: Row, *, set_aside: bool) ->
 
 
 def category_of(known: "Known", row: Row) -> Row | None:
-    """The category of a BFCL tree from whose files a row comes; null for other rows."""
+    """The category of the BFCL tree that a row comes from; null for other rows."""
     file = row["row_id"].rpartition(":")[0]
     categories = known.run.intake.categories
     return next(
@@ -65,7 +65,7 @@ def category_of(known: "Known", row: Row) -> Row | None:
 
 
 def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
-    """What BFCL trees say of the category of a task of this source model."""
+    """The findings of BFCL trees on the category of a task of this source model."""
     category = OracleRules.load().category_in(task_id)
     of_model = (
         category_row
@@ -76,7 +76,7 @@ def categories_of_task(known: "Known", task_id: str | None) -> list[Row]:
 
 
 def how(row: Row, category: Row | None, trajectory: Row) -> str:
-    """By what a row was joined."""
+    """The key by which a row was joined, in words."""
     name, own = row["basename"], trajectory["native_session_basename"]
     if row["row_id"].startswith("source:"):
         file = (row["evaluator"] or {}).get("source_path")
@@ -101,12 +101,12 @@ def near(fused: Row, trajectory: Row, rows: Any) -> list[Row]:
 
 
 def is_id(row: Row, trajectory: Row) -> bool:
-    """True where a row that names no basename has the session's id."""
+    """True if a row without a basename has the session's id."""
     return row["basename"] is None and row["session_id"] is not None and row["session_id"] == trajectory["session_id"]
 
 
 def why_not(row: Row) -> str:
-    """Why a row is not joined with a session that it seems to mean."""
+    """Why a row is not joined with a session that it resembles."""
     if row["unjoined"] is not None:
         return NOT_JOINED[row["unjoined"]]
     if row["sessions_named"] > 1:
@@ -117,7 +117,7 @@ def why_not(row: Row) -> str:
 
 
 def why_none(known: "Known", fused: Row, joined: list[Row]) -> str | None:
-    """Why a trajectory has no outcome; null where it has one."""
+    """Why a trajectory has no outcome; null if it has one."""
     if fused["oracle_outcome"] is not None:
         return None
     if fused["oracle_match"] == "unmatched":

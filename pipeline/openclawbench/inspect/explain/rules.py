@@ -1,4 +1,4 @@
-"""What a rule id means: its file and line, and what its entry there says."""
+"""The meaning of a rule id: its file and line, and its entry in words."""
 
 import re
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ PRIOR = "subset_prior"
 
 
 class EntryKeys(BaseModel):
-    """Keys of an entry that say what it does."""
+    """Keys of an entry that describe its effect."""
 
     keys: list[str]
 
 
 class ExplainRules(Rules):
-    """What explain shows and says."""
+    """Settings of explain: the rules it shows, and its words."""
 
     FILE: ClassVar[str] = "explain.toml"
     FOLDER: ClassVar[Path] = Path(__file__).parent
@@ -64,7 +64,7 @@ def catalogue() -> dict[str, RuleText]:
 
 
 def rule(rule_id: str) -> RuleText:
-    """What a rule id means; without place where no file has it."""
+    """The meaning of a rule id; without a place if no file has it."""
     known = catalogue().get(rule_id)
     return known or RuleText(rule_id=rule_id, place=None, says=settings().says.get(rule_id))
 
@@ -90,14 +90,14 @@ def prior_rule(subset: str | None) -> RuleText:
 
 
 def shown_path(file: str) -> str:
-    """The name of a built-in rule file, the whole path of another."""
+    """The name of a built-in rule file, the full path of another one."""
     path = rule_path(file)
     return file if path.parent == BUILT_IN else str(path)
 
 
 def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(id, entry) of everything that has one: entries with an `id` or a `name`, values of `…_rule` keys and of [rules],
-    and the tables of [bonus]."""
+    """(id, entry) of every rule: entries with an `id` or a `name`, values of `…_rule` keys and of [rules], and the
+    tables of [bonus]."""
     for name, value in content.items():
         if name in ("rules", "bonus"):
             yield from ((str(item), {}) if isinstance(item, str) else (key, item) for key, item in value.items())
@@ -114,13 +114,13 @@ def entries(content: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry_in_words(entry: dict[str, Any]) -> str:
-    """The settings of an entry that say what it does, in one line."""
+    """The settings of an entry that describe its effect, in one line."""
     pairs = [(key, entry[key]) for key in settings().entry.keys if key in entry]
     return "; ".join(f"{key.replace('_', ' ')} {value_in_words(value)}" for key, value in pairs)
 
 
 def value_in_words(value: Any) -> str:
-    """A setting as text; of a long list the beginning."""
+    """A setting as text; a long list is cut."""
     if not isinstance(value, list):
         return " ".join(str(value).split())
     some = ", ".join(map(str, value[: settings().names_shown]))
@@ -129,6 +129,6 @@ def value_in_words(value: Any) -> str:
 
 
 def line_of(rule_id: str, lines: list[str]) -> int:
-    """The line of a rule file on which an id stands; 1 where it is written otherwise."""
+    """The line of a rule file that contains an id; 1 if it is written in another way."""
     written = re.compile(rf'^\s*\w+\s*=\s*["\']{re.escape(rule_id)}["\']|^\s*{re.escape(rule_id)}\s*=')
     return next((number for number, line in enumerate(lines, 1) if written.match(line)), 1)

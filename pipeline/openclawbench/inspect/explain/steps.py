@@ -1,4 +1,4 @@
-"""Explain, sections of a step: each descriptor and flag with its rule and the text that made the rule hold."""
+"""Explain, sections of a step: each descriptor and flag with its rule and the text that the rule matched."""
 
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def given(value: Any, rule_id: str | None, marks: list[Row] | None = None) -> Ro
 
 
 def event(known: "Known", step: Row) -> Row:
-    """event_type: the description's, and where alignment gave another, both."""
+    """event_type: the value of the description; both values if alignment changed it."""
     naming = next(
         (
             command_part["command"]
@@ -99,7 +99,7 @@ def side_effect(known: "Known", step: Row) -> Row:
 
 
 def targets(known: "Known", step: Row) -> list[Row]:
-    """What was changed, as the call names it."""
+    """The target of the change, as the call names it."""
     return [
         {"field": name, **given(step[name], step["event_rule"], target_marks(step, step[name]))}
         for name in ("artifact_target", "state_write_target")
@@ -108,8 +108,8 @@ def targets(known: "Known", step: Row) -> list[Row]:
 
 
 def flags(known: "Known", step: Row) -> list[Row]:
-    """Each firing of each flag. One without a place in a text names the descriptor that it was read from, and the
-    other steps that it rests on."""
+    """Each firing of each flag. A firing without a place in a text names the descriptor and the other steps that it
+    depends on."""
     flag_entries = []
     for row in step["flag_evidence"]:
         marks = [{name: row[name] for name in ("field", "start", "end")}] if row["start"] is not None else []
@@ -125,7 +125,7 @@ def flags(known: "Known", step: Row) -> list[Row]:
 
 
 def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
-    """The text that made the rule hold from which a flag without a place of its own follows."""
+    """The text matched by the rule on which a flag without a place of its own depends."""
     if evidence["field"] == "tool_status":
         return list(status(known, step)["marked"])
     if evidence["flag"] != "external_interaction":
@@ -143,15 +143,15 @@ def cause_marks(known: "Known", step: Row, evidence: Row) -> list[Row]:
 
 
 def called_place(step: Row) -> tuple[int, int] | None:
-    """Where the name of the tool stands that is called, of a wrapper's call the one inside."""
+    """The span of the name of the called tool; for a wrapper's call, of the inner tool."""
     name = step["previous_tool_name"] or ""
     start = (step["action_text"] or "").find(name) if name else -1
     return (start, start + len(name)) if start >= 0 else None
 
 
 def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
-    """The steps elsewhere that a flag follows from: those of the same message that say they are unsure; the failed
-    call that was made again."""
+    """The other steps on which a flag depends: steps of the same message that express doubt; the failed call that was
+    repeated."""
     if flag == "write_under_uncertainty":
         same = [other for other in known.steps.values() if other["message_index"] == step["message_index"]]
         return [
@@ -174,31 +174,31 @@ def rests_on(known: "Known", step: Row, flag: str) -> list[Row]:
 
 
 def marked(step: Row, field: str, words: str | None) -> list[Row]:
-    """Where words stand in a field; nothing where they are not found as they are."""
+    """The place of words in a field; empty if the field does not contain them verbatim."""
     text = step[field]
     start = text.find(words) if words and text else -1
     return texts(step, [{"field": field, "start": start, "end": start + len(words or "")}]) if start >= 0 else []
 
 
 def command_marks(step: Row, shown: str | None) -> list[Row]:
-    """Where the command stands that names a step."""
+    """The place of the command that names a step."""
     return called_marks(step, command_place(step["action_text"], shown) if shown and step["action_text"] else None)
 
 
 def target_marks(step: Row, target: str | None) -> list[Row]:
-    """Where the argument stands that is a target."""
+    """The place of the argument that is a target."""
     known = target and step["action_text"]
     span = target_place(step["action_text"], str(target), step["command_parts"] or []) if known else None
     return called_marks(step, span)
 
 
 def called_marks(step: Row, span: tuple[int, int] | None) -> list[Row]:
-    """A place in the call's text; nothing where there is none."""
+    """A place in the call's text; empty without a span."""
     return texts(step, [{"field": "action_text", "start": span[0], "end": span[1]}]) if span else []
 
 
 def texts(step: Row, spots: list[Row]) -> list[Row]:
-    """The spots with the text that they mark, and what stands before and after it."""
+    """The spots with the text that they mark, and the text before and after it."""
     around = settings().context
     return [
         {
@@ -214,5 +214,5 @@ def texts(step: Row, spots: list[Row]) -> list[Row]:
 
 
 def short(value: Any) -> Any:
-    """A value that it makes sense to print beside a rule."""
+    """A value in a form that can be printed beside a rule."""
     return value if not isinstance(value, str) or len(value) <= 200 else f"{value[:200]}…"

@@ -1,1 +1,1 @@
-"""Tables and labelled trajectories in forms that other tools open."""
+"""Tables and labelled trajectories in the formats of other tools."""

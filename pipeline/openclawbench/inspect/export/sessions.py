@@ -1,4 +1,4 @@
-"""`openclawbench export --to atif|scout|pi -o DIR`: labelled trajectories in the forms that other tools open."""
+"""`openclawbench export --to atif|scout|pi -o DIR`: labelled trajectories in the formats of other tools."""
 
 import hashlib
 import io
@@ -31,7 +31,7 @@ ROW_GROUP = 50  # transcripts
 
 
 def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
-    """Write every trajectory that is up to date; (written, left out because there is nothing in it).
+    """Write every trajectory that is up to date. Returns (number written, number left out because they are empty).
 
     atif, pi: DIR/<source_model>/<trajectory_id>.json or .jsonl. scout: DIR/transcripts-<shard>.parquet. Raises
     UsageError if the form is unknown or the folder is not empty: files of an earlier export would look like part of it.
@@ -52,7 +52,7 @@ def export_sessions(run: Run, form: str, to: Path | None) -> tuple[int, int]:
 
 
 def shards(run: Run) -> Iterator[tuple[str, list[Labelled]]]:
-    """(shard, its trajectories by key), one shard in memory at a time. NotFound where none is up to date."""
+    """(shard, its trajectories by key), one shard in memory at a time. Raises NotFound if no shard is up to date."""
     parts = {record: fresh(run, record) for record in TABLES}
     whole = set.intersection(*(set(part) for part in parts.values()))
     if not whole:
@@ -77,7 +77,7 @@ def rows(run: Run, record: type[Record], parts: Parts, shard: int | str) -> dict
 
 
 def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """A document a trajectory. StageFailed where one is not what the format says."""
+    """One document a trajectory. Raises StageFailed if a document does not follow the format."""
     written = 0
     for session in sessions:
         document = as_atif(session, synthetic)
@@ -92,14 +92,14 @@ def write_atif(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) 
 
 
 def write_pi(to: Path, _shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """A session file a trajectory."""
+    """One session file a trajectory."""
     for session in sessions:
         write_atomic(path_of(to, session, ".jsonl"), as_pi(session, synthetic))
     return len(sessions)
 
 
 def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) -> int:
-    """A Parquet file a shard, in small row groups."""
+    """One Parquet file a shard, in small row groups."""
     if sessions:
         buffer = io.BytesIO()
         frame = pl.DataFrame([as_scout(session, synthetic) for session in sessions], schema=SCHEMA, orient="row")
@@ -109,14 +109,14 @@ def write_scout(to: Path, shard: str, sessions: list[Labelled], synthetic: str) 
 
 
 def path_of(to: Path, session: Labelled, ending: str) -> Path:
-    """Where a trajectory's file is: never outside the folder, whatever its id says."""
+    """The path of a trajectory's file: never outside the folder, whatever its id is."""
     row = session.trajectory
     return to / file_name(row["source_model"]) / f"{file_name(row['trajectory_id'])}{ending}"
 
 
 def file_name(text: str) -> str:
-    """An id as a file name: separators and control characters as `_`, no leading dot; where that changed or cut it, the
-    beginning of its digest makes it unique again."""
+    """An id as a file name: separators and control characters as `_`, no leading dot; if that changes or cuts the id,
+    the beginning of its digest makes the name unique."""
     named = UNSAFE.sub("_", text).translate(str.maketrans("/\\\n\t:", "_____"))
     named = f"_{named[1:]}" if named.startswith(".") else named
     while len(named.encode()) > LONGEST_NAME:

@@ -47,7 +47,7 @@ FORMATS = ("jsonl", "parquet", "csv")
 def read_table(run: Run, name: str) -> pl.DataFrame:
     """The table of a stage, sorted by key; `normalize` gives a trajectory a row with its steps and user turns.
 
-    Shards that are stale are left out (openclawbench.inspect.find.left_out says so); NotFound where all are.
+    Stale shards are left out (openclawbench.inspect.find.left_out reports them). Raises NotFound if all are stale.
     """
     if name not in TABLES:
         raise UsageError(f"export {name}: there is no such table. Use one of: {', '.join(TABLES)}.")
@@ -68,7 +68,7 @@ def read_table(run: Run, name: str) -> pl.DataFrame:
 
 
 def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
-    """The table in one of FORMATS. In CSV a column of named fields is a column a field, `column.field`; lists are JSON
+    """The table in one of FORMATS. In CSV a struct becomes one column for each field, `column.field`; lists are JSON
     text."""
     if kind == "jsonl":
         return (canonical_json(row).encode() + b"\n" for row in frame.iter_rows(named=True))
@@ -87,7 +87,7 @@ def encode(frame: pl.DataFrame, kind: str) -> Iterable[bytes]:
 
 
 def flattened(frame: pl.DataFrame) -> pl.DataFrame:
-    """Each struct as one column a field, named `column.field`, however deep."""
+    """Each struct as one column for each field, named `column.field`, at any depth."""
     while structs := [name for name, kind in frame.schema.items() if isinstance(kind, pl.Struct)]:
         frame = frame.select(
             column

@@ -5,7 +5,7 @@ import polars as pl
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 
 Tables = dict[type[Record], pl.LazyFrame]
-AFTER = "_after"  # what columns of the later table end in
+AFTER = "_after"  # suffix of the columns of the later table
 CHANGE = pl.Schema(
     {
         "what": pl.String(),
@@ -14,7 +14,7 @@ CHANGE = pl.Schema(
         "step_id": pl.Int64(),  # null: of the whole trajectory
         "before": pl.String(),
         "after": pl.String(),
-        "kind": pl.String(),  # what the change is counted as
+        "kind": pl.String(),  # the kind under which the change is counted
         "rules_before": pl.List(pl.String()),
         "rules_after": pl.List(pl.String()),
     }
@@ -34,8 +34,8 @@ def change(
     rules: tuple[pl.Expr, pl.Expr] | None = None,
     kind: pl.Expr | None = None,
 ) -> pl.LazyFrame:
-    """The rows in which two values differ. `rules` are those behind either, `kind` what a change is counted as; without
-    it, by what the value was and is."""
+    """The rows in which two values differ. `rules`: those behind each value; `kind`: the kind under which a change is
+    counted, by default "former → new"."""
     step = "step_id" if "step_id" in pairs.collect_schema() else pl.lit(None, pl.Int64).alias("step_id")
     none = pl.lit([], dtype=pl.List(pl.String()))
     rules_before, rules_after = rules or (none, none)
@@ -65,7 +65,7 @@ def number_change(pairs: pl.LazyFrame, name: str, rules: tuple[pl.Expr, pl.Expr]
 def list_change(
     pairs: pl.LazyFrame, value: str, name: str, kind: str, rules: tuple[pl.Expr, pl.Expr] | None = None
 ) -> pl.LazyFrame:
-    """The rows in which a column of structs in a list differs, told by the entries that one of both has alone."""
+    """The rows in which a column of lists of structs differs, shown by the entries that only one of the lists has."""
     fields = list_fields(pairs, name)
     differ = pairs.filter(pl.col(name).ne_missing(pl.col(f"{name}{AFTER}")))
     written = (entries(pl.col(name), fields), entries(pl.col(f"{name}{AFTER}"), fields))
@@ -80,13 +80,13 @@ def list_fields(pairs: pl.LazyFrame, name: str) -> list[str]:
 
 
 def entries(structs: pl.Expr, fields: list[str]) -> pl.Expr:
-    """A list of structs as a list of texts, every field of each in it."""
+    """A list of structs as a list of texts, each with every field."""
     values = [pl.element().struct.field(field).cast(pl.String).fill_null("-") for field in fields]
     return structs.list.eval(pl.concat_str(values, separator=" "))
 
 
 def as_texts(before: pl.Expr, after: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """What either list has alone; the lists themselves where they differ in order or in number only."""
+    """The entries that only one list has; the lists themselves if they only differ in order or number."""
     gone, new = before.list.set_difference(after), after.list.set_difference(before)
     same_entries = (gone.list.len() == 0) & (new.list.len() == 0)
     return (
@@ -96,7 +96,7 @@ def as_texts(before: pl.Expr, after: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
 
 
 def joined(texts: pl.Expr) -> pl.Expr:
-    """A list of texts as one, null where there is none."""
+    """A list of texts as one text; null for an empty list."""
     return pl.when(texts.list.len() > 0).then(texts.list.join("; "))
 
 
@@ -106,7 +106,7 @@ def named_kind() -> pl.Expr:
 
 
 def came_or_went(before: pl.Expr, after: pl.Expr, otherwise: pl.Expr) -> pl.Expr:
-    """A change counted by whether there was and is a value."""
+    """The kind of a change, by whether there was and is a value."""
     return (
         pl.when(before.is_null())
         .then(pl.lit("appears"))

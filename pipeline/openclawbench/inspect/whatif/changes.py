@@ -1,6 +1,6 @@
-"""Where evidence differs between two sets of tables: one row a changed value of a step or of a trajectory.
+"""Differences of evidence between two sets of tables: one row for each changed value of a step or a trajectory.
 
-Every column that a rule can change is compared. What is not, stands in another column too (NOT_COMPARED says in which).
+Every column that a rule can change is compared, except those that repeat another column (see NOT_COMPARED).
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ NOT_COMPARED: dict[type[Record], str] = {
 
 
 def changes(before: Tables, after: Tables) -> pl.DataFrame:
-    """Every value that differs, in the columns of CHANGE. Tables that are in neither are not compared."""
+    """Every value that differs, in the columns of CHANGE. Tables that the sets lack are not compared."""
     changed = [change for record, compare in COMPARE.items() if record in after for change in compare(before, after)]
     if not changed:
         return pl.DataFrame(schema=CHANGE)

@@ -1,4 +1,4 @@
-"""Which rule file a file of somebody's own stands for: by its name, by a key `file`, or by its keys."""
+"""The rule file that a user's file replaces: by its name, by a key `file`, or by its keys."""
 
 import tomllib
 from collections.abc import Iterator
@@ -10,10 +10,10 @@ from openclawbench.rules.loading.rule_file import BUILT_IN, Rules, canonical_dig
 
 
 def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tuple[Path, Rules]]:
-    """File that is replaced -> (own file, rules). A folder stands for the rule files in it, passed_over() apart.
+    """Replaced file -> (own file, rules). A folder means the rule files in it, except those of passed_over().
 
-    Raises UnreadableInput, InvalidRules (file, key, what to do), or UsageError where a file stands for none of `kinds`,
-    or two for the same.
+    Raises UnreadableInput, InvalidRules (file, key, what to do), or UsageError if a file replaces none of `kinds`, or
+    two files replace the same one.
     """
     own_rules: dict[str, tuple[Path, Rules]] = {}
     contents: dict[str, dict[str, Any]] = {}
@@ -38,8 +38,8 @@ def read_own(paths: list[Path], kinds: dict[str, type[Rules]]) -> dict[str, tupl
 
 
 def passed_over(paths: list[Path], kinds: dict[str, type[Rules]]) -> list[Path]:
-    """The files of folders that stand for rules of other stages, and say what the rules in force say: a copy of the
-    whole folder of rules may be given."""
+    """Files of folders with rules of other stages that equal the rules in force. So a copy of the whole folder of rules
+    may be given."""
     inside = (path for path in toml_files([path for path in paths if path.is_dir()]) if path.name not in kinds)
     return [path for path in inside if (BUILT_IN / path.name).is_file() and read_toml(path) == read_rules(path.name)]
 
@@ -57,7 +57,7 @@ def toml_files(paths: list[Path]) -> Iterator[Path]:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A rule file's content. UnreadableInput or InvalidRules where it can't be had."""
+    """A rule file's content. Raises UnreadableInput or InvalidRules if it cannot be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -67,7 +67,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def by_keys(content: dict[str, Any], kinds: dict[str, type[Rules]]) -> str | None:
-    """The one rule file that has all of these keys; null where none or several do."""
+    """The only rule file that has all of these keys; null if none or several do."""
     fitting = [file for file, kind in kinds.items() if set(content) and set(content) <= keys_of(kind)]
     return fitting[0] if len(fitting) == 1 else None
 
@@ -78,5 +78,5 @@ def keys_of(kind: type[Rules]) -> set[str]:
 
 
 def differs(rules: Rules) -> bool:
-    """True where rules are other ones than those in force."""
+    """True if rules differ from those in force."""
     return rules.digest != canonical_digest(read_toml(rule_path(rules.FILE)))

@@ -1,4 +1,4 @@
-"""What other rules for splits (release.toml) would move: the split made again in memory, from records as they stand."""
+"""Effect of other rules for splits (release.toml): the split is made again in memory, from the present records."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ REASONS = {"default_cut": "default_reason", "paper_cut": "paper_reason"}
 
 
 def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """(changes in the columns of CHANGE, sides before and after). NotFound where the splits are not up to date."""
+    """(changes in the columns of CHANGE, sides before and after). Raises NotFound if the splits are not up to date."""
     before = rows_of(run, LabelAssignment).collect()
     tables = split.call(basis=rows_of(run, LabelBasis), fingerprints=rows_of(run, Fingerprint), rules=rules)
     after = tables[0].collect()
@@ -33,6 +33,6 @@ def split_again(run: Run, rules: Rules) -> tuple[pl.DataFrame, dict[str, Any]]:
 
 
 def place(name: str, suffix: str) -> pl.Expr:
-    """A side, or why there is none."""
+    """A side, or the reason why the record has no side."""
     value = pl.col(f"{name}{suffix}").cast(pl.String)
     return pl.coalesce(value, pl.col(f"{REASONS[name]}{suffix}")) if name in REASONS else value

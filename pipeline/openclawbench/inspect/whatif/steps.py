@@ -1,4 +1,4 @@
-"""What of a step differs between two sets of tables: descriptors, their rules, flags with their evidence, step risk."""
+"""Differences of steps between two sets of tables: descriptors, their rules, flags with evidence, step risk."""
 
 from typing import get_args
 
@@ -35,14 +35,14 @@ VALUES = {
     "previous_tool_name": ["event_rule"],
     "tool_server": ["event_rule"],
 }
-TARGETS = ("artifact_target", "state_write_target")  # counted by whether there is one; the others by what they are
-RULED = {  # told also where another rule gives the same value
+TARGETS = ("artifact_target", "state_write_target")  # counted by whether there is a value; the others by their values
+RULED = {  # reported also if another rule gives the same value
     "event_type": ["event_rule", "alignment_rule"],
     "alignment": ["alignment_rule"],
     "tool_status": ["status_rule"],
     "side_effect": ["side_effect_rule"],
 }
-VALUE_OF = {"alignment": "alignment_case"}  # the column that RULED is about, where it has another name
+VALUE_OF = {"alignment": "alignment_case"}  # the column of RULED, if it has another name
 WHATS = [
     *VALUES,
     "command_parts",
@@ -88,7 +88,7 @@ def other_rule(pairs: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def rule_list(columns: list[str], suffix: str) -> pl.Expr:
-    """The rules behind a value. The alignment's counts for event_type only where it changed it."""
+    """The rules behind a value. The alignment's rule counts for event_type only if it changed the value."""
     unchanged = pl.col(f"event_type{suffix}") == pl.col(f"previous_event_type{suffix}")
     return pl.concat_list(
         pl.when(~unchanged).then(f"{name}{suffix}")
@@ -117,7 +117,7 @@ def of_order(pairs: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def of_evidence(pairs: pl.LazyFrame, flag: str) -> pl.LazyFrame:
-    """Steps that keep a flag, or keep being without, of which other rules or other places in the text speak."""
+    """Steps whose flag stays present or absent, but by other rules or other places in the text."""
     carried = [pl.col(f"auto_flags{suffix}").list.contains(flag) for suffix in ("", AFTER)]
     differ = pl.col("flag_evidence").ne_missing(pl.col(f"flag_evidence{AFTER}"))
     kept = pairs.filter(differ & (carried[0] == carried[1]))
@@ -135,7 +135,7 @@ def entries_of(flag: str, name: str, fields: list[str]) -> pl.Expr:
 
 
 def flag_rules(flag: str) -> tuple[pl.Expr, pl.Expr]:
-    """The rules that speak for a flag, before and after."""
+    """The rules behind a flag, before and after."""
     of_it = pl.element().filter(pl.element().struct.field("flag") == flag).struct.field("rule_id")
     before, after = (
         pl.col(f"flag_evidence{suffix}").list.eval(of_it.unique(maintain_order=True)) for suffix in ("", AFTER)

@@ -14,11 +14,11 @@ Kind = tuple[str, str]  # what, kind
 
 
 class Tally:
-    """Changes counted by value and kind over all shards; a trajectory is in one shard, so that counts can be added."""
+    """Changes counted by value and kind over all shards; a trajectory is in one shard, so counts can be added."""
 
     def __init__(self, examples: int) -> None:
         self.limit = examples
-        self.keys: set[tuple[str, ...]] = set()  # of trajectories in which anything changed
+        self.keys: set[tuple[str, ...]] = set()  # keys of trajectories with a change
         self.by_value: dict[str, Counter[str]] = {}  # steps, trajectories
         self.by_kind: dict[Kind, Counter[str]] = {}
         self.examples: dict[Kind, list[dict[str, Any]]] = {}
@@ -36,11 +36,11 @@ class Tally:
 
     @property
     def moved(self) -> int:
-        """Trajectories in which anything changed."""
+        """Number of trajectories with a change."""
         return len(self.keys)
 
     def as_data(self) -> list[dict[str, Any]]:
-        """One entry a value that changed somewhere, with its kinds, the most frequent first, and examples of them."""
+        """One entry for each changed value, with its kinds, the most frequent first, and examples of them."""
         rows = []
         for value_name, counts in sorted(self.by_value.items(), key=lambda item: ORDER.index(item[0])):
             kinds = [(kind, number) for (value, kind), number in self.by_kind.items() if value == value_name]
@@ -51,7 +51,7 @@ class Tally:
         return rows
 
     def some_of(self, value_name: str, kinds: list[str]) -> list[dict[str, Any]]:
-        """As many examples as are wanted: one of each kind in turn."""
+        """Examples up to the limit: one of each kind in turn."""
         turns = zip_longest(*(self.examples.get((value_name, kind), []) for kind in kinds))
         rows = [row for turn in turns for row in turn if row is not None]
         return [{name: value for name, value in row.items() if name != "what"} for row in rows[: self.limit]]

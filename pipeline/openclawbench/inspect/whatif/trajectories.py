@@ -1,4 +1,4 @@
-"""What of a trajectory differs between two sets of tables: risk and its breakdown, slice, onset candidates, packet."""
+"""Differences of trajectories between two sets of tables: risk and its breakdown, slice, onset candidates, packet."""
 
 import polars as pl
 
@@ -18,7 +18,7 @@ from openclawbench.records.risk import Onset, OnsetCandidates, Risk, RiskSignals
 from openclawbench.tables.record import TRAJECTORY_KEY
 
 SIGNALS = list(RiskSignals.model_fields)
-LABELS = ("risk_bucket", "slice_label", "pass_but_high_risk", "fail_but_low_risk")  # counted by what they were and are
+LABELS = ("risk_bucket", "slice_label", "pass_but_high_risk", "fail_but_low_risk")  # counted by former and new value
 CANDIDATES = list(OnsetCandidates.model_fields)
 RISK_WHATS = ["risk_score", "risk_score_raw", *LABELS, *SIGNALS, "risk_breakdown"]
 ONSET_WHATS = [*CANDIDATES, "onset_rules"]
@@ -26,7 +26,7 @@ PACKET_WHATS = ["compacted", "fits", "to_judge", "estimated_tokens", "packet_cut
 
 
 def of_risk(before: Tables, after: Tables) -> list[pl.LazyFrame]:
-    """Changes of score, bucket and slice, with the signals that contribute otherwise."""
+    """Changes of score, bucket and slice, with the signals whose contributions differ."""
     pairs = paired(before, after, Risk, TRAJECTORY_KEY)
     paired_parts = pl.col("risk_breakdown").list.concat(pl.col(f"risk_breakdown{AFTER}"))
     signals = paired_parts.list.eval(
@@ -54,7 +54,7 @@ def of_signals(pairs: pl.LazyFrame) -> list[pl.LazyFrame]:
 
 
 def of_onset(before: Tables, after: Tables) -> list[pl.LazyFrame]:
-    """Changes of the candidates. The rule that made one bears its name."""
+    """Changes of the candidates. A candidate's rule has its name."""
     pairs = paired(before, after, Onset, TRAJECTORY_KEY)
     changed = [of_candidate(pairs, name) for name in CANDIDATES]
     return [*changed, list_change(pairs, "onset_rules", "onset_rules", "other candidates")]
@@ -78,7 +78,7 @@ def of_candidate(pairs: pl.LazyFrame, name: str) -> pl.LazyFrame:
 
 
 def of_packets(before: Tables, after: Tables) -> list[pl.LazyFrame]:
-    """Packets that are compacted otherwise, whether they fit, and those that a judge would be asked about again."""
+    """Packets with other compaction, whether they fit, and those that a judge would be asked about again."""
     old, new = (tables[Packet].select(*TRAJECTORY_KEY, "compacted") for tables in (before, after))
     compacted = old.join(new, on=TRAJECTORY_KEY, suffix=AFTER, maintain_order="left")
     index = paired(before, after, PacketIndex, TRAJECTORY_KEY)
@@ -93,7 +93,7 @@ def of_packets(before: Tables, after: Tables) -> list[pl.LazyFrame]:
 
 
 def of_cuts(before: Tables, after: Tables) -> pl.LazyFrame:
-    """Packets of which other texts are shortened, or the same ones otherwise."""
+    """Packets in which other texts are shortened, or the same texts in another way."""
     fields = [name for name in PacketCut.model_fields if name not in TRAJECTORY_KEY]
     old, new = (
         tables[PacketCut].group_by(TRAJECTORY_KEY, maintain_order=True).agg(cuts=pl.struct(fields))

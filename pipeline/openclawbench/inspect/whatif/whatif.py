@@ -47,10 +47,10 @@ class Plan:
 
 
 def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = False) -> dict[str, Any]:
-    """What other rules would change, as plain data; the work tables stay as they are.
+    """The changes by other rules, as plain data; the work tables stay as they are.
 
-    `paths`: rule files, or folders of them, in the place of those in force. `examples`: how many of each value that
-    changes. `packets`: compare packets too. Keys: rules, passed_over, stages, shards, shards_left_out, trajectories,
+    `paths`: rule files, or folders of them, in place of those in force. `examples`: the number for each changed
+    value. `packets`: compare packets too. Keys: rules, passed_over, stages, shards, shards_left_out, trajectories,
     steps, moved (trajectories), changes (Tally.as_data), sides (of the splits, before and after; null if unchanged).
     Raises what read_own(), fresh_shards() and run_again() raise.
     """
@@ -99,7 +99,7 @@ def packet_file() -> str:
 
 
 def fresh_shards(run: Run, plan: Plan) -> list[Shard]:
-    """Shards whose tables that are read or compared are all up to date. NotFound if there is none."""
+    """Shards in which all tables that are read or compared are up to date. Raises NotFound if there are none."""
     needed = {record for stage in plan.stages for record in (*stage.reads.values(), *stage.writes)} - set(SOURCES)
     by_table = [set(fresh(run, record)) for record in needed | {Trajectory}]
     shards = sorted(set.intersection(*by_table), key=str)
@@ -152,7 +152,7 @@ def count_rows(run: Run, record: type[Record], shards: Sequence[Shard]) -> int:
 
 
 def load(run: Run, record: type[Record], shard: Shard) -> pl.LazyFrame:
-    """One shard of a table as it is in the data folder."""
+    """One shard of a table in the data folder."""
     key = run.keys[record].get(shard)
     if key is None:
         return pl.LazyFrame(schema=schema(record))
