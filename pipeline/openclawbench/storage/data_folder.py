@@ -25,7 +25,7 @@ from openclawbench.tables.schema import StreamedTable, conform, empty, schema
 
 LAYOUT_VERSION = 1
 TEMPORARY = ".tmp-"
-SHARDS_FILE = "shards.json"  # of object storage: how many shards its parts are of
+SHARDS_FILE = "shards.json"  # in object storage: the number of shards of its parts
 
 
 def temporary_name(name: str) -> str:
@@ -61,7 +61,7 @@ def sha256_file(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file, or null where it is not there or torn (it is then made again)."""
+    """A JSON file; null if it does not exist or is incomplete (it is then made again)."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -108,13 +108,13 @@ class DataFolder:
         return self.work / "layout.json"
 
     def layout(self) -> dict[str, Any]:
-        """Number of shards (fixed for the life of the folder) and where the inputs were last; empty when new."""
+        """Number of shards (fixed for the life of the folder) and the last paths of the inputs; empty when new."""
         content = read_json(self.layout_file)
         return content if isinstance(content, dict) else {}
 
     def fixed_shards(self, count: int, save: bool) -> int:
-        """The number of shards of the parts in object storage; this one where none was fixed yet, and `save` fixes it
-        for whoever comes."""
+        """The number of shards of the parts in object storage; if none is fixed yet, this number, which `save` fixes
+        for all machines."""
         if self.remote is None:
             return count
         with contextlib.suppress(FileNotFoundError):
@@ -132,13 +132,13 @@ class DataFolder:
         return self.work / table_name(record)
 
     def part(self, record: type[Record], shard: int | str, key: str) -> Path:
-        """Path of one part: work/<table>/<shard>-<key>.parquet; it is fetched where it is in object storage only."""
+        """Path of one part: work/<table>/<shard>-<key>.parquet; a part that is only in object storage is fetched."""
         path = self.table(record) / part_name(shard, key)
         self.fetch([path])
         return path
 
     def present(self, record: type[Record]) -> set[str]:
-        """Names of the parts of a table that are there, up to date or not."""
+        """Names of the existing parts of a table, up to date or not."""
         if self.remote is not None:
             return self.remote.names(f"work/{table_name(record)}")
         try:
@@ -155,8 +155,8 @@ class DataFolder:
         frame: pl.DataFrame | StreamedTable,
         origins: Mapping[type[Record], str] | None = None,
     ) -> None:
-        """Write one part durably. In object storage it is there when the whole of it has been put. `origins`: keys of
-        the parts that it was made of, of tables whose columns it has; without, it has them itself."""
+        """Write one part durably. In object storage it exists once it has been put as a whole. `origins`: keys of the
+        parts whose columns it inherits; without, it holds these columns itself."""
         path = self.table(record) / part_name(shard, key)
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(temporary_name(path.name))
@@ -170,7 +170,7 @@ class DataFolder:
                         written = drop_inherited(frame, record.INHERITED)
                         metadata = origins_metadata({origin.__name__: digests for origin, digests in origins.items()})
                     options = {"row_group_size": record.ROWS_AT_ONCE, "metadata": metadata}
-                    # Nobody asks for the least and the greatest value of a part, and they take a sixth of writing it.
+                    # No query uses the least and the greatest value of a part, and they take a sixth of writing it.
                     write_parquet(written, path, file, compression_level=1, statistics=False, **options)
                 file.flush()
                 os.fsync(file.fileno())
@@ -181,11 +181,11 @@ class DataFolder:
             temporary.unlink(missing_ok=True)
 
     def name(self, path: Path) -> str:
-        """What a file is called in object storage: as below the data folder."""
+        """The name of a file in object storage: its path below the data folder."""
         return path.relative_to(self.root).as_posix()
 
     def fetch(self, paths: list[Path]) -> None:
-        """Get the parts that this machine does not have; one that is nowhere is left to whoever opens it."""
+        """Fetch the parts that this machine does not have; a part that exists nowhere fails when it is opened."""
         if self.remote is None or not (wanted := [path for path in paths if not path.exists()]):
             return
         held = [path.with_name(temporary_name(path.name)) for path in wanted]
@@ -200,9 +200,9 @@ class DataFolder:
                 temporary.unlink(missing_ok=True)
 
     def scan(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
-        """The table made of these parts (shard -> key), in the order of shards; an empty one where there is none.
+        """The table made of these parts (shard -> key), in the order of shards; an empty table without parts.
 
-        `paths` names a further column, which says in which part a row is.
+        `paths` names a further column with the path of a row's part.
         """
         damaged.READ[self.root] = None
         if record.INHERITED is None or not parts:
@@ -219,7 +219,7 @@ class DataFolder:
         origins: dict[type[Record], str] | None,
         paths: str | None,
     ) -> pl.LazyFrame:
-        """One part, and what it has from others."""
+        """One part, with the columns that it inherits from others."""
         written, (shard,) = self.written(record, part, paths), part
         if record.INHERITED is None or origins is None:
             return written
@@ -227,8 +227,8 @@ class DataFolder:
         return restore_inherited(written, lent, record.INHERITED)
 
     def origins(self, record: type[Record], parts: dict[int | str, str]) -> dict[int | str, dict[type[Record], str]]:
-        """The keys of what each of these parts has columns from, in the order in which they are put together; all of it
-        is fetched. Raises UnreadableInput where something of it is gone."""
+        """The keys of the parts from which each of these parts inherits columns, in the order in which they are joined.
+        All of them are fetched. Raises UnreadableInput if one is gone."""
         if record.INHERITED is None:
             return {}
         named = {shard: read_origin_keys(self.table(record) / part_name(shard, key)) for shard, key in parts.items()}
@@ -247,7 +247,7 @@ class DataFolder:
         return origins
 
     def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
-        """What stands in these parts: null where other tables have a value (`borrowed.py`)."""
+        """The stored content of these parts: null where a value is inherited (`inherited_columns.py`)."""
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
         files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
         self.fetch(files)
@@ -258,7 +258,7 @@ class DataFolder:
         )
 
     def rows(self, record: type[Record], parts: dict[int | str, str]) -> int:
-        """How many rows these parts have."""
+        """The number of rows of these parts."""
         return int(self.written(record, parts).select(pl.len()).collect().item())
 
     def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:
@@ -272,7 +272,8 @@ class DataFolder:
             self.remote.remove(f"work/{table_name(record)}/{name}" for name in sorted(dead))
 
     def shared_file(self, name: str) -> Path:
-        """A file of work/ that other machines may have left in object storage, fetched where it is not here yet."""
+        """A file of work/ that other machines may have put into object storage, fetched if this machine does not have
+        it."""
         path = self.work / name
         if self.remote is not None and not path.exists():
             with contextlib.suppress(FileNotFoundError):
@@ -280,12 +281,12 @@ class DataFolder:
         return path
 
     def share(self, path: Path) -> None:
-        """Leave a file of work/ to other machines."""
+        """Put a file of work/ into object storage for other machines."""
         if self.remote is not None:
             self.remote.put(path, self.name(path))
 
     def keep_copy(self, name: str, content: bytes) -> Path:
-        """A file of work/ with this content, written where it differs."""
+        """A file of work/ with this content, written if it differs."""
         path = self.work / name
         if not path.exists() or path.read_bytes() != content:
             write_atomic(path, [content])
@@ -312,16 +313,16 @@ class DataFolder:
         return sorted((self.root / "review").glob(pattern))
 
     def append_review(self, name: str, lines: Iterable[bytes]) -> None:
-        """Add lines to a file below review/; what stands there already stays as it is, and is not written again."""
+        """Append lines to a file below review/; existing lines stay as they are and are not written again."""
         review_store.append(self.review_file(name), lines)
 
     def reviewing(self) -> contextlib.AbstractContextManager[None]:
-        """One at a time adds to review/, whatever a run does meanwhile. Raises DataFolderLocked."""
+        """Hold the lock of review/, which is independent of runs. Raises DataFolderLocked."""
         return review_store.reviewing(self.root / "review")
 
     def write_review(self, name: str, content: bytes) -> bool:
-        """Write a file below review/ that is not there yet; false where it is. What a person may have filled in is
-        never written over: raises UsageError where it holds something else."""
+        """Write a new file below review/; false if it exists with this content. A file that a person may have filled in
+        is never overwritten: raises UsageError if its content differs."""
         path = self.review_file(name)
         if not path.exists():
             write_atomic(path, [content])
@@ -334,26 +335,26 @@ class DataFolder:
         return self.work / "failed" / f"{stage}-{shard}.json"
 
     def note_failure(self, stage: str, shard: int | str, key: str, error: str) -> None:
-        """Keep why a shard of a stage failed; it holds for this key alone."""
+        """Note why a shard of a stage failed; the note is valid for this key only."""
         write_json(self.failure_file(stage, shard), {"stage": stage, "shard": shard, "key": key, "error": error})
 
     def forget_failure(self, stage: str, shard: int | str) -> None:
-        """The shard has been redone."""
+        """Remove the note: the shard has been redone."""
         self.failure_file(stage, shard).unlink(missing_ok=True)
 
     def failures(self) -> list[dict[str, Any]]:
-        """What was noted of failed shards: {stage, shard, key, error}, in the order of names."""
+        """The notes on failed shards: {stage, shard, key, error}, in the order of names."""
         records = [read_json(path) for path in sorted((self.work / "failed").glob("*.json"))]
         return [record for record in records if isinstance(record, dict)]
 
     @property
     def running(self) -> Path:
-        """Folder in which runs say what they are working on."""
+        """Folder in which runs note what they are working on."""
         return self.work / "running"
 
     @property
     def code_file(self) -> Path:
-        """What parsing the program's modules gave, so that the next command need not parse them again."""
+        """File with the parsed modules of the program, so that the next command need not parse them again."""
         return self.work / "code.json"
 
     def manifest_file(self, stage: str) -> Path:
@@ -369,7 +370,7 @@ class DataFolder:
             yield
 
     def sweep_temporary(self) -> None:
-        """Remove what a killed run left half-written, and parts that are torn; nobody else writes while the folder is
+        """Remove incomplete files of a killed run and damaged parts; no other process writes while the folder is
         locked."""
         for part in damaged.torn(self.work):
             part.unlink()

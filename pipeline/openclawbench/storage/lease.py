@@ -1,8 +1,9 @@
 """A lease: one owner at a time, on any file system or store, without comparing clocks.
 
-Who wants it creates the next generation of its file, which only one of several can; the highest generation is the
-owner. The owner changes its heartbeat every few seconds. Whoever finds the heartbeat unchanged for longer than
-`stale_s`, by the own clock, takes over with the next generation. A lease that was given back has an empty heartbeat.
+To take a lease, a process creates the next generation of its file, which only one of several processes can do. The
+highest generation is the owner, which changes its heartbeat every few seconds. A process that finds the heartbeat
+unchanged for longer than `stale_s`, by its own clock, takes over with the next generation. A lease that was given back
+has an empty heartbeat.
 """
 
 import json
@@ -36,13 +37,13 @@ class LeaseStorage(Protocol):
         ...
 
     def read(self, name: str) -> bytes:
-        """A file's bytes. FileNotFoundError where there is none."""
+        """A file's bytes. Raises FileNotFoundError if it does not exist."""
         ...
 
 
 class Lease:
-    """The lease of a name. As a context manager it is held, and given back in the end; the process is interrupted as by
-    Ctrl-C where it is lost meanwhile."""
+    """The lease of a name. The context manager holds it and gives it back at the end; if it is lost meanwhile, the
+    process is interrupted as by Ctrl-C."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Lease:
         self.place.write(self.heartbeat(self.generation), b"")
 
     def acquire(self) -> None:
-        """Become the owner, after the former one where it is dead. LeaseHeld where it lives."""
+        """Become the owner, also in place of a dead one. Raises LeaseHeld if the owner is alive."""
         former = self.newest()
         if former:
             self.wait_until_dead(former)
@@ -89,8 +90,8 @@ class Lease:
             raise LeaseHeld(f"{self.name}: another run has just begun on it. Wait for it to end.")
 
     def wait_until_dead(self, generation: int) -> None:
-        """Return when the owner of a generation has given it back, or was silent for `stale_s`; LeaseHeld when it is
-        heard of."""
+        """Return when the owner of a generation has given it back, or was silent for `stale_s`. Raises LeaseHeld at the
+        next heartbeat."""
         first, since = self.heard(generation), self.clock()
         while first:
             self.patience(self.beat_s)
@@ -101,7 +102,7 @@ class Lease:
                 return
 
     def keep(self) -> None:
-        """Be heard of until the end. Lost where a newer generation is there, or where this process stood still."""
+        """Send heartbeats until the end. The lease is lost if a newer generation exists or this process stood still."""
         last = self.clock()
         while not self.ended.wait(self.beat_s):
             if self.clock() - last > self.stale_s or self.newest() > self.generation:
@@ -117,14 +118,14 @@ class Lease:
         self.place.write(self.heartbeat(self.generation), f"{self.owner} (beat {self.beats})".encode())
 
     def heard(self, generation: int) -> bytes:
-        """What the heartbeat of a generation says; nothing where it was given back."""
+        """The heartbeat of a generation; empty if it was given back."""
         try:
             return self.place.read(self.heartbeat(generation))
         except FileNotFoundError:
             return b""
 
     def newest(self) -> int:
-        """The highest generation; 0 where nobody ever had it."""
+        """The highest generation; 0 if the lease was never taken."""
         numbers = [name.rpartition(".")[2] for name in self.place.names("leases") if name.startswith(f"{self.name}.")]
         return max((int(number) for number in numbers if number.isdigit()), default=0)
 

@@ -1,8 +1,8 @@
 """Object storage: a prefix such as `s3://bucket/corpus`, read and written through fsspec.
 
 Credentials are whatever the store's own library finds (environment, profile, instance role). They are never named here,
-so none can reach a file, a log or another machine. An object is put whole or not at all; there is no rename.
-"""
+so they cannot reach a file, a log or another machine. An object is put as a whole or not at all; objects have no
+rename."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -22,7 +22,7 @@ S3 = ("s3", "s3a")
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """A prefix. Plain data: it is sent to where shards are computed."""
+    """A prefix. Plain data, so that it can be sent to the processes that compute shards."""
 
     url: str
     endpoint_url: str | None = None  # of an S3-compatible store that is not AWS's
@@ -43,7 +43,7 @@ class ObjectStore:
         return file_system(urlsplit(self.url).scheme, self.endpoint_url)
 
     def path(self, name: str) -> str:
-        """Where the store has an object of the prefix."""
+        """The path of an object of the prefix in the store."""
         return f"{self.root}/{name}"
 
     @property
@@ -58,24 +58,24 @@ class ObjectStore:
         return {str(path).rpartition("/")[2] for path in paths}
 
     def stamps(self) -> dict[str, Stamp]:
-        """Every object below the prefix with its size, time and the digest that the store has of it."""
+        """Every object below the prefix with its size, its time and the store's digest."""
         with as_storage_errors(self.url):
             entries = self.system.find(self.root, detail=True)
         length = len(self.root) + 1
         return {str(path)[length:]: stamp(about) for path, about in entries.items()}
 
     def exists(self) -> bool:
-        """True where something is below the prefix."""
+        """True if an object is below the prefix."""
         with as_storage_errors(self.url):
             return bool(self.system.exists(self.root))
 
     def read(self, name: str) -> bytes:
-        """An object's bytes. FileNotFoundError where there is none."""
+        """An object's bytes. Raises FileNotFoundError if it does not exist."""
         with as_storage_errors(self.url, FileNotFoundError):
             return bytes(self.system.cat_file(self.path(name)))
 
     def read_some(self, names: list[str]) -> dict[str, bytes | OSError]:
-        """Bytes of several objects, fetched at the same time; the error of one that cannot be had."""
+        """Bytes of several objects, fetched at the same time; an error in place of an object that cannot be read."""
         paths = {self.path(name): name for name in names}
         with as_storage_errors(self.url):
             contents = self.system.cat([*paths], on_error="return")
@@ -95,7 +95,7 @@ class ObjectStore:
             self.system.put_file(str(local), self.path(name))
 
     def create(self, name: str, content: bytes) -> bool:
-        """Put an object that is not there yet; false where it is. Of several who try, one succeeds."""
+        """Put a new object; false if it exists. Of several processes that try, one succeeds."""
         with as_storage_errors(self.url):
             try:
                 self.system.pipe_file(self.path(name), content, mode="create")
@@ -129,8 +129,8 @@ def is_url(place: object) -> bool:
 
 @lru_cache
 def file_system(scheme: str, endpoint_url: str | None) -> Any:
-    """fsspec's file system for a scheme. MissingExtra where its library is not installed."""
-    import fsspec  # with its back ends: not before it is needed
+    """fsspec's file system for a scheme. Raises MissingExtra if its library is not installed."""
+    import fsspec  # imports its back ends, so only when needed
 
     options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
     if endpoint_url is not None and scheme in S3:
@@ -147,7 +147,7 @@ def file_system(scheme: str, endpoint_url: str | None) -> Any:
 
 @contextlib.contextmanager
 def as_storage_errors(url: str, *expected: type[OSError]) -> Iterator[None]:
-    """What the store's library raises, as one sentence; what is expected stays as it is."""
+    """Turn errors of the store's library into one sentence; expected errors stay as they are."""
     try:
         yield
     except failures() as error:
@@ -161,13 +161,13 @@ def as_storage_errors(url: str, *expected: type[OSError]) -> Iterator[None]:
 
 
 def as_os_error(error: BaseException) -> OSError:
-    """What went wrong with one of several objects."""
+    """The error of one of several objects."""
     return error if isinstance(error, OSError) else OSError(f"{type(error).__name__}: {error}".splitlines()[0])
 
 
 @lru_cache
 def failures() -> tuple[type[BaseException], ...]:
-    """What the libraries of stores raise: botocore's errors are not OSErrors."""
+    """Exceptions of the libraries of stores: botocore's errors are not OSErrors."""
     try:
         from botocore.exceptions import BotoCoreError
     except ImportError:
@@ -176,7 +176,7 @@ def failures() -> tuple[type[BaseException], ...]:
 
 
 def stamp(about: dict[str, Any]) -> Stamp:
-    """What changes when an object does."""
+    """A value that changes when the object does."""
     changed, tag = about.get("LastModified") or about.get("mtime") or 0, str(about.get("ETag", "")).strip('"')
     time_ns = int(changed.timestamp() * 1e9) if isinstance(changed, datetime) else int(changed * 1e9)
     digits = "".join(character for character in tag if character in "0123456789abcdef")[:15]

@@ -1,7 +1,7 @@
-"""Parts of work tables that cannot be read: looked for when a table could not be read, and named with what to do.
+"""Finds parts of work tables that cannot be read, after reading a table has failed, and names them with advice.
 
-A part is checked by reading it, which a command that ends well does not pay for. What a run looks for before it begins
-is whether a part ends as one does: that takes five microseconds a part, and a run makes one again that does not.
+This check reads every part, so it only runs after a failure. Before a run, a faster check looks at the end of each
+part, which takes five microseconds; the run makes a part again that is cut off.
 """
 
 import os
@@ -29,7 +29,7 @@ def damaged(work: Path, shard: int | str | None = None) -> Iterator[Path]:
 
 
 def torn(work: Path) -> Iterator[Path]:
-    """The parts below a folder work/ that do not end as Parquet does: cut off, or something else altogether."""
+    """The parts below a folder work/ that do not end like Parquet: cut off, or not Parquet at all."""
     for table in filter(os.DirEntry.is_dir, os.scandir(work)):
         for part in os.scandir(table):
             if part.name.endswith(".parquet") and not part.name.startswith(".") and is_torn(part.path):
@@ -37,7 +37,7 @@ def torn(work: Path) -> Iterator[Path]:
 
 
 def is_torn(part: str) -> bool:
-    """True for a file that does not end as Parquet does."""
+    """True for a file that does not end like Parquet."""
     file = os.open(part, os.O_RDONLY)
     try:
         size = os.fstat(file).st_size
@@ -47,7 +47,7 @@ def is_torn(part: str) -> bool:
 
 
 def cause(root: Path, shard: int | str | None = None) -> DamagedPart | None:
-    """The error that names the damaged parts of a data folder, of one shard or of all; null where there is none."""
+    """The error that names the damaged parts of a data folder, of one shard or of all; null if all can be read."""
     if not (damages := list(damaged(root / "work", shard))):
         return None
     first, *more_parts = damages

@@ -1,4 +1,4 @@
-"""Parquet on a disk that may be full: polars says of any failure to write that the file is none."""
+"""Writing Parquet with a correct error on a full disk: polars reports any failure to write as an invalid file."""
 
 import io
 import os
@@ -11,8 +11,8 @@ SMALL_BYTES = 1 << 20  # of a table: put together in memory, and written at once
 
 
 def write_parquet(frame: pl.DataFrame, path: Path, file: BinaryIO | None = None, **options: Any) -> None:
-    """Write a table, compressed with zstd, to `file` if it is given, which `path` names in a message. Raises OSError
-    where it can't be written."""
+    """Write a table, compressed with zstd, to `path`, or to `file`, which `path` names in messages. Raises OSError if
+    it cannot be written."""
     held = io.BytesIO() if file is not None and frame.estimated_size() < SMALL_BYTES else None
     try:
         frame.write_parquet(held or file or path, compression="zstd", **options)

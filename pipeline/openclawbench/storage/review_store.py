@@ -1,8 +1,8 @@
-"""review/ of a data folder: what people said. It has a lock of its own, so that a verdict can be recorded while a run
-works: no run reads or writes it.
+"""review/ of a data folder: reviews by people. It has a lock of its own, so that a verdict can be recorded during a
+run: no run reads or writes it.
 
-A file of records is only ever added to: lines are appended and synced before they count. What a kill or a full disk
-left of a line at its end was never confirmed to anybody; it is cut off by the next one who adds, and not read.
+Files of records are append-only: lines are appended and synced before they count. An incomplete last line after a kill
+or on a full disk was never confirmed; it is not read, and the next append cuts it off.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ WAIT_S = 30.0  # for another process that records verdicts
 
 
 def reviewing(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Hold the lock of review/: one process at a time adds to it, the next one waits. DataFolderLocked after WAIT_S."""
+    """Hold the lock of review/: one process appends, the next one waits. Raises DataFolderLocked after WAIT_S."""
     held = DataFolderLocked(f"{folder}: another process is recording reviews. Wait for it to end.")
     return file_lock(folder / LOCK, folder, held, UnreadableInput, "Name another --data.", wait_s=WAIT_S)
 
 
 def append(path: Path, lines: Iterable[bytes]) -> None:
-    """Add whole lines durably; none of them where the disk is full. What stands there already stays as it is."""
+    """Append whole lines durably; none of them if the disk is full. Existing lines stay as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
     with path.open("a+b") as file:
@@ -51,7 +51,7 @@ def read(path: Path) -> bytes:
 
 
 def whole(path: Path) -> int:
-    """The size of a file without a line at its end that was not written to its end: no line feed, and no JSON."""
+    """The size of a file without an incomplete last line, which has no line feed and is not valid JSON."""
     size = path.stat().st_size
     if not size or ends_a_line(path, size):
         return size
@@ -65,7 +65,7 @@ def whole(path: Path) -> int:
 
 
 def ends_a_line(path: Path, size: int) -> bool:
-    """True where the last byte is a line feed."""
+    """True if the last byte is a line feed."""
     with path.open("rb") as file:
         file.seek(size - 1)
         return file.read(1) == b"\n"

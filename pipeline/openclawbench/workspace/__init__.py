@@ -1,2 +1,1 @@
-"""A data folder at work: its settings, its judges, and bringing its tables up to date. The command line and the library
-stand on this."""
+"""Work on a data folder: its settings, its judges, and updating its tables. The command line and the library use it."""

@@ -17,7 +17,7 @@ from openclawbench.workspace.update import update
 
 @dataclass(frozen=True)
 class DryRun:
-    """What a run would still ask. `stages` is empty where the ledger has every answer."""
+    """The questions that a run would still ask. `stages` is empty if the ledger has every answer."""
 
     stages: list[CostEstimate]
     price: Price  # USD per million tokens

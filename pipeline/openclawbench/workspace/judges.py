@@ -1,4 +1,4 @@
-"""Which judge a name means."""
+"""The judge that a name means."""
 
 import json
 import os
@@ -37,11 +37,11 @@ def make_judge(
     former: Path | None = None,
     runs: int = 1,
 ) -> Judge:
-    """The judge of this name. UsageError for an unknown one, or a language model without its name.
+    """The judge of this name. Raises UsageError for an unknown one, or a language model without a model name.
 
-    `ledger` is the folder in which its answers are. With `report` it may be asked, and is told of it; without, it only
-    looks up. `former`: folder of the ledger of everything, where `ledger` is a share's; `runs` share the endpoint's
-    limits.
+    `ledger` is the folder of its answers. With `report`, which receives the progress, the judge may be asked; without,
+    it only looks answers up. `former`: folder of the main ledger, if `ledger` belongs to a share; `runs`: number of
+    runs that share the endpoint's limits.
     """
     if name == "rules":
         return RulesJudge()
@@ -49,7 +49,7 @@ def make_judge(
         raise UsageError(f"judge {name}: there is no such judge. Use one of: {', '.join(JUDGES)}.")
     if not model or ledger is None:
         raise UsageError(f"judge {name}: which model? Name it with --model.")
-    from openclawbench.judge.language_model import LanguageModelJudge  # with asyncio and more: not before it is needed
+    from openclawbench.judge.language_model import LanguageModelJudge  # imports asyncio and more
 
     rules = AskingRules.load()
     asking = None if report is None else make_asking(model, settings or AskingSettings(), rules, report, batch, runs)
@@ -70,7 +70,7 @@ def make_asking(
     batch: bool = False,
     runs: int = 1,
 ) -> "ClientOptions":
-    """How to ask, from the settings. Address, key and price are only looked up when something has to be asked."""
+    """The options of asking, from the settings. Address, key and price are only looked up before the first question."""
     from openclawbench.judge.language_model import ClientOptions
 
     def endpoint() -> Endpoint:
@@ -96,7 +96,7 @@ def make_asking(
 
 
 def price_of(model: str, settings: AskingSettings, endpoint: Endpoint) -> Price:
-    """What tokens cost: as stated, as listed, nothing on this machine. UsageError where nobody says."""
+    """The price of tokens: as stated, as listed, or zero on this machine. Raises UsageError if it is not known."""
     listed = PriceRules.load().of(model) or (FREE if endpoint.is_local else None)
     stated = (settings.price_in, settings.price_out)
     if None in stated and listed is None:

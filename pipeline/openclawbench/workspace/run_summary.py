@@ -1,4 +1,4 @@
-"""What a run came to, as plain data and sentences: accounting, warnings, and why a person is needed."""
+"""The result of a run, as plain data and sentences: accounting, warnings, and why a person is needed."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ def complaints(report: RunReport) -> list[str]:
 
 
 def warnings(report: RunReport) -> list[str]:
-    """A sentence for each remark on the outcomes, and for each fault of a file that stopped nothing."""
+    """A sentence for each remark on the outcomes, and for each fault that did not stop a file."""
     notes = [f"{note['reason']}: {note['message']}" for note in report.notes]
     return notes + file_warnings(report.files)
 
@@ -124,7 +124,7 @@ def cautions(report: RunReport) -> list[str]:
 
 
 def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
-    """Why a person is needed: exit status 1 on the command line. Empty where everything is done."""
+    """Why a person is needed: exit status 1 on the command line. Empty if everything is done."""
     reasons = []
     if report.quarantined > settings.quarantine_limit:
         limit = f" ({settings.quarantine_limit} are allowed: quarantine_limit)" if settings.quarantine_limit else ""
@@ -137,7 +137,7 @@ def reasons_for_a_person(report: RunReport, settings: Settings) -> list[str]:
 
 
 def waiting_stages(report: RunReport) -> dict[str, int]:
-    """Stage over the whole corpus that waits -> shards that it still needs."""
+    """Waiting stage over the whole corpus -> shards that it still needs."""
     stages = [stage for stage in report.reports if stage.stage in CORPUS_STAGES]
     return {stage.stage: stage.waits_for for stage in stages if stage.waits_for is not None}
 

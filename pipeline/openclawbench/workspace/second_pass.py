@@ -37,7 +37,7 @@ def independence_warnings(settings: Settings) -> list[str]:
 
 def refuse_stale_second_pass(run: Run, stages: list[Stage]) -> None:
     """Raise UsageError if a release needs answers that only the second pass's judge could give. A run of the first pass
-    never asks that judge, so that nobody pays by accident."""
+    never asks that judge, so that no costs arise by accident."""
     second = run.judges[2]
     if second is None or second.embedded or stages[-1] not in COMPARISON:
         return

@@ -1,4 +1,4 @@
-"""Settings and where each came from: openclawbench.toml in the data folder < environment < flags."""
+"""Settings and the origin of each: openclawbench.toml in the data folder < environment < flags."""
 
 import os
 import re
@@ -44,14 +44,14 @@ ALLOWED_VALUES = {  # setting -> its values
 
 
 class BfclSettings(BaseModel):
-    """What may stand under [bfcl] in openclawbench.toml."""
+    """The settings under [bfcl] in openclawbench.toml."""
 
     model_config = ConfigDict(extra="forbid")
     models: dict[str, str] = {}
 
 
 class FileSettings(AskingSettings):
-    """What may stand in openclawbench.toml. Keys of services never do: they come from the environment only."""
+    """The settings in openclawbench.toml. Keys of services come from the environment only."""
 
     raw: str | None = None
     oracle: str | None = None
@@ -77,13 +77,13 @@ SETTABLE = (FileSettings.model_fields.keys() - {"bfcl"}) | {"shard"}  # what a f
 
 @dataclass(frozen=True)
 class Settings:
-    """What is in force for a data folder. `origin` says for each name: flag, environment, file, last run or default."""
+    """The settings in force for a data folder. `origin` of each name: flag, environment, file, last run or default."""
 
     raw: Raw
     oracle: Path | None
     judge: str
     model: str | None
-    second_judge: str | None  # null: there is no second pass
+    second_judge: str | None  # null: no second pass
     second_model: str | None
     quarantine_limit: int
     engine: str  # auto | serial | processes | ray
@@ -195,7 +195,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A setting that counts something. UsageError where it is not a number, or less than it may be."""
+    """A setting that is a count. Raises UsageError if it is not a number or is below the minimum."""
     try:
         number = int(value)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Asking over shares: whose ledger, how much of the limits and the budget, and that one run at a time asks for a share.
+"""Asking over shares: the ledger of a share, its part of limits and budget, and a lease that allows one run a share.
 
-Limits and budget are cut evenly, by arithmetic alone: what all shares may do together is what one run might have done,
-without a service that all of them must reach, and whichever of them dies. What one share leaves, another does not get.
+Limits and budget are divided evenly, so that all shares together stay within those of one run, without a central
+service and even if some shares die. A share cannot use what another one leaves.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ from openclawbench.workspace.settings import Settings
 
 @dataclass(frozen=True)
 class JudgeBudget:
-    """With what a run asks: its ledger, the ledger of everything where that is another one, settings, and how many runs
-    share an endpoint's limits."""
+    """The means of a run to ask: its ledger, the main ledger if that is another one, settings, and the number of runs
+    that share an endpoint's limits."""
 
     ledger: Path
     former: Path | None
@@ -32,8 +32,8 @@ class JudgeBudget:
 
 @contextlib.contextmanager
 def share_budget(data: DataFolder, settings: Settings, value: str | None) -> Iterator[JudgeBudget]:
-    """The purse of a run, within the data folder's lock. `value`: the judge that the run may ask; null: none. A run
-    over everything first merges what shares have asked. LeaseHeld where another run asks for the same share."""
+    """The share budget of a run, within the data folder's lock. `value`: the judge that the run may ask; null: none. A
+    run over all shards first merges the ledgers of shares. Raises LeaseHeld if another run asks for the same share."""
     if settings.shard is None:
         merge(data.ledger)
         yield JudgeBudget(data.ledger, None, settings.asking)

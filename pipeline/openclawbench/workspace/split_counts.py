@@ -1,4 +1,4 @@
-"""Records and anomalies on each side of each cut, and what is wrong with a cut. The dataset card has more detail."""
+"""Records and anomalies on each side of each cut, and the faults of a cut. The dataset card has more detail."""
 
 import math
 from typing import Any
@@ -38,7 +38,7 @@ def count_splits(assigned: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def split_cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -> list[str]:
-    """A sentence for each side that has too little on it, with what to do."""
+    """A sentence for each side with too few records, with advice."""
     sentences = []
     for row in count_splits(assigned):
         place = f"the {row['side']} side of {row['cut']}"
@@ -54,8 +54,8 @@ def split_cautions(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRu
 
 
 def larger_shares(assigned: pl.DataFrame, basis: pl.DataFrame, rules: ReleaseRules) -> list[str]:
-    """Suggest a larger test_share. A record's place is a hash of its task: a larger share moves records from train to
-    test and none back, so growth of the corpus still moves no record."""
+    """Suggest a larger test_share. A record's place is a hash of its task: a larger share only moves records from train
+    to test, so growth of the corpus still moves no record."""
     key = ["source_model", "trajectory_id"]
     rows = assigned.filter(pl.col("default_cut").is_not_null()).join(basis.select(*key, "task_digest"), on=key)
     decided = (pl.col("label_status") != "needs_review") & pl.col("is_anomalous").fill_null(False)

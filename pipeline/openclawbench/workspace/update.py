@@ -40,12 +40,12 @@ STAGED_JUDGE = ("stage-a", "stage-b1", "stage-b2", "stage-c", "annotate", "merge
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """The result of a run."""
 
     reports: list[StageReport]
     files: pl.DataFrame  # FileOutcome
     faults: list[dict[str, Any]]
-    released: bool | None = None  # null: not asked for; false: it stood already
+    released: bool | None = None  # null: not requested; false: it existed already
     tables: "Tables | None" = None
     share: ShardSelection | None = None
     notes: list[dict[str, Any]] = field(default_factory=list)  # remarks on the oracle that are not faults
@@ -63,7 +63,7 @@ class RunReport:
 
 
 class Tables:
-    """The up-to-date tables of a data folder, whole, or of the share that was brought up to date."""
+    """The up-to-date tables of a data folder, or of the share that was updated."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -160,7 +160,7 @@ def cached_code_digests(data: DataFolder) -> Iterator[None]:
 
 
 def load_code_digests(data: DataFolder) -> dict[str, Parsed]:
-    """Load what the last run in this folder kept of the program's modules."""
+    """Load the parsed modules of the program that the last run in this folder kept."""
     parse_cache.load(read_json(data.code_file) or {})
     return parse_cache.rows()
 
@@ -180,7 +180,7 @@ def first_judge(own: JudgeBudget, settings: Settings, report: Callable[[JudgePro
 def second_judge(
     own: JudgeBudget, settings: Settings, report: Callable[[JudgeProgress], None] | None = None
 ) -> Judge | None:
-    """The judge of the second pass; null where there is none. UsageError if one is to be asked and none is named."""
+    """The judge of the second pass; null without one. Raises UsageError if one must be asked and none is named."""
     if settings.second_judge is None:
         if report is not None:
             raise UsageError("--pass 2: which judge? Name another one than the first pass's with --model or --judge.")
@@ -207,7 +207,7 @@ def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pa
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
     asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")
-    if asked_at is not None and "@" not in asked_at:  # one with a password is refused where it is used
+    if asked_at is not None and "@" not in asked_at:  # an address with a password is refused when it is used
         named["base_url"] = asked_at
     data.save_layout({"shards": intake.shards, **named})
 
@@ -218,7 +218,7 @@ def absolute_location(location: Raw) -> str:
 
 
 def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
-    """The manifest of what came in."""
+    """The manifest of the inputs."""
     return {
         "stage": "intake",
         "raw": absolute_location(settings.raw),
