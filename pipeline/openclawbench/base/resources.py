@@ -9,7 +9,7 @@ from openclawbench.errors import UnreadableInput
 
 PACKAGE = Path(__file__).parents[1]
 INSIDE = "_resources"  # folder of the package that holds them where it is installed from a wheel
-IN_CHECKOUT = {"prompts": "prompts", "example": "data/example"}  # name -> where it stands in a checkout
+IN_CHECKOUT = {"prompts": "prompts", "example": "data/example"}  # name -> path in a checkout
 
 
 def resource(name: str) -> Path:

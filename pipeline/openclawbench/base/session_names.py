@@ -7,7 +7,7 @@ NATIVE_NAME = "native_name"  # key of a context: the basename that a session had
 
 
 def basename(path: str) -> str:
-    """The file name up to `.jsonl` (`a/b/x.jsonl.reset.2026-…` -> `x`); the whole name where there is no such part."""
+    """The file name up to `.jsonl` (`a/b/x.jsonl.reset.2026-…` -> `x`); the whole name without such an ending."""
     name = path.rsplit("/", 1)[-1]
     return name.split(".jsonl", 1)[0] if ".jsonl" in name else name
 

@@ -1,4 +1,4 @@
-"""Progress on stderr: bars on a terminal, plain lines where there is none."""
+"""Progress on stderr: bars on a terminal, plain lines elsewhere."""
 
 import sys
 import time

@@ -19,7 +19,7 @@ def descriptions() -> dict[str, dict[str, str]]:
 
 @cache
 def description(record: type[BaseModel], field: str) -> str:
-    """The description of a field of a record. KeyError where fields.toml has none."""
+    """The description of a field of a record. Raises KeyError if fields.toml lacks it."""
     return descriptions()[described_in(record, field)][field]
 
 
@@ -37,7 +37,7 @@ def inner_record(record: type[BaseModel], field: str) -> type[BaseModel] | None:
 
 
 def record_in(annotation: Any) -> type[BaseModel] | None:
-    """The record in a type annotation; null where there is none."""
+    """The record in a type annotation; null if it holds no record."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (list, Union, UnionType, Annotated):
@@ -47,7 +47,7 @@ def record_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def allowed_values(annotation: Any) -> tuple[str, ...]:
-    """The values of the Literal in a type annotation; empty where there is none."""
+    """The values of the Literal in a type annotation; empty if it holds no Literal."""
     if get_origin(annotation) is Literal:
         return get_args(annotation)
     return next((values for argument in get_args(annotation) if (values := allowed_values(argument))), ())

@@ -48,7 +48,7 @@ class PosteriorSettings(NamedTuple):
 
 
 class CorrectedGap(NamedTuple):
-    """Shares of the population, between 0 and 1; None where there is no population. Intervals have the same level."""
+    """Shares of the population, between 0 and 1; None without a population. Intervals have the same level."""
 
     silver: float | None  # share that silver calls anomalous; it has no sampling error, so no interval
     corrected: Interval  # post-stratified: PPV and FOR of each stratum, Jeffreys draws

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LONGEST = 44  # characters of a label
 INK, FAINT, BAR, WARNING = "#222222", "#c8c8c8", "#3b6fa0", "#a63603"
-# Told apart with any colour vision (Okabe and Ito), then two more.
+# Distinct with any colour vision (Okabe and Ito), then two more.
 COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#999999", "#332288", "#aa4499"]
 ROOM_FOR_TEXT = 4.0  # percent: a part at least this wide shows its number
 STYLE: Any = {

@@ -5,7 +5,7 @@ import polars as pl
 
 
 def lookup_join(rows: pl.DataFrame, table: pl.DataFrame, on: list[str]) -> pl.DataFrame:
-    """The rows, in their order, with the columns of `table` for the same values of `on`; null where it has none.
+    """The rows, in their order, with the columns of `table` for the same values of `on`; null if it lacks them.
 
     A null matches a null. No combination of values of `on` may occur twice in `table`. Two tables with equal columns
     `on`, row by row, are put side by side without a join.

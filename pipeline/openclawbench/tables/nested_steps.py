@@ -25,5 +25,5 @@ def nest_steps_and_turns(
 
 
 def visible_text() -> pl.Expr:
-    """The text of a user turn as it is read and released: a person's own words, or the raw text where nobody speaks."""
+    """The text of a user turn as it is read and released: a person's own words, or the raw text if there are none."""
     return pl.when(pl.col("text") == "").then(pl.col("raw_text")).otherwise(pl.col("text"))

@@ -80,7 +80,7 @@ def cast_columns(record: type[BaseModel]) -> list[pl.Expr]:
 
 @cache
 def empty(record: type[BaseModel]) -> pl.DataFrame:
-    """A table of the record's columns and no rows; the same one each time, for nobody changes a table in place."""
+    """An empty table of the record's columns; always the same object, because no code changes a table in place."""
     return pl.DataFrame(schema=schema(record))
 
 

@@ -163,7 +163,7 @@ def find_row_fault(
 
 
 def only_adjudicates(form: Form[Row, Review], rows: Sequence[SheetRow], rules: AuditRules) -> bool:
-    """True if every filled row is an adjudication: such a sheet may leave out the rows that nobody disputes."""
+    """True if every filled row is an adjudication: such a sheet may leave out undisputed rows."""
     names = [name for name in form.answers if name not in SIGNATURE]
     answered = [row for row in rows if any(written(row, name) for name in names)]
     column = form.settles

@@ -1,4 +1,4 @@
-"""Explain, for people: the lines of which everything is made. Every text is made safe."""
+"""Explain, for people: printing single lines. Every text is made safe."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -16,7 +16,7 @@ from openclawbench.storage.data_folder import DataFolder
 
 
 class Allocation(StrEnum):
-    """How many trajectories of which kind a calibration sample takes."""
+    """The numbers of trajectories by kind that a calibration sample takes."""
 
     equal = "equal"
     neyman = "neyman"
