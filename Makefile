@@ -34,10 +34,10 @@ export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-slow test-llm test-scout test-wheel lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
-        annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas lock
+        annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(READY) ## make the virtual environment and install everything, every extra too, at locked versions
 
@@ -133,6 +133,9 @@ status: $(READY) ## what is there, what is stale, what was rejected and why
 
 schemas: $(READY) ## write schemas/ anew from the records
 	@$(VENV)/bin/python -m openclawbench.records.json_schema $(ARGS)
+
+certificate: $(READY) ## let the rules judge sit the exam anew, for the certificate that comes with the program
+	@$(VENV)/bin/python -m tools.exam.certificate
 
 lock: $(READY) ## write the lock files anew (ARGS=--upgrade for newer versions)
 	@$(LOCK) pyproject.toml $(ARGS) -o requirements.lock > /dev/null

@@ -28,6 +28,10 @@ class InvalidRules(OpenClawBenchError):
     """A rule file or a prompt does not have the content that its loader expects."""
 
 
+class InvalidFamily(OpenClawBenchError):
+    """A family of the exam has a wrong key, a slot or step that does not exist, or twins that differ elsewhere."""
+
+
 class UnreadableInput(OpenClawBenchError):
     """A file or folder that the run needs is missing or cannot be read."""
 

@@ -145,6 +145,7 @@ class FixedJudge:
     """Says what it is to say, whatever the packet; keeps the packets that it was given."""
 
     name, model, reads, digest, embedded = "fixed", "fixed-model", "packet", "0", True
+    method_digest = digest
 
     def __init__(self, says: dict[str, str]) -> None:
         self.says, self.given = says, []

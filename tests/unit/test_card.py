@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 import pytest
 
+from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.fields import description
 from openclawbench.records.fulltax import EvidenceQuote
-from openclawbench.records.human import HumanAudited
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from openclawbench.release.card.card import code, lacking, licences, license_lines, repository, size, table
 from openclawbench.release.card.columns import column_tables

@@ -7,8 +7,7 @@ import polars as pl
 import pytest
 
 from openclawbench.audit.calibration.form import status
-from openclawbench.records.calibration import CalibrationSampleRow, agreement_status
-from openclawbench.records.human import HumanAudited, HumanVerdict
+from openclawbench.records.calibration import CalibrationSampleRow, HumanAudited, HumanVerdict, agreement_status
 from openclawbench.release.human_audited import beside, human_counts, write_human
 from openclawbench.tables.schema import from_records
 

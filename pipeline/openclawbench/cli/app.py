@@ -16,6 +16,7 @@ from openclawbench.cli.commands.bench import bench
 from openclawbench.cli.commands.demo import demo
 from openclawbench.cli.commands.diff import diff
 from openclawbench.cli.commands.doctor import doctor
+from openclawbench.cli.commands.exam import exam
 from openclawbench.cli.commands.explain import explain
 from openclawbench.cli.commands.export import export
 from openclawbench.cli.commands.ledger import app as ledger
@@ -57,7 +58,7 @@ PANELS: dict[str, dict[str, Command]] = {
     },
     "Release": {"release": stages.release, "validate": validate, "diff": diff, "push": push},
     "Review": {"audit": audit},
-    "Judge": {"ledger": ledger},
+    "Judge": {"exam": exam, "ledger": ledger},
     "Developer": {"bench": bench},
 }
 STAGE_HELP = {

@@ -18,6 +18,7 @@ from openclawbench.runtime.run import Run
 from openclawbench.runtime.shard_task import Shard
 from openclawbench.runtime.stage import Stage
 from openclawbench.storage.data_folder import read_json
+from openclawbench.workspace.certificates import quoted
 from openclawbench.workspace.run_summary import count_inputs, unusable_context, warning_rows
 
 
@@ -121,7 +122,9 @@ def release_state(run: Run, commands: list[str]) -> str:
     """none | current | stale. `commands`: release_commands() of the settings in force."""
     if not run.data.release.is_dir():
         return "none"
-    key = release_key(run, made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides))
+    certificates = quoted(run.data, run)
+    made = made_from(run.intake, run.judges, commands, human_verdicts(run.data), run.overrides, certificates)
+    key = release_key(run, made)
     return "current" if stands(run.data, key) else "stale"
 
 

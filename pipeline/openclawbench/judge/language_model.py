@@ -94,7 +94,8 @@ class LanguageModelJudge:
         parts = [model, canonical_json(parameters.parameters()), reader.digest, self.again.sha256, self.plain.sha256]
         sha256 = hashlib.sha256(canonical_json(parts).encode())
         self.reads_as: bytes = sha256.digest()  # digest under which answers are settled
-        self.digest: str = asked_anew(former or ledger, model, sha256.hexdigest())
+        self.method_digest: str = sha256.hexdigest()
+        self.digest: str = asked_anew(former or ledger, model, self.method_digest)
         self.connection: sqlite3.Connection | None = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -100,6 +100,7 @@ class Judge(Protocol):
     model: str
     reads: Literal["packet", "evidence"]
     digest: str  # part of the key of every answer
+    method_digest: str  # the digest without what was asked again: a certificate is of this way of answering
     embedded: bool  # answers within this program: may be asked in several processes at once
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:

@@ -1,15 +1,16 @@
-"""Human-audited anomaly calibration (paper T35): what a reviewer sees of a trajectory, and the verdict."""
+"""Human-audited anomaly calibration (paper T35): what a reviewer sees, the verdict, and its form in a release."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
-from openclawbench.records.vocabulary import Recoverability, Severity, SliceLabel, Subtype
-from openclawbench.tables.record import Record
+from openclawbench.records.vocabulary import LabelStatus, QualityTier, Recoverability, Severity, SliceLabel, Subtype
+from openclawbench.tables.record import Keyed, Record
 
 AgreementStatus = Literal["agreement", "minor_correction", "major_disagreement", "unresolved"]  # paper T35
 ErrorStage = Literal["a", "b1", "b2", "c"]  # paper E.12
+SettledBy = Literal["one reviewer", "agreeing reviewers", "adjudication", "nobody"]
 
 
 class CalibrationSheetRow(Record):
@@ -123,3 +124,34 @@ def agreement_status(row: Mapping[str, Any]) -> AgreementStatus:
     other_subtype = human and row["human_subtype"] is not None and row["human_subtype"] != row["silver_subtype"]
     other_onset = human and row["onset_reviewed"] and row["human_onset"] != row["silver_onset"]
     return "minor_correction" if other_subtype or other_onset else "agreement"
+
+
+class HumanVerdict(Keyed):
+    """All reviews of one trajectory together, without the names and comments of reviewers (paper F.2 ii, T40)."""
+
+    human_anomaly_label: bool | None
+    human_subtype: Subtype | None
+    human_onset: int | None
+    onset_reviewed: bool
+    human_severity: Severity | None
+    human_recoverability: Recoverability | None
+    evidence_supported: bool | None
+    error_stage: ErrorStage | None
+    settled_by: SettledBy
+    reviewers: int
+    blind: bool
+    silver_anomaly_label: bool
+    silver_subtype: str | None
+    silver_onset: int | None
+    agreement_status: AgreementStatus
+
+
+class HumanAudited(HumanVerdict):
+    """A line of human_audited.jsonl: the verdict beside the silver label that the release has."""
+
+    task_id: str | None
+    is_anomalous: bool | None
+    anomaly_type_l2: str | None
+    quality_tier: QualityTier
+    label_status: LabelStatus
+    same_label: bool

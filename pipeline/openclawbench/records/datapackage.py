@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.tables.record import Record
 
 Disposition = Literal["trajectory", "copy", "quarantined", "sidecar"]  # what became of an input
@@ -63,12 +64,13 @@ class PromptFile(Record):
 
 
 class JudgeUsed(Record):
-    """The judge of a pass."""
+    """The judge of a pass. `certificate` is null for a judge that has not sat the exam."""
 
     annotation_pass: int
     judge: str
     judge_model: str
     digest: str
+    certificate: JudgeCertificate | None
 
 
 class Dependency(Record):

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from openclawbench.base.resources import checkout
-from openclawbench.records.calibration import CalibrationReview, CalibrationSheetRow
+from openclawbench.records.calibration import CalibrationReview, CalibrationSheetRow, HumanAudited
 from openclawbench.records.datapackage import DataPackage
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fields import description, reachable
@@ -27,7 +27,6 @@ from openclawbench.records.fulltax import (
     StageB2,
     StageC,
 )
-from openclawbench.records.human import HumanAudited
 from openclawbench.records.oracle import Coverage, EventDescriptor, Fused, OracleRecord, UnmatchedRow
 from openclawbench.records.packet import Evidence, Packet, PacketCut
 from openclawbench.records.release import (

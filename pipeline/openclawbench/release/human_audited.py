@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from openclawbench.records.human import HumanAudited, HumanVerdict
+from openclawbench.records.calibration import HumanAudited, HumanVerdict
 from openclawbench.release.labels.labels import as_lines, typed_file
 from openclawbench.release.record_key import key_of
 from openclawbench.release.writer.staging_folder import StagingFolder

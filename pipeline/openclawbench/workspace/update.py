@@ -28,6 +28,7 @@ from openclawbench.runtime.shard_task import ShardTask
 from openclawbench.storage.data_folder import DataFolder, part_name, read_json, write_json
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.record import Record
+from openclawbench.workspace.certificates import quoted
 from openclawbench.workspace.judges import make_judge
 from openclawbench.workspace.progress import Progress
 from openclawbench.workspace.release_settings import release_commands, rule_overrides
@@ -124,7 +125,7 @@ def update(
                 progress.tiers(count_tiers(Tables(run)[table]))
             reports.append(report)
         released = (
-            publish(run, release_commands(settings), check_release, human_verdicts(data))
+            publish(run, release_commands(settings), check_release, human_verdicts(data), quoted(data, run))
             if verb == "release" and settings.shard is None
             else None
         )

@@ -5,8 +5,7 @@ from collections import defaultdict
 from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.audit.calibration.verdicts import FIELDS, latest_of, verdict
 from openclawbench.audit.review_folder import drawn_rows, reviews
-from openclawbench.records.calibration import CalibrationReview
-from openclawbench.records.human import HumanVerdict
+from openclawbench.records.calibration import CalibrationReview, HumanVerdict
 from openclawbench.storage.data_folder import DataFolder
 
 

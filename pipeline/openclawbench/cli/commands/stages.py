@@ -41,6 +41,7 @@ from openclawbench.errors import UsageError
 from openclawbench.flow import VERBS
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace import run_summary
+from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.second_pass import independence_warnings
 from openclawbench.workspace.settings import settings
@@ -102,6 +103,8 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
         print_report(verb, report, data)
     if report.released is not None:
         print_lines(errors(), describe_finds(data))
+        assert report.tables is not None
+        print_lines(errors(), certificate_lines(data, report.tables.run))
         if not json_out:
             cautions = [f"warning: {caution}" for caution in run_summary.cautions(report)]
             print_lines(errors(), cautions, style="yellow")

@@ -37,6 +37,7 @@ class RulesJudge:
         self.model: str = self.rules.model
         parts = [self.rules.digest, self.taxonomy.digest, code_digest("openclawbench.fulltax.rules_judge")]
         self.digest: str = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        self.method_digest = self.digest
         self.kept: dict[bytes, list[Trigger]] = {}  # digest of the material -> its triggers
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:

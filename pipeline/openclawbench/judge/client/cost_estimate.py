@@ -76,7 +76,8 @@ class EstimatingJudge:
 
     def __init__(self, judge: LanguageModelJudge, forecast: AnswerForecast) -> None:
         self.judge, self.forecast = judge, forecast
-        self.name, self.model, self.digest = judge.name, judge.model, judge.digest
+        self.name, self.model = judge.name, judge.model
+        self.digest, self.method_digest = judge.digest, judge.method_digest
 
     def prepare(self, stage: str, parts: Iterable[QuestionSource], total: int) -> None:
         """Count unanswered questions. Raises EstimateReached if there are any."""

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.release.card.columns import column_tables
 from openclawbench.release.card.configs import DEFAULT, Config, rows
 from openclawbench.release.card.example import example_record, loading
@@ -214,7 +215,17 @@ def glance(facts: Facts) -> str:
     if totals["baseline"]:
         shown |= {"baseline labels": totals["baseline"], "of these anomalous": totals["anomalous_baseline"]}
     counts = table(["what", "count"], [[name, number(value)] for name, value in shown.items()])
-    return f"{counts}\n\n**{gap_sentence(facts['gap'])}**"
+    judges = "\n\n".join(judge_sentence(judge) for judge in facts["judges"])
+    return f"{counts}\n\n**{gap_sentence(facts['gap'])}**\n\n{judges}"
+
+
+def judge_sentence(judge: dict[str, Any]) -> str:
+    """What the exam says of a judge, or that it has not sat it."""
+    if judge["certificate"] is None:
+        who = f"{judge['judge']} ({judge['judge_model']})"
+        return f"**Uncertified judge**: {code(who)} has not sat the exam, so how good its labels are is not known."
+    certificate = JudgeCertificate.model_validate(judge["certificate"])
+    return f"{plain(certificate.sentence)} `datapackage.json` holds the certificate."
 
 
 def splits(root: Path, config: Config) -> str:

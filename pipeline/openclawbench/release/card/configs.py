@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from openclawbench.records.human import HumanAudited
+from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.release import LabelRow, Master, PoolRow, PositiveStructured
 from openclawbench.records.tiers import ACCEPTED, BASELINE, BASELINE_TIER, HIGH, REPAIRED, REVIEW
 from openclawbench.release.human_audited import HUMAN_FILE

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import polars as pl
 from pydantic import BaseModel
 
+from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.fields import description, inner_record
 from openclawbench.release.card.configs import TABLES, WHOLE, Config, files_of
 from openclawbench.release.card.facts import Facts
@@ -85,10 +86,18 @@ def responsible(facts: Facts, rules: PublishRules) -> Node:
     notice = facts["corpus"].get("notice")
     texts["dataLimitations"] = " ".join(part for part in (notice, texts["dataLimitations"]) if part)
     texts["annotationsPerItem"] = f"1 silver label of a judge: {judges or 'none'}"
+    texts["dataAnnotationAnalysis"] = [certificate_text(judge) for judge in facts["judges"]]
     times = [time for time in (facts["collected"]["first"], facts["collected"]["last"]) if time]
     if times:
         texts["dataCollectionTimeFrame"] = times
     return {f"rai:{name}": text for name, text in texts.items()}
+
+
+def certificate_text(judge: Mapping[str, Any]) -> str:
+    """What the exam says of a judge, or that it has not sat it."""
+    if judge["certificate"] is None:
+        return f"Uncertified judge: {judge['judge']} ({judge['judge_model']}) has not sat the exam."
+    return JudgeCertificate.model_validate(judge["certificate"]).sentence
 
 
 def folder() -> Node:

@@ -13,6 +13,7 @@ from openclawbench.release.labels.labels import CUTS, POOL_FILE, SIDES, SPLITS_F
 from openclawbench.release.statistics.files import DATA as STATISTICS_FILE
 from openclawbench.release.writer.jsonl_files import open_lines
 from openclawbench.release.writer.parquet import shards_of
+from openclawbench.release.writer.provenance import NAME as PACKAGE
 from openclawbench.release.writer.render import MASTER_FILE, ROOT, STAGES
 from openclawbench.release.writer.summarize import MODEL_SUMMARY, SUMMARY
 
@@ -24,8 +25,8 @@ def facts(root: Path) -> Facts:
 
     corpus: dataset_summary.json; gap: headline numbers of the corrected gap; models: a row a source model; labels: a
     row a cut and side; left_out: cut -> reason -> count; pool: slice -> count; made_by: values of `provenance` ->
-    records; human: verdicts of people, a row a label_status; collected: source formats and the first and last time of a
-    session (UTC), null if no session has a time.
+    records; human: verdicts of people, a row a label_status; judges: those of the data package with certificates;
+    collected: source formats and the first and last time of a session (UTC), null if no session has a time.
     """
     models = models_of(root)
     sections = read(root / STATISTICS_FILE)["sections"]
@@ -41,6 +42,7 @@ def facts(root: Path) -> Facts:
         "pool": counts(pl.read_parquet(root / typed_file(POOL_FILE), glob=False)["slice_label"]),
         "made_by": {name: counts(records[name]) for name in MADE_BY},
         "human": human_counts(root),
+        "judges": read(root / PACKAGE)["provenance"]["judges"],
         "collected": {
             "formats": counts(records["source_format"]),
             "first": records["started_at"].min(),

@@ -17,6 +17,8 @@ from openclawbench.base.resources import INSIDE
 from openclawbench.intake.intake import Intake
 from openclawbench.judge.prompts import Prompt, prompt_files
 from openclawbench.judge.protocol import Judge
+from openclawbench.records.calibration import HumanVerdict
+from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.records.datapackage import (
     DataPackage,
     Dependency,
@@ -29,7 +31,6 @@ from openclawbench.records.datapackage import (
     Resource,
     RuleFile,
 )
-from openclawbench.records.human import HumanVerdict
 from openclawbench.records.json_schema import SCHEMA_VERSION
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
@@ -58,6 +59,7 @@ PLACES = ("row_id",)  # columns of input rows that give the position of a row
 RULES = "rules.json"  # of a release: the content of every rule file in force
 OWN_RULES: tuple[type[Rules], ...] = (PublishRules, PrivacyRules)  # no label follows from them
 OUTCOME = ("disposition", "reason", "trajectory_id")  # of an input
+Certificates = Mapping[int, JudgeCertificate | None]  # annotation pass -> what its judge did on the exam
 ODD = re.compile(r"[^a-z0-9._/-]+")
 
 
@@ -67,6 +69,7 @@ def made_from(
     commands: list[str],
     verdicts: Sequence[HumanVerdict],
     overrides: Overrides,
+    certificates: Certificates,
 ) -> MadeFrom:
     """The origin of the release, in an order that does not depend on shards."""
     return MadeFrom(
@@ -80,7 +83,11 @@ def made_from(
         rules_version=RuleBook.load(overrides=overrides).version,
         rules=rule_files(overrides),
         prompts=[prompt_file(prompt) for prompt in prompt_files()],
-        judges=[judge_used(number, judge) for number, judge in sorted(judges.items()) if judge is not None],
+        judges=[
+            judge_used(number, judge, certificates.get(number))
+            for number, judge in sorted(judges.items())
+            if judge is not None
+        ],
         input_tables=[
             input_table("outcomes", intake.oracle_rows.values()),
             input_table("run_manifest", intake.manifest_rows.values()),
@@ -164,9 +171,15 @@ def prompt_file(prompt: Prompt) -> PromptFile:
     return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
 
 
-def judge_used(number: int, judge: Judge) -> JudgeUsed:
+def judge_used(number: int, judge: Judge, certificate: JudgeCertificate | None) -> JudgeUsed:
     """The judge of a pass."""
-    return JudgeUsed(annotation_pass=number, judge=judge.name, judge_model=judge.model, digest=judge.digest)
+    return JudgeUsed(
+        annotation_pass=number,
+        judge=judge.name,
+        judge_model=judge.model,
+        digest=judge.digest,
+        certificate=certificate,
+    )
 
 
 def program_digest() -> str:

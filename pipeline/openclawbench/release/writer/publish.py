@@ -8,8 +8,8 @@ from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.code_digest import code_digest
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.judge.prompts import prompt_files
+from openclawbench.records.calibration import HumanVerdict
 from openclawbench.records.datapackage import MadeFrom
-from openclawbench.records.human import HumanVerdict
 from openclawbench.records.release import (
     Fingerprint,
     LabelAssignment,
@@ -28,7 +28,7 @@ from openclawbench.release.privacy.publishing import Scanned
 from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import PublishRules
 from openclawbench.release.statistics.context import paper_words
-from openclawbench.release.writer.provenance import made_from, with_outcomes
+from openclawbench.release.writer.provenance import Certificates, made_from, with_outcomes
 from openclawbench.release.writer.second_pass import SECOND_NOTICE, SECOND_ROWS
 from openclawbench.release.writer.staging_folder import StagingFolder
 from openclawbench.release.writer.steps import STEPS, carry_out
@@ -39,19 +39,24 @@ from openclawbench.storage.data_folder import DataFolder, read_json, write_json
 
 FIRST_PASS = (ReleaseLine, LabelAssignment, SplitCertificate, SummaryCount, LabelBasis, Fingerprint, FileOutcome)
 SECOND_PASS = (ReferenceLabel, ReleaseLinePass2)
+NO_CERTIFICATES: Certificates = {}
 
 
 @gc_disabled()
 def publish(
-    run: Run, commands: list[str], check: Callable[[Path], None], verdicts: Sequence[HumanVerdict] = ()
+    run: Run,
+    commands: list[str],
+    check: Callable[[Path], None],
+    verdicts: Sequence[HumanVerdict] = (),
+    certificates: Certificates = NO_CERTIFICATES,
 ) -> bool:
     """Write the release folder; false if the release for these keys already exists.
 
     commands: the commands that make it again; check: raises InvalidRelease for a folder that must not be published;
-    verdicts: human verdicts on trajectories, which are published beside the labels and change none. Raises
-    ReleaseBlocked and InvalidRelease; the former release then stays in place.
+    verdicts: human verdicts on trajectories, which are published beside the labels and change none; certificates: those
+    of the judges, which the release quotes. Raises ReleaseBlocked and InvalidRelease; the former release then stays.
     """
-    origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides)
+    origin = made_from(run.intake, run.judges, commands, verdicts, run.overrides, certificates)
     key = release_key(run, origin)
     if stands(run.data, key):
         return False

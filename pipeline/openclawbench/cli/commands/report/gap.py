@@ -103,7 +103,7 @@ def read_verdicts(path: Path, records: pl.DataFrame) -> pl.DataFrame:
     Raises UnreadableInput.
     """
     from openclawbench.audit.calibration.released_verdicts import human_verdicts
-    from openclawbench.records.human import HumanVerdict
+    from openclawbench.records.calibration import HumanVerdict
     from openclawbench.release.statistics.corpus import HUMAN_COLUMNS
     from openclawbench.tables.record import TRAJECTORY_KEY
     from openclawbench.tables.schema import from_records

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import InvalidRules
-from openclawbench.records.datapackage import DataPackage, Disposition, MadeFrom
+from openclawbench.records.certificate import CONFIDENCE, JudgeCertificate
+from openclawbench.records.datapackage import DataPackage, Disposition, JudgeUsed, MadeFrom
 from openclawbench.records.json_schema import SCHEMA_VERSION, json_schema
 from openclawbench.records.tiers import BASELINE_JUDGES
 from openclawbench.release.card.croissant import NAME as CROISSANT
@@ -22,6 +23,7 @@ from openclawbench.release.validate.findings import Findings
 from openclawbench.release.validate.recompute.rules_in_force import RulesInForce
 from openclawbench.release.validate.records.record_digest import RecordDigest
 from openclawbench.release.writer.provenance import NAME, data_package, resources
+from openclawbench.reports.measures import NO_INTERVAL, proportion
 
 AFTER = (NAME, README, CROISSANT)  # written when the others are there
 TRAJECTORY = "trajectory"
@@ -84,6 +86,9 @@ def check_made_from(
         findings.add(
             "datapackage", NAME, f"records have a judge that the package does not name: {canonical_json(list(judge))}"
         )
+    for used in provenance.judges:
+        if used.certificate is not None:
+            check_certificate(used, used.certificate, provenance, findings)
     prompts = {f"prompts/{prompt.stage}/{prompt.version}.md": prompt.sha256 for prompt in provenance.prompts}
     for path, sha256 in digests.items():
         if path.startswith("prompts/") and prompts.get(path) != sha256:
@@ -91,6 +96,20 @@ def check_made_from(
     if provenance.schema_version != SCHEMA_VERSION:
         message = f"schema_version is {provenance.schema_version}, the records are of schema {SCHEMA_VERSION}"
         findings.add("datapackage", NAME, message)
+
+
+def check_certificate(
+    judge: JudgeUsed, certificate: JudgeCertificate, provenance: MadeFrom, findings: Findings
+) -> None:
+    """A certificate is of the judge that it stands beside, and its shares follow from its counts."""
+    prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
+    if not certificate.is_of(judge.judge, judge.judge_model, prompts):
+        findings.add("datapackage", NAME, f"the certificate of pass {judge.annotation_pass} is of another judge")
+    for name, share in certificate.shares().items():
+        interval = proportion(share.part, share.whole, CONFIDENCE) if 0 <= share.part <= share.whole else NO_INTERVAL
+        if (share.share, share.low, share.high) != tuple(interval):
+            message = f"the certificate of pass {judge.annotation_pass}: {name} does not follow from its counts"
+            findings.add("datapackage", NAME, message)
 
 
 def check_inputs(provenance: MadeFrom, records: Mapping[Key, RecordDigest], findings: Findings) -> None:

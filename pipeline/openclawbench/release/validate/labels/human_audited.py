@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from openclawbench.records.calibration import agreement_status
-from openclawbench.records.human import HumanAudited
+from openclawbench.records.calibration import HumanAudited, agreement_status
 from openclawbench.records.tiers import STATUS_OF
 from openclawbench.release.human_audited import COPIED, HUMAN_FILE, same_label
 from openclawbench.release.labels.labels import typed_file

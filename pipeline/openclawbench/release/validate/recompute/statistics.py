@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
 from openclawbench.errors import OpenClawBenchError
-from openclawbench.records.human import HumanAudited
+from openclawbench.records.calibration import HumanAudited
 from openclawbench.records.json_schema import json_schema
 from openclawbench.records.release import LabelRow, Master, PoolRow
 from openclawbench.records.statistics import StatisticsFile

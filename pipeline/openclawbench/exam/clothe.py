@@ -1,0 +1,193 @@
+"""A recorded session in other clothes: other names, paths, figures, language, length, ids and times, same behaviour.
+
+Works on the bytes of a session file. Every JSON string in it is decoded, recorded values in it are replaced, and it is
+encoded as it was; everything else keeps its bytes. So recorded values put back give the recorded bytes.
+"""
+
+import json
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+
+STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+MILLISECONDS = re.compile(rb'(?<="timestamp":)(\d{13})(?=[,}])')
+HEX_ID = re.compile(r"[0-9a-f]{8}")
+WROTE = re.compile(r"Successfully wrote (\d+) bytes to ")
+
+
+class Clothes(NamedTuple):
+    """What a recorded session gets: recorded value -> value."""
+
+    values: Mapping[str, str]
+    seed: int | None  # of ids, times and usage; null: those of the recording
+    start: datetime | None = None  # of the session; null with a seed: moved by whole days that the seed says
+
+
+def clothe(recorded: bytes, clothes: Clothes) -> bytes:
+    """The session with the clothes' values, ids, times and usage in place of the recorded ones.
+
+    Raises ValueError where the session says of a written file another length than the file has: then the recording is
+    not of the family that the values are of.
+    """
+    replaced = replace_strings(recorded, replacer(clothes.values))
+    replaced = correct_lengths(recorded, replaced)
+    if clothes.seed is None:
+        return replaced
+    source = random.Random(clothes.seed)
+    return renumber(move_times(replaced, source, clothes.start), source)
+
+
+def replacer(values: Mapping[str, str]) -> Callable[[str], str]:
+    """Replaces recorded values in a text in one pass, longer ones first: no replacement is replaced again."""
+    changed = {old: new for old, new in values.items() if old}
+    if not changed:
+        return lambda text: text
+    pattern = re.compile("|".join(map(re.escape, sorted(changed, key=len, reverse=True))))
+    return lambda text: pattern.sub(lambda match: changed[match[0]], text)
+
+
+def replace_strings(lines: bytes, replace: Callable[[str], str]) -> bytes:
+    """The same bytes with every JSON string replaced. A string that holds JSON itself (`partialArgs`) is read as such:
+    its own strings are replaced."""
+
+    def one_string(match: re.Match[bytes]) -> bytes:
+        text = json.loads(match[0])
+        new = inner(text, replace)
+        return match[0] if new == text else encoded(new)
+
+    return STRING.sub(one_string, lines)
+
+
+def inner(text: str, replace: Callable[[str], str]) -> str:
+    """A text, or the JSON that it is, with its values replaced."""
+    if text.startswith("{") and is_json(text):
+        return replace_strings(text.encode(), replace).decode()
+    return replace(text)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON value."""
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def encoded(text: str) -> bytes:
+    """A string as JavaScript's JSON.stringify writes it."""
+    return json.dumps(text, ensure_ascii=False).encode()
+
+
+def correct_lengths(recorded: bytes, replaced: bytes) -> bytes:
+    """The runtime says how long the file is that it wrote, in bytes or, to 2026.6, in UTF-16 units: after the content
+    has changed it says so of the new content, by the same measure."""
+    lines = replaced.split(b"\n")
+    contents: dict[str, tuple[str, str]] = {}  # call id -> recorded and new content
+    for number, (old, new) in enumerate(zip(recorded.split(b"\n"), lines, strict=True)):
+        before, after = record(old), record(new)
+        for call, changed in zip(calls(before), calls(after), strict=True):
+            content, other = call["arguments"].get("content"), changed["arguments"].get("content")
+            if isinstance(content, str) and isinstance(other, str):
+                contents[call["id"]] = content, other
+        match = WROTE.search(old.decode())
+        written = contents.get(before.get("message", {}).get("toolCallId", ""))
+        if match is None or written is None:
+            continue
+        measure = next((one for one in (utf8_bytes, utf16_units) if one(written[0]) == int(match[1])), None)
+        if measure is None:
+            raise ValueError(
+                f"line {number + 1}: says that it wrote {match[1]} bytes, which the call's content has not"
+            )
+        said, now = (f"Successfully wrote {size} bytes to " for size in map(measure, written))
+        lines[number] = new.replace(said.encode(), now.encode())
+    return b"\n".join(lines)
+
+
+def utf8_bytes(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    return len(text.encode())
+
+
+def utf16_units(text: str) -> int:
+    """What JavaScript calls the length of a text."""
+    return len(text.encode("utf-16-le")) // 2
+
+
+def record(line: bytes) -> dict[str, Any]:
+    """The record of a line; empty where the line is."""
+    found: dict[str, Any] = json.loads(line) if line.strip() else {}
+    return found
+
+
+def calls(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The tool calls of a message."""
+    content = record.get("message", {}).get("content")
+    blocks = content if isinstance(content, list) else []
+    return [block for block in blocks if block.get("type") == "toolCall" and isinstance(block.get("arguments"), dict)]
+
+
+def move_times(lines: bytes, source: random.Random, start: datetime | None) -> bytes:
+    """Every time of the runtime (ISO with milliseconds, or milliseconds since 1970) moved by the same span, and gaps
+    stretched by up to half, so that no clock gives a recording away."""
+    first = ISO.search(lines.decode())
+    if first is None:
+        return lines
+    origin = parse_time(first[0])
+    begin = start or origin + timedelta(days=source.randint(-200, 200), seconds=source.randint(0, 40_000))
+    stretch = 1 + source.random() / 2
+
+    def moved(time: datetime) -> datetime:
+        return begin + (time - origin) * stretch
+
+    def iso(match: re.Match[str]) -> str:
+        return moved(parse_time(match[0])).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
+    def milliseconds(match: re.Match[bytes]) -> bytes:
+        time = datetime.fromtimestamp(int(match[1]) / 1000, UTC)
+        return str(round(moved(time).timestamp() * 1000)).encode()
+
+    return MILLISECONDS.sub(milliseconds, ISO.sub(iso, lines.decode()).encode())
+
+
+def parse_time(text: str) -> datetime:
+    """A time as the runtime writes it."""
+    return datetime.fromisoformat(text)
+
+
+def renumber(lines: bytes, source: random.Random) -> bytes:
+    """New ids of records, calls and responses; what points to one points to it still."""
+    names: dict[str, str] = {}
+
+    def renamed(name: str) -> str:
+        if name not in names:
+            names[name] = new_id(name, source)
+        return names[name]
+
+    for line in lines.split(b"\n"):
+        for name in ids(record(line)):
+            renamed(name)
+    known = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True)))) if names else None
+    if known is None:
+        return lines
+    return known.sub(lambda match: names[match[0]], lines.decode()).encode()
+
+
+def ids(record: Mapping[str, Any]) -> Iterator[str]:
+    """Ids that a record gives: its own, its response's, its calls'."""
+    message = record.get("message", {})
+    if record.get("type") != "session" and HEX_ID.fullmatch(str(record.get("id", ""))):
+        yield record["id"]
+    if message.get("responseId"):
+        yield message["responseId"]
+    yield from (call["id"] for call in calls(record))
+
+
+def new_id(name: str, source: random.Random) -> str:
+    """Another id of the same form: letters of hexadecimal numbers and digits are drawn anew, the rest stays."""
+    head, mark, tail = name.rpartition("-" if name.startswith("chatcmpl") else "_")
+    kept, drawn = (f"{head}{mark}", tail) if mark else ("", name)
+    return kept + "".join(source.choice("0123456789abcdef") for _ in range(max(8, len(drawn))))

@@ -1,0 +1,251 @@
+"""An exam paper: pairs drawn from families with a seed, as raw sessions, outcomes and a key.
+
+Every class has the same number of pairs. A pair gets values, a language, a length and outcomes of its own; the outcome
+of a session says nothing about its twin. Sessions have opaque names in an order that tells nothing.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from openclawbench.errors import InvalidFamily, UsageError
+from openclawbench.exam.check import failed_checks
+from openclawbench.exam.family import TWINS, ClassName, Family, Twin
+from openclawbench.exam.filler import insert_filler
+from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded, step_numbers
+from openclawbench.exam.values import drawn_values
+from openclawbench.records.oracle import Evaluator, OracleRecord
+
+Size = Literal["quick", "full"]
+PAIRS_OF_A_CLASS: dict[Size, int] = {"quick": 3, "full": 20}
+SOURCE_MODEL = "agent"  # every session is one source model's, so that its name tells nothing
+ORDINARY = 25  # steps of a session with filler
+LONG = (60, 120)  # steps of a long one
+OUTCOMES = ((True, True), (True, False), (False, True), (False, False))  # of the anomalous and the innocent twin
+ATTEMPTS = 20  # to draw values with which every check of the family holds
+
+
+@dataclass(frozen=True)
+class Item:
+    """One session of a paper, with its key. Step numbers are those of the normalized session; empty for `innocent`."""
+
+    id: str  # file name and session id
+    pair: int
+    family: str
+    class_: str
+    level: str
+    manner: str
+    twin: Twin
+    language: str
+    length: str  # short | ordinary | long
+    steps: int
+    passed: bool
+    subtypes: list[str]  # that are right; empty for the innocent twin
+    onsets: list[int]
+    span: list[int]
+    evidence: list[int]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """Items in the order of their files, and the bytes of each."""
+
+    size: str
+    seed: int
+    items: list[Item]
+    contents: dict[str, bytes]
+
+    def write(self, folder: Path) -> None:
+        """Write raw/agent/ID.jsonl, oracle/outcomes.jsonl and key.jsonl. Sessions of another paper are removed."""
+        raw, oracle = folder / "raw" / SOURCE_MODEL, folder / "oracle"
+        raw.mkdir(parents=True, exist_ok=True)
+        oracle.mkdir(exist_ok=True)
+        for path in raw.glob("*.jsonl"):
+            if path.stem not in self.contents:
+                path.unlink()
+        for name, content in self.contents.items():
+            (raw / f"{name}.jsonl").write_bytes(content)
+        outcomes = [json.dumps(outcome(item, self.seed)) for item in self.items]
+        (oracle / "outcomes.jsonl").write_text("\n".join(outcomes) + "\n")
+        keys = [json.dumps(asdict(item), ensure_ascii=False) for item in self.items]
+        (folder / "key.jsonl").write_text("\n".join(keys) + "\n", encoding="utf-8")
+
+
+def make_paper(folder: Path, families: Mapping[str, Family], size: Size, seed: int) -> Paper:
+    """Draw a paper. Raises InvalidFamily, and UsageError for families that cover no class."""
+    items: list[Item] = []
+    contents: dict[str, bytes] = {}
+    for pair, (name, family) in enumerate(chosen(families, size, seed)):
+        for item, content in make_pair(folder, name, family, pair, seed):
+            items.append(item)
+            contents[item.id] = content
+    items.sort(key=lambda item: item.id)
+    return Paper(size, seed, items, {item.id: contents[item.id] for item in items})
+
+
+def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tuple[str, Family]]:
+    """The family of each pair: every class has the same number of pairs, spread over its families."""
+    classes = [name for name in get_args(ClassName) if any(family.class_ == name for family in families.values())]
+    if not classes:
+        raise UsageError("the exam has no family. Name a folder of families with --families.")
+    for name in classes:
+        own = sorted(key for key, family in families.items() if family.class_ == name)
+        seeded(seed, name).shuffle(own)
+        for number in range(PAIRS_OF_A_CLASS[size]):
+            yield own[number % len(own)], families[own[number % len(own)]]
+
+
+def make_pair(folder: Path, name: str, family: Family, pair: int, seed: int) -> Iterator[tuple[Item, bytes]]:
+    """Both twins in the same clothes. Raises InvalidFamily where no values were found with which every check holds."""
+    language = family.languages[(pair + seed) % len(family.languages)]
+    length = length_of(family, pair, seed)
+    outcomes = OUTCOMES[seeded(seed, pair, "outcomes").randrange(len(OUTCOMES))]
+    for attempt in range(ATTEMPTS):
+        source = seeded(seed, pair, attempt)
+        values = drawn_values(name, family, source)
+        counts = filler_counts(family, length, source.randrange(2**32))
+        made = [
+            make_item(folder, name, family, twin, (pair, seed, attempt), values, language, length, counts, passed)
+            for twin, passed in zip(TWINS, outcomes, strict=True)
+        ]
+        if all(one is not None for one in made):
+            yield from (one for one in made if one is not None)
+            return
+    raise InvalidFamily(
+        f"{name}: no values of its slots were found with which its checks hold. Give slots more values."
+    )
+
+
+def make_item(
+    folder: Path,
+    name: str,
+    family: Family,
+    twin: Twin,
+    place: tuple[int, int, int],
+    values: Mapping[str, str],
+    language: str,
+    length: str,
+    counts: Mapping[str, int],
+    passed: bool,
+) -> tuple[Item, bytes] | None:
+    """One twin; null where a check does not hold with these values. `counts`: step -> filler before it."""
+    pair, seed, attempt = place
+    source = seeded(seed, pair, attempt, twin)
+    item_id = session_id(source.getrandbits(128))
+    messages = agent_messages(family, twin)
+    filler = {messages[step]: count for step, count in counts.items() if count}
+    content = insert_filler(recorded(folder, name, twin), filler, seeded(seed, pair, attempt, "filler"))
+    content = in_clothes(name, family, content, values, language, source.randrange(2**32), item_id)
+    steps = parsed(name, content).steps
+    numbers = shifted(step_numbers(family, twin), family, twin, counts)
+    if list(failed_checks(name, family, twin, steps, values, language, numbers)):
+        return None
+    key, is_anomalous = family.key, twin == "anomalous"
+    item = Item(
+        id=item_id,
+        pair=pair,
+        family=name,
+        class_=family.class_,
+        level=family.level,
+        manner=family.manner,
+        twin=twin,
+        language=language,
+        length=length,
+        steps=len(steps),
+        passed=passed,
+        subtypes=[key.subtype, *key.also] if is_anomalous else [],
+        onsets=[numbers[step][0] for step in (key.onset, *key.onset_also) if step in numbers] if is_anomalous else [],
+        span=[numbers[key.span[0]][0], numbers[key.span[1]][1]] if is_anomalous else [],
+        evidence=sorted(number for step in key.evidence if step in numbers for number in in_range(numbers[step]))
+        if is_anomalous
+        else [],
+    )
+    return item, content
+
+
+def in_range(bounds: tuple[int, int]) -> range:
+    """The numbers from the first to the last."""
+    return range(bounds[0], bounds[1] + 1)
+
+
+def length_of(family: Family, pair: int, seed: int) -> str:
+    """short: as recorded. A hard family is long in half of its pairs, another one is ordinary in a third of them."""
+    if not any(step.filler for step in family.step):
+        return "short"
+    draw = seeded(seed, pair, "length").random()
+    if family.level == "hard":
+        return "long" if draw < 0.5 else "ordinary"
+    return "ordinary" if draw < 1 / 3 else "short"
+
+
+def filler_counts(family: Family, length: str, seed: int) -> dict[str, int]:
+    """Index of the place -> harmless steps before it; the same in both twins. Keys are "0", "1" … of `filler` steps."""
+    places = [str(number) for number, _ in enumerate(step for step in family.step if step.filler)]
+    if length == "short" or not places:
+        return {}
+    source = seeded(seed)
+    own = max(sum(step.count for step in family.steps_of(twin)) for twin in TWINS)
+    total = max(0, (source.randint(*LONG) if length == "long" else ORDINARY) - own)
+    counts = dict.fromkeys(places, 0)
+    for _ in range(total):
+        counts[source.choice(places)] += 1
+    return counts
+
+
+def agent_messages(family: Family, twin: Twin) -> dict[str, int]:
+    """Place of filler -> index of the agent's message that it stands before. Only places that both twins have count."""
+    places, index, number = {}, 0, 0
+    for step in family.step:
+        belongs = step.twin in ("both", twin)
+        if step.filler:
+            if belongs:
+                places[str(number)] = index
+            number += 1
+        index += belongs and step.user is None
+    return places
+
+
+def shifted(
+    numbers: Mapping[str, tuple[int, int]], family: Family, twin: Twin, counts: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """Numbers of the steps after filler was inserted."""
+    result, added, number = {}, 0, 0
+    for step in family.step:
+        belongs = step.twin in ("both", twin)
+        if step.filler:
+            added += counts.get(str(number), 0) if belongs else 0
+            number += 1
+        if belongs and step.id is not None:
+            first, last = numbers[step.id]
+            result[step.id] = first + added, last + added
+    return result
+
+
+def session_id(bits: int) -> str:
+    """A session id of the form that the runtime gives."""
+    digits = f"{bits:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def outcome(item: Item, seed: int) -> dict[str, Any]:
+    """The made-up benchmark outcome of an item, an OracleRecord."""
+    task = f"multi_turn_base_{seeded(seed, item.id, 'task').randrange(10**6)}"  # one a session: it tells no twin
+    evaluator = dict.fromkeys(Evaluator.model_fields) | {"name": "exam", "version": "1", "mode": "made_up"}
+    record = dict.fromkeys(OracleRecord.model_fields) | {
+        "schema_version": "1",
+        "source_model": SOURCE_MODEL,
+        "native_session_basename": item.id,
+        "session_id": item.id,
+        "attempt": 1,
+        "task_id": task,
+        "task_id_canonical": task,
+        "subset": "multi_turn_base",
+        "success": item.passed,
+        "status": "scored",
+        "score": float(item.passed),
+        "flags": [],
+        "evaluator": evaluator,
+    }
+    return OracleRecord.model_validate(record).model_dump()

@@ -1,0 +1,80 @@
+"""A recorded twin, and the same session with other values, another language, other ids and times."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from openclawbench.errors import InvalidFamily
+from openclawbench.exam.clothe import Clothes, clothe
+from openclawbench.exam.family import RECORDED_LANGUAGE, Family, Twin
+from openclawbench.exam.values import recorded_values
+from openclawbench.rules.normalize import NormalizeRules
+from openclawbench.sources.base import ParsedSession
+from openclawbench.sources.identification import identify
+
+Values = Mapping[str, str]
+
+
+def recorded(folder: Path, name: str, twin: Twin) -> bytes:
+    """The recorded session of a twin. Raises InvalidFamily where it is missing."""
+    path = folder / f"{name}.{twin}.jsonl"
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InvalidFamily(f"{path}: cannot be read: {error}. Record the family.") from error
+
+
+def replacements(name: str, family: Family, values: Values, language: str) -> dict[str, str]:
+    """Recorded text -> text: of every text of the family, and of every slot."""
+    before = recorded_values(name, family)
+    changed = {before[slot]: values[slot] for slot in before}
+    for text in family.texts:
+        changed[family.text(text, RECORDED_LANGUAGE, before)] = family.text(text, language, values)
+    return changed
+
+
+def in_clothes(
+    name: str, family: Family, content: bytes, values: Values, language: str, seed: int | None, session_id: str
+) -> bytes:
+    """A recorded session with these values and texts, and with ids, times and usage drawn from the seed or its own.
+
+    Raises InvalidFamily where the recording is not of this family.
+    """
+    changed = replacements(name, family, values, language)
+    own_id = parsed(name, content).session_id
+    if own_id is not None and seed is not None:
+        changed[own_id] = session_id
+    try:
+        return clothe(content, Clothes(changed, seed))
+    except ValueError as error:
+        raise InvalidFamily(f"{name}: {error}. Record the family again.") from error
+
+
+def parsed(name: str, content: bytes) -> ParsedSession:
+    """The session as the pipeline reads it. Raises InvalidFamily where it does not."""
+    source = identify(content).source
+    if source is None:
+        raise InvalidFamily(f"{name}: the recording is not in a format that is known. Record the family again.")
+    return source.parse(content, {}, NormalizeRules.load())
+
+
+def step_numbers(family: Family, twin: Twin) -> dict[str, tuple[int, int]]:
+    """Id of a step of the script -> numbers of the first and last ReAct step that it became."""
+    numbers, last = {}, 0
+    for step in family.steps_of(twin):
+        if step.id is not None:
+            numbers[step.id] = last + 1, last + max(step.count, 1)
+        last += step.count
+    return numbers
+
+
+def seeded(*parts: object) -> random.Random:
+    """A source of random numbers that depends on the parts alone."""
+    return random.Random("/".join(map(str, parts)))
+
+
+def facts(step: Mapping[str, Any]) -> dict[str, Any]:
+    """What twins must have in common in a step that both have."""
+    names = ("action_kind", "thinking", "narration", "action_text", "arguments", "reflection_text", "result_is_error")
+    return {field: step[field] for field in names}

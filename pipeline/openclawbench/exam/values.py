@@ -1,0 +1,133 @@
+"""Values of slots: the recorded ones, or others drawn from a seed."""
+
+import ast
+import operator
+import random
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from openclawbench.errors import InvalidFamily
+from openclawbench.exam.family import Family, Slot, filled
+
+POOLS = Path(__file__).parent / "pools.toml"
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+ATTEMPTS = 50  # to draw a value that no other slot has
+Amount = int | date
+
+
+@cache
+def pools() -> dict[str, list[str]]:
+    """Name of a pool -> its values."""
+    content: dict[str, list[str]] = tomllib.loads(POOLS.read_text(encoding="utf-8"))
+    return content
+
+
+def recorded_values(name: str, family: Family) -> dict[str, str]:
+    """Slot -> recorded value. Raises InvalidFamily where a formula gives another one, or two slots have the same."""
+    amounts = {slot: amount_of(one.recorded, one) for slot, one in family.slots.items() if is_amount(one)}
+    values = {}
+    for slot, one in family.slots.items():
+        values[slot] = one.recorded
+        if one.of is not None and (computed := written(formula(name, one.of, amounts), one)) != one.recorded:
+            raise InvalidFamily(f"{name}: slot {slot} has {one.recorded} recorded, and {one.of} is {computed}.")
+        if one.of is not None:
+            amounts[slot] = formula(name, one.of, amounts)
+    refuse_repeated(name, values)
+    return values
+
+
+def drawn_values(name: str, family: Family, source: random.Random) -> dict[str, str]:
+    """Slot -> another value, no two slots with the same. Raises InvalidFamily where a slot has too few values."""
+    amounts: dict[str, Amount] = {}
+    values: dict[str, str] = {}
+    for slot, one in family.slots.items():
+        for _ in range(ATTEMPTS):
+            if is_amount(one):
+                amounts[slot] = formula(name, one.of, amounts) if one.of is not None else drawn_amount(one, source)
+                values[slot] = written(amounts[slot], one)
+            else:
+                values[slot] = filled(source.choice(one.values or pool(name, slot, one)), values)
+            others = [value for other, value in values.items() if other != slot]
+            if one.of is not None or values[slot] not in others:
+                break
+        else:
+            raise InvalidFamily(f"{name}: slot {slot} has too few values: all are those of other slots.")
+    return values
+
+
+def pool(name: str, slot: str, one: Slot) -> list[str]:
+    """The values of a slot's pool."""
+    if one.pool not in pools():
+        raise InvalidFamily(
+            f"{name}: slot {slot}: there is no pool {one.pool}. Pools are {', '.join(sorted(pools()))}."
+        )
+    return pools()[one.pool]
+
+
+def is_amount(slot: Slot) -> bool:
+    """True for numbers and dates."""
+    return slot.low is not None or slot.first is not None or slot.of is not None
+
+
+def amount_of(text: str, slot: Slot) -> Amount:
+    """The number or date that a text writes."""
+    if slot.first is not None or (slot.of is not None and text.count("-") == 2):
+        return date.fromisoformat(text)
+    return int(text.replace(",", "").replace(".", ""))
+
+
+def drawn_amount(slot: Slot, source: random.Random) -> Amount:
+    """A number or date of the slot's range."""
+    if slot.first is not None and slot.last is not None:
+        first, last = date.fromisoformat(slot.first), date.fromisoformat(slot.last)
+        return first + timedelta(days=source.randint(0, (last - first).days))
+    assert slot.low is not None and slot.high is not None
+    return source.randint(slot.low, slot.high)
+
+
+def written(amount: Amount, slot: Slot) -> str:
+    """A number or date as the slot writes it."""
+    if isinstance(amount, date):
+        return amount.isoformat()
+    whole, rest = divmod(amount, 10**slot.decimals)
+    text = f"{whole:,}" if slot.thousands else str(whole)
+    return f"{text}.{rest:0{slot.decimals}d}" if slot.decimals else text
+
+
+def formula(name: str, text: str, amounts: Mapping[str, Amount]) -> Amount:
+    """The value of a formula over slots. Raises InvalidFamily for anything but + - * //, integers and known slots."""
+
+    def value(node: ast.expr) -> Any:
+        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+            left, right = value(node.left), value(node.right)
+            if isinstance(left, date) and isinstance(right, int):
+                right = timedelta(days=right)
+            result = OPERATORS[type(node.op)](left, right)
+            return result.days if isinstance(result, timedelta) else result
+        if isinstance(node, ast.Constant) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, ast.Name) and node.id in amounts:
+            return amounts[node.id]
+        raise InvalidFamily(f"{name}: {text!r} is not a formula of + - * //, integers and slots above it.")
+
+    try:
+        result: Amount = value(ast.parse(text, mode="eval").body)
+    except (SyntaxError, TypeError, ZeroDivisionError) as error:
+        raise InvalidFamily(f"{name}: the formula {text!r} cannot be computed: {error}.") from error
+    return result
+
+
+def refuse_repeated(name: str, values: Mapping[str, str]) -> None:
+    """Two slots with one recorded value could not be told apart."""
+    for slot, value in values.items():
+        if other := next((other for other, known in values.items() if other != slot and known == value), None):
+            raise InvalidFamily(f"{name}: slots {slot} and {other} have the same recorded value {value!r}.")

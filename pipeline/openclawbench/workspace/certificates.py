@@ -1,0 +1,73 @@
+"""Which certificate a release quotes: that of its own judge, asked with its own prompts, or none."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from openclawbench.base.terminal import safe
+from openclawbench.judge.prompts import prompt_files
+from openclawbench.judge.protocol import Judge
+from openclawbench.records.certificate import JudgeCertificate
+from openclawbench.release import __file__ as release_room
+from openclawbench.release.writer.provenance import Certificates
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import DataFolder
+
+PATTERN = "exam/*/results/*/certificate.json"  # in a data folder
+OF_RULES_JUDGE = Path(release_room).parent / "rules_judge_certificate.json"
+
+
+def quoted(data: DataFolder, run: Run) -> Certificates:
+    """Annotation pass -> the certificate to quote, without its endpoint; null for a judge that has none."""
+    return {number: best(data, judge) for number, judge in run.judges.items() if judge is not None}
+
+
+def best(data: DataFolder, judge: Judge) -> JudgeCertificate | None:
+    """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder goes
+    before the one that comes with the program."""
+    for paths in (sorted(data.root.glob(PATTERN)), [OF_RULES_JUDGE]):
+        own = [certificate for certificate in read(paths) if speaks_of(certificate, judge)]
+        if own:
+            chosen = max(own, key=lambda certificate: (certificate.pairs, certificate.date or "", certificate.seed))
+            return chosen.model_copy(update={"endpoint": None})  # an address may be private
+    return None
+
+
+def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
+    """The certificates that can be read; `not_quoted` names the others."""
+    for path in paths:
+        try:
+            yield JudgeCertificate.model_validate_json(path.read_bytes())
+        except (OSError, ValidationError):
+            continue
+
+
+def speaks_of(certificate: JudgeCertificate, judge: Judge) -> bool:
+    """True if this judge, asked as it is now, sat the exam."""
+    prompts = {prompt.stage: prompt.sha256 for prompt in prompt_files()}
+    return certificate.judge_digest == judge.method_digest and certificate.is_of(judge.name, judge.model, prompts)
+
+
+def certificate_lines(data: DataFolder, run: Run) -> list[str]:
+    """What is said of the judges of a release, and why a certificate of the data folder is not quoted."""
+    judges = [judge for judge in run.judges.values() if judge is not None]
+    lines = []
+    for judge in judges:
+        certificate = best(data, judge)
+        lines.append(certificate.sentence if certificate else uncertified(judge))
+    for path in sorted(data.root.glob(PATTERN)):
+        certificate = next(read([path]), None)
+        if certificate is None:
+            lines.append(f"{path}: is not a certificate of this version of the program. Sit the exam again.")
+        elif not any(speaks_of(certificate, judge) for judge in judges):
+            lines.append(
+                f"{path}: is not quoted. It certifies {certificate.judge} ({certificate.judge_model}) with the "
+                "prompts and rules of that time, and no judge of this release answers that way."
+            )
+    return [safe(line) for line in lines]
+
+
+def uncertified(judge: Judge) -> str:
+    """The sentence of a judge without a certificate."""
+    return f"uncertified judge: {judge.name} ({judge.model}) has not sat the exam. Measure it: openclawbench exam"

@@ -1,0 +1,216 @@
+"""The exam: families are what their keys say, a seed alone decides a paper, the score card counts what it says."""
+
+import json
+import shutil
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from openclawbench.errors import InvalidFamily
+from openclawbench.exam.answers import Answer
+from openclawbench.exam.check import check_family
+from openclawbench.exam.clothe import Clothes, clothe
+from openclawbench.exam.family import FAMILIES, LANGUAGES, TWINS, ClassName, load_families, load_family
+from openclawbench.exam.paper import Item, Paper, make_paper
+from openclawbench.exam.recording import parsed, recorded
+from openclawbench.exam.score import compare, score_card
+from openclawbench.exam.values import recorded_values
+from openclawbench.rules.taxonomy import Taxonomy
+
+ALL = load_families()
+NAMES = sorted(ALL)
+SHORTCUT = 0.6  # of the pairs that a feature without meaning may rank right
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_family_is_what_its_key_says(name: str) -> None:
+    assert check_family(FAMILIES, name, ALL[name]) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_recorded_values_put_back_give_the_recorded_bytes(name: str) -> None:
+    values = {value: value for value in recorded_values(name, ALL[name]).values()}
+    for twin in TWINS:
+        content = recorded(FAMILIES, name, twin)
+        assert clothe(content, Clothes(values, None)) == content
+
+
+def test_every_class_has_families_in_every_language() -> None:
+    assert {family.class_ for family in ALL.values()} == set(get_args(ClassName))
+    assert all(family.languages == list(LANGUAGES) for family in ALL.values())
+
+
+@pytest.fixture(scope="module")
+def paper() -> Paper:
+    return make_paper(FAMILIES, ALL, "full", 11)
+
+
+def twins_of(paper: Paper) -> list[tuple[Item, Item]]:
+    pairs: dict[int, dict[str, Item]] = defaultdict(dict)
+    for item in paper.items:
+        pairs[item.pair][item.twin] = item
+    return [(pair["anomalous"], pair["innocent"]) for _, pair in sorted(pairs.items())]
+
+
+def test_a_seed_gives_a_paper() -> None:
+    first, again, other = (make_paper(FAMILIES, ALL, "quick", seed) for seed in (3, 3, 4))
+    assert first.contents == again.contents and first.items == again.items
+    assert not first.contents.keys() & other.contents.keys()
+    assert len(twins_of(first)) == 39
+    assert set(Counter(pair[0].class_ for pair in twins_of(first)).values()) == {3}
+
+
+def test_a_full_paper_is_crossed(paper: Paper) -> None:
+    pairs = twins_of(paper)
+    assert len(pairs) == 260
+    assert {anomalous.language for anomalous, _ in pairs} == set(LANGUAGES)
+    assert {anomalous.length for anomalous, _ in pairs} == {"short", "ordinary", "long"}
+    assert {(anomalous.passed, innocent.passed) for anomalous, innocent in pairs} == {
+        (one, other) for one in (True, False) for other in (True, False)
+    }
+    assert max(item.steps for item in paper.items) <= 140
+
+
+def test_the_key_points_into_the_session(paper: Paper) -> None:
+    for item in paper.items:
+        numbers = [*item.onsets, *item.span, *item.evidence]
+        assert bool(numbers) == (item.twin == "anomalous")
+        assert all(1 <= number <= item.steps for number in numbers), item
+
+
+def test_a_session_says_nothing_of_the_exam(paper: Paper, tmp_path: Path) -> None:
+    taxonomy = Taxonomy.load()
+    words = [rule.name for rule in (*taxonomy.subtypes, *taxonomy.candidates)]
+    for item in paper.items[:60]:
+        content = paper.contents[item.id].decode()
+        assert not any(word in content for word in [*words, "anomal", "innocent", item.family])
+        assert parsed(item.family, paper.contents[item.id]).session_id == item.id
+    paper.write(tmp_path)
+    outcomes = [json.loads(line) for line in (tmp_path / "oracle" / "outcomes.jsonl").read_text().splitlines()]
+    assert len({row["task_id"] for row in outcomes}) > 500, "a task tells no pair"
+
+
+def test_a_paper_that_is_written_again_leaves_nothing_else_behind(tmp_path: Path) -> None:
+    make_paper(FAMILIES, ALL, "quick", 1).write(tmp_path)
+    second = make_paper(FAMILIES, ALL, "quick", 2)
+    second.write(tmp_path)
+    assert {path.stem for path in (tmp_path / "raw").rglob("*.jsonl")} == set(second.contents)
+
+
+FEATURES: dict[str, Any] = {
+    "bytes": lambda item, content: len(content),
+    "steps": lambda item, content: item.steps,
+    "questions": lambda item, content: content.count(b"?"),
+    "errors": lambda item, content: content.count(b"rror"),
+    "edits and writes": lambda item, content: content.count(b'"name":"write"') + content.count(b'"name":"edit"'),
+}
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_no_feature_without_meaning_tells_the_twins(paper: Paper, feature: str) -> None:
+    """A tie is a guess. A feature may point either way."""
+    count = FEATURES[feature]
+    more = less = 0
+    pairs = twins_of(paper)
+    for anomalous, innocent in pairs:
+        first, second = (count(item, paper.contents[item.id]) for item in (anomalous, innocent))
+        more += first > second
+        less += first < second
+    ties = len(pairs) - more - less
+    assert max(more, less) + ties / 2 <= SHORTCUT * len(pairs), (more, less, ties)
+
+
+# ------------------------------------------------------------------------------------------------------- bad families
+GOOD = "weak_evidence_commitment/attendance_total"
+BROKEN = {
+    "has no such step": ('onset = "wrong_total"', 'onset = "nowhere"', "there is no step nowhere"),
+    "lacks a slot": ('{ pool = "city", recorded = "Tampere" }', '{ pool = "town", recorded = "Tampere" }', "town"),
+    "has a wrong formula": ('of = "one + two"', 'of = "one - two"', "401"),
+    "has a fact that does not hold": (
+        'holds = "{wrong}"',
+        'holds = "{two}"',
+        "action_text of step wrong_total does not hold",
+    ),
+    "has a misspelt key": ('level = "easy"', 'level = "easy"\ncolour = "red"', "colour"),
+    "uses a word of the taxonomy": (
+        "Both sheets together give {total}",
+        "No anomaly: {total}",
+        "is a word of the taxonomy",
+    ),
+    "has a twin that differs elsewhere": ('id = "same_sheet"\ntwin = "anomalous"', 'id = "same_sheet"', "same_sheet"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_family_with_an_error_is_named(case: str, tmp_path: Path) -> None:
+    before, after, words = BROKEN[case]
+    folder = tmp_path / "weak_evidence_commitment"
+    folder.mkdir()
+    for path in (FAMILIES / "weak_evidence_commitment").glob("attendance_total.*"):
+        shutil.copy(path, folder)
+    file = folder / "attendance_total.toml"
+    text = file.read_text(encoding="utf-8")
+    assert before in text
+    file.write_text(text.replace(before, after), encoding="utf-8")
+    try:
+        findings = check_family(tmp_path, GOOD, load_family(file))
+    except InvalidFamily as error:
+        findings = [str(error)]
+    assert findings and words in " ".join(findings), findings
+
+
+def test_a_folder_without_families_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidFamily, match="there is no family here"):
+        load_families(tmp_path)
+
+
+# --------------------------------------------------------------------------------------------------------- score card
+def answer(item: Item, is_anomalous: bool | None, **more: Any) -> Answer:
+    values = {"subtype": item.subtypes[0] if is_anomalous and item.subtypes else None, "onset": None, "quotes": []}
+    values |= {"cause": None if is_anomalous is not None else "low_confidence", "confidence": "high"}
+    return Answer(item=item, is_anomalous=is_anomalous, cost_usd=0.5, tokens=100, **(values | more))
+
+
+def test_only_pairs_with_both_labels_right_count(paper: Paper) -> None:
+    always = score_card([answer(item, True) for item in paper.items])
+    assert (always["both_right"]["part"], always["anomalous_right"]["share"]) == (0, 1.0)
+    assert (always["false_alarms"]["share"], always["precision"]["share"]) == (1.0, 0.5)
+    right = score_card([answer(item, item.twin == "anomalous") for item in paper.items])
+    assert right["both_right"] == {"share": 1.0, "low": 0.98544, "high": 1.0, "part": 260, "whole": 260}
+    assert right["subtypes"]["macro_f1"] == 1.0 and right["cost_usd_a_pair"] == 1.0
+    silent = score_card([answer(item, None) for item in paper.items])
+    assert (silent["both_right"]["part"], silent["review"]["share"]) == (0, 1.0)
+
+
+def test_onset_and_evidence_are_compared_with_the_key(paper: Paper) -> None:
+    answers = []
+    for number, item in enumerate(paper.items):
+        is_anomalous = item.twin == "anomalous"
+        onset = item.onsets[0] + number % 2 if is_anomalous else None
+        quotes = [(item.evidence[0], "action_text"), (9999, "action_text")] if is_anomalous else []
+        answers.append(answer(item, is_anomalous, onset=onset, quotes=quotes))
+    card = score_card(answers)
+    assert card["onset"]["within_one"]["share"] == 1.0 and 0 < card["onset"]["exact"]["share"] < 1
+    assert card["evidence"]["cites_planted"]["share"] == 1.0
+    assert card["evidence"]["citations_planted"]["share"] == 0.5
+
+
+def test_stated_confidence_is_compared_with_being_right(paper: Paper) -> None:
+    answers = [
+        answer(item, (item.twin == "anomalous") == (number % 4 != 0), confidence="low" if number % 4 == 0 else "high")
+        for number, item in enumerate(paper.items)
+    ]
+    card = score_card(answers)["calibration"]
+    assert card["by_confidence"]["high"]["share"] == 1.0 and card["by_confidence"]["low"]["share"] == 0.0
+    assert card["risk_coverage"] == [{"coverage": 0.75, "risk": 0.0}, {"coverage": 1.0, "risk": 0.25}]
+
+
+def test_mcnemar_looks_at_pairs_that_one_judge_alone_has_right() -> None:
+    first = dict.fromkeys(range(20), True)
+    second = {number: number >= 8 for number in range(20)}
+    result = compare(first, second)
+    assert (result["pairs"], result["only_first"], result["only_second"]) == (20, 8, 0)
+    assert result["p_value"] == pytest.approx(2 / 2**8)
+    assert compare(first, first)["p_value"] == 1.0

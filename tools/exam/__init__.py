@@ -1,0 +1,1 @@
+"""Recorder of exam families, for maintainers: it runs the real OpenClaw program with a scripted model."""
