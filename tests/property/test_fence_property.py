@@ -158,7 +158,7 @@ def test_a_fence_depends_on_the_material_alone(one: Any, other: Any) -> None:
     ("material", "name"), [("{\n}", "PACKET"), ('{"a":"\t"}', "PACKET"), ("{}", "packet"), ("{}", "A B")]
 )
 def test_what_is_no_single_line_of_json_or_no_name_is_refused(material: str, name: str) -> None:
-    with pytest.raises(ValueError, match=r"one line|no name"):
+    with pytest.raises(ValueError, match=r"one line|not a name"):
         delimited(material, name)
 
 
