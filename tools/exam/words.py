@@ -1,7 +1,7 @@
 """How far words alone tell the twins of an exam: `python -m tools.exam.words`.
 
 A bag of words of what the agent says and does is fitted to all families but one (logistic regression) and ranks the
-pairs of that one. The share of pairs in which the anomalous twin ranks higher should be near one half; ties are guesses.
+pairs of that one. The share of pairs in which the anomalous twin ranks higher should be about a half. Ties are guesses.
 """
 
 from collections import defaultdict
