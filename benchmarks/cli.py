@@ -20,7 +20,10 @@ from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import write_json
 
 app = typer.Typer(
-    help="Benchmarks: a made-up corpus of any size, and what it costs.", no_args_is_help=True, add_completion=False
+    help="Benchmarks: a made-up corpus of any size, and what it costs.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 Seed = Annotated[int, typer.Option("--seed", help="The same seed makes the same bytes.")]
 Scratch = Annotated[Path | None, typer.Option("--scratch", help="Where the corpus lies while it is needed.")]

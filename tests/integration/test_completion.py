@@ -36,6 +36,7 @@ def test_commands_and_options_are_completed() -> None:
     assert {"statistics", "gap", "evidence"} <= set(bash("openclawbench report "))
     assert {"--judge", "--model"} <= set(bash("openclawbench annotate --"))
     assert bash("openclawbench ben") == ["bench"]
+    assert {"corpus", "release"} <= set(bash("openclawbench bench "))
     assert bash("openclawbench nothing-begins-so") == []
 
 

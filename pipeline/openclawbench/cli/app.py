@@ -12,7 +12,7 @@ import typer
 from openclawbench.cli.commands import stages
 from openclawbench.cli.commands.annotate import annotate
 from openclawbench.cli.commands.audit.commands import app as audit
-from openclawbench.cli.commands.bench import bench
+from openclawbench.cli.commands.bench import app as bench
 from openclawbench.cli.commands.demo import demo
 from openclawbench.cli.commands.diff import diff
 from openclawbench.cli.commands.doctor import doctor
@@ -71,7 +71,6 @@ STAGE_HELP = {
     "merge": "One record a trajectory: label, context, provenance.",
     "release": "Release files, label files, summaries, checksums.",
 }
-PASS_ARGUMENTS_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
 class Commands(PanelGroup):
@@ -119,8 +118,6 @@ for panel, commands in PANELS.items():
                 assert registered.callback is not None
                 registered.callback = with_debug(registered.callback)
             app.add_typer(command, name=name, rich_help_panel=panel)
-        elif command is bench:
-            app.command(name, context_settings=PASS_ARGUMENTS_ON, rich_help_panel=panel)(command)
         else:
             app.command(name, help=STAGE_HELP.get(name), rich_help_panel=panel)(with_debug(command))
 
