@@ -82,7 +82,7 @@ def counts(steps: pl.LazyFrame, user_turns: pl.LazyFrame, descriptors: pl.LazyFr
 
 
 def notices(steps: pl.DataFrame, user_turns: pl.LazyFrame) -> pl.DataFrame:
-    """The steps of which a notice in a user's place tells how they ended: step's key, and the notice."""
+    """Steps whose end a notice in a user's place reports: the step's key, and the notice."""
     turn_key = [*TRAJECTORY_KEY, "resolved_by_user_turn"]
     texts = user_turns.select(*TRAJECTORY_KEY, resolved_by_user_turn="user_turn", notice="raw_text")
     left_open = steps.lazy().select(*STEP_KEY, "resolved_by_user_turn").drop_nulls("resolved_by_user_turn")

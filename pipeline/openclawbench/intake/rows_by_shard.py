@@ -70,7 +70,7 @@ class TableByShard(Mapping[int, list[dict[str, Any]]]):
         return self.tables.get(shard, empty(self.record))
 
     def rows(self) -> int:
-        """Rows of all shards; one that stands in several counts in each."""
+        """Rows of all shards; a row in several shards counts in each."""
         return sum(table.height for table in self.tables.values())
 
     def only(self, shard: int) -> "TableByShard":

@@ -175,7 +175,7 @@ class StatusRules(Record):
 
     @model_validator(mode="after")
     def values_are_listed(self) -> Self:
-        """What is said of a value that means nothing would never hold."""
+        """A condition on a value without meaning would never hold."""
         for several in (self.body_values, self.not_executed.values, self.asked_for):
             each_of(several, self.values)
         return self

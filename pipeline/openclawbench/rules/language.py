@@ -1,4 +1,4 @@
-"""Loader of language.toml: how the language of a text is told, and which languages have words."""
+"""Loader of language.toml: how the language of a text is recognized, and which languages have word lists."""
 
 import re
 from typing import Annotated, ClassVar, Self
@@ -24,7 +24,7 @@ LanguageCode = Annotated[str, AfterValidator(language_code)]
 
 
 class Script(Record):
-    """The letters of a script; where it is told by its letters alone, of which language they are."""
+    """The letters of a script, and its language where the letters alone decide."""
 
     name: str
     letters: str
@@ -43,7 +43,7 @@ class Language(Record):
 
 
 class Told(Record):
-    """When a language is told."""
+    """When a language counts as recognized."""
 
     points: int = Field(ge=1)
     hint_points: int = Field(ge=0)
@@ -53,7 +53,7 @@ class Told(Record):
 
 
 class LanguageRules(Rules):
-    """How the language of a text is told."""
+    """How the language of a text is recognized."""
 
     FILE: ClassVar[str] = "language.toml"
     covered: list[LanguageCode]
@@ -66,7 +66,7 @@ class LanguageRules(Rules):
 
     @model_validator(mode="after")
     def names_fit(self) -> Self:
-        """Every name once, and no covered language that cannot be told."""
+        """Every name occurs once, and every covered language can be recognized."""
         each_once((script.name for script in self.scripts), "a script stands once", "name")
         each_once((language.code for language in self.languages), "a language stands once", "code")
         each_once(self.covered, "a language is covered once", "covered")

@@ -22,14 +22,14 @@ GROUP = re.compile(r"\([^()]*\)")
 
 
 class SidecarRule(Record):
-    """A file beside sessions that is none: keys of its first record, with their values where given."""
+    """A file beside sessions that is not a session: keys of its first record, with their values where given."""
 
     id: str
     keys: dict[str, str]
 
 
 class NamedSidecarRule(Record):
-    """A file beside sessions that is none, known by how its name ends: what its records are is not known."""
+    """A file beside sessions that is not a session, known by the end of its name. Its records are not known."""
 
     id: str
     ends: str
@@ -293,7 +293,7 @@ class NormalizeRules(Rules):
 
     @cached_property
     def sidecar_signs(self) -> set[str]:
-        """Keys of which the first record of a sidecar has one at least."""
+        """Keys; the first record of a sidecar has at least one of them."""
         return {next(iter(rule.keys)) for rule in self.sidecars}
 
     def store_companion(self, path: str) -> str | None:

@@ -59,7 +59,7 @@ class OracleRules(Rules):
         return re.compile(self.category)
 
     def is_never_scored(self, category: str) -> bool:
-        """True for the canonical name of a category of which there is never a score file."""
+        """True for the canonical name of a category that never has a score file."""
         return category in self.known and self.known[category].never_scored
 
     def is_beside(self, name: str) -> bool:

@@ -41,7 +41,7 @@ class OptionalB2(Record):
 
 
 class Wrapping(Record):
-    """What stands around an answer, and how it is told from it."""
+    """What surrounds an answer, and how to separate both."""
 
     id: str
     pattern: PythonPattern

@@ -206,7 +206,7 @@ class ShellRules(Rules):
 
     @model_validator(mode="after")
     def every_category_has_a_rank(self) -> Self:
-        """The most consequential part names the step: of a category without a rank it could not be told."""
+        """The most consequential part names the step: a category without a rank could not be compared."""
         each_once(self.rank, "stands twice in rank", "rank")
         several = [
             self.fallback_category,

@@ -123,7 +123,7 @@ class Run:
         return self.listed[record]
 
     def fresh(self, stage: Stage) -> set[Shard]:
-        """The shards of which every part that the stage owes is there."""
+        """The shards that have every part that the stage has to write."""
         keys, there = self.keys[stage.writes[0]], [self.present(record) for record in stage.writes]
         return {shard for shard, key in keys.items() if all(part_name(shard, key) in names for names in there)}
 
@@ -191,7 +191,7 @@ class Run:
         ]
 
     def lacking(self, record: type[Record]) -> set[Shard]:
-        """The shards of which a table's part is not there."""
+        """The shards that lack a table's part."""
         if record in SOURCES:
             return set()
         names = self.present(record)

@@ -162,7 +162,7 @@ class Member:
 
 
 class Source(ABC):
-    """A raw format: an adapter is a subclass, and one instance of it stands in `registry.FORMATS`.
+    """A raw format: an adapter is a subclass, and one instance of it is in `registry.FORMATS`.
 
     An adapter implements `detect`, `identity` and `parse`; every other hook has a default that fits a format of one
     session a file with nothing beside it. Hooks are pure: they open no file and keep no state. They are called through
@@ -171,7 +171,7 @@ class Source(ABC):
     """
 
     name: ClassVar[str]
-    """Unique among the adapters. It stands in the scan and in error messages."""
+    """Unique among the adapters. It is used in the scan and in error messages."""
 
     source_format: ClassVar[str | None] = None
     """What `Trajectory.source_format` says; null: the name. Several adapters may read parts of one format."""

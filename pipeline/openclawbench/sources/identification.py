@@ -102,7 +102,7 @@ def decode(data: bytes) -> Any:
 
 
 def decode_anything(data: bytes) -> Any:
-    """The JSON value at the beginning of the bytes, whatever follows it and whatever stands in it, else null."""
+    """The JSON value at the beginning of the bytes, whatever follows it, else null."""
     clean = escape_surrogates(data.removeprefix(BOM))
     try:
         text = (clean if is_utf8(clean) else escape_invalid_bytes(clean)).decode()

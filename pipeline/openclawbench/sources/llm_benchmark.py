@@ -55,7 +55,7 @@ class LlmBenchmark(Source):
         return f"a row of record_type {kind} without {', '.join(missing)}" if missing else None
 
     def skip_reason(self, row: Any) -> str | None:
-        """Why a row of a results file is not one of a session, and nobody has to look at it: it says itself that it is
+        """Why a row of a results file is not a session and needs no attention: it says itself that it is
         of another type than `result`. Null for a result, and for what does not say of which type it is."""
         kind = row.get("record_type") if isinstance(row, dict) else None
         return OTHER_ROW if isinstance(kind, str) and kind != RESULT else None

@@ -48,7 +48,7 @@ class StepRows:
         self.counts = NamedCounts(rules.counted_names)
         self.noise: Counter[str] = Counter()
         self.run_errors: set[int | None] = set()  # user turns whose run was aborted, timed out or failed
-        self.unknown_blocks = NamedCounts(rules.counted_names)  # by type: content blocks that are none that is read
+        self.unknown_blocks = NamedCounts(rules.counted_names)  # content blocks that are not read, by type
         self.escaped_fields: list[str] = []
         self.escaped_in_steps: set[str] = set()  # those of them
         self.message_index = 0
@@ -90,7 +90,7 @@ class StepRows:
         followed: bool = False,
         message_index: int | None = None,
     ) -> dict[str, Any]:
-        """A step with every column of Step but the key; it stands in `steps` already."""
+        """A step with every column of Step but the key; it is already in `steps`."""
         silent = self.rules.silent_token(action_text) if kind == "reply" and action_text else None
         if silent is not None:
             self.noise["silent_replies"] += 1
@@ -160,7 +160,7 @@ def written_out(texts: Mapping[str, str | None]) -> list[str]:
 def how_it_ended(rows: StepRows) -> str:
     """completed | unanswered | dangling_call | no_reply: by the last user turn and the last step.
 
-    `unanswered`: nothing at all came after the last turn. A result that the runner made up is none.
+    `unanswered`: nothing at all came after the last turn. A result that the runner made up does not count.
     """
     if rows.open_turn:
         return "unanswered"

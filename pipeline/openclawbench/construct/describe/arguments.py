@@ -166,7 +166,7 @@ def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
 
 
 def parse_arguments(text: str | None) -> dict[str, Any]:
-    """A JSON object, also one that was written as JSON twice; nothing where the text is none."""
+    """A JSON object, also one that was written as JSON twice; empty where the text is something else."""
     if not text:
         return {}
     try:
@@ -186,7 +186,7 @@ def written_twice(text: str | None) -> bool:
 
 
 def loads_slowly(text: str) -> Any:
-    """What the standard library reads in a JSON text; nothing where it is none."""
+    """What the standard library reads in a JSON text; null where the text is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

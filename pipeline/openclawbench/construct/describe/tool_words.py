@@ -90,7 +90,7 @@ class ToolWords:
 
 
 def pieces(name: str) -> list[Words]:
-    """The words of each piece of a name, the last piece first; numbers are none."""
+    """The words of each piece of a name, the last piece first; numbers are left out."""
     spellings = (
         tuple(word for word in spelled(piece).split("_") if not word.isdecimal()) for piece in PIECE.split(name)
     )

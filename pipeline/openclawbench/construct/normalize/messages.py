@@ -42,7 +42,7 @@ def unreadable(file: SessionFile, error: str) -> str:
 
 
 def broken_index(file: SessionFile, fault: Fault) -> str:
-    """Sentence for a session index of which something cannot be used."""
+    """Sentence for a session index that can be used only in part."""
     return f"{file.path}: {fault.message}. {INDEX_HINT}"
 
 

@@ -35,7 +35,7 @@ def leaked(marks: Iterable[str]) -> re.Pattern[str]:
 
 
 class Shell:
-    """The shell rules, ready to be asked. Remembers what it was asked until it is told to forget, nothing else."""
+    """The shell rules, ready for use. It caches its answers and keeps no other state."""
 
     def __init__(self, rules: ShellRules, table: CommandTable | None = None) -> None:
         self.rules = rules

@@ -38,7 +38,7 @@ class Programs:
         return Part(interpreter.write_category, interpreter.write_rule, True, targets)
 
     def likely(self, text: str) -> list[re.Pattern[str]]:
-        """The patterns of writes of which a plain text that they need is there."""
+        """The patterns of writes whose required plain text occurs."""
         matching = []
         for needs, pattern in self.writes:
             for need in needs:
@@ -55,7 +55,7 @@ class Programs:
         return self.statement("; ".join(texts) or simple.stdin or "")
 
     def statement(self, text: str) -> Part | None:
-        """What SQL text does; None where it is none."""
+        """What SQL text does; None where the text is not SQL."""
         for rule, pattern in self.sql:
             hit = pattern.search(text)
             if hit:

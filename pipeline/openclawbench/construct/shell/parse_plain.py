@@ -9,7 +9,7 @@ import re
 
 from openclawbench.construct.shell.parse import SimpleCommand
 
-# Possessive: a text that is not plain is known to be none in one pass.
+# Possessive: one pass decides that a text is not plain.
 WORD = r"(?:[A-Za-z0-9_./:@%+,~=*?-]++|'[^']*+'|\"[^\"$`\\!]*+\")++"
 NAME = r"[A-Za-z_./~][A-Za-z0-9_./+-]*+"
 LINE = rf"{NAME}(?>[ \t]++{WORD}(?!>))*+"

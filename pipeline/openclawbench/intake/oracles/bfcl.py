@@ -52,7 +52,7 @@ class Outcome:
 
     record: dict[str, Any]  # OracleRecord fields
     row_id: str
-    session_names: dict[str, Any]  # what the result line itself says of its session
+    session_names: dict[str, Any]  # the session as the result line itself names it
 
 
 def read_categories(files: OracleFiles, models: Mapping[str, str], rules: OracleRules) -> list[Category]:
@@ -180,7 +180,7 @@ def repeated(results: ResultFile) -> str:
 
 
 def differing_id(results: ResultFile) -> str | None:
-    """The first id of which several lines say different things; null where lines of one id repeat each other."""
+    """The first id whose lines contradict each other; null if lines of one id only repeat each other."""
     first: dict[str, bytes] = {}
     return next(
         (

@@ -148,7 +148,7 @@ def role_of(first: Any) -> str | None:
 
 
 def category_of(name: Path, named: tuple[str, str] | None, first: tuple[Any, Any], rules: OracleRules) -> str:
-    """The category by the file's name, else by the first id in it (a score file's stands in its second line)."""
+    """The category by the file's name, else by the first id in it (a score file has it in its second line)."""
     ids = (row.get("id") for row in first if isinstance(row, dict))
     by_id = next((rules.category_in(value) for value in ids if isinstance(value, str)), None)
     return named[0] if named else by_id or rules.canonical_category(name.stem)
@@ -169,7 +169,7 @@ def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
     """(path, why it is not opened, or null) of everything below a folder that is not a folder, in the order of names.
 
     A pipe, a link to nothing and a link that leads back are not opened. UnreadableInput for a folder that may not be
-    listed or entered: nobody knows what it holds.
+    listed or entered: its content is unknown.
     """
     for name, stamp in sorted(files_below(str(folder), every=True), key=lambda entry: entry[0].split("/")):
         path = folder / name

@@ -72,7 +72,7 @@ def ids_of(content: Content) -> list[tuple[str, str]]:
 
 
 def ids_once(content: Content, *, of_each_table: bool) -> None:
-    """Unfit where a rule's id is given twice: what fired could not be told apart."""
+    """Unfit if two rules have the same id: one could not tell which of them fired."""
     known: dict[tuple[str, str], str] = {}
     for item, table in ids_of(content):
         name = (item, table if of_each_table else "")
@@ -85,7 +85,7 @@ def ids_once(content: Content, *, of_each_table: bool) -> None:
 
 
 def not_finite(content: Any, place: tuple[int | str, ...] = ()) -> tuple[int | str, ...] | None:
-    """Where the first infinite number, or the first that is none, stands in a rule file; null where all are finite."""
+    """The place of the first number in a rule file that is infinite or NaN; null if all are finite."""
     if isinstance(content, float):
         return None if isfinite(content) else place
     inside = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()

@@ -38,7 +38,7 @@ class Processes:
     def run(
         self, function: Callable[[Task], Result], tasks: Iterable[Task], begun: Callable[[Task], None] = unheard
     ) -> Iterator[tuple[Task, Result | LostTask]]:
-        """Results as they come. Where a worker dies, nobody knows of which task: each that was under way is done
+        """Results as they come. If a worker dies, its task is unknown: each task that was under way is done
         again, alone; the one at which a worker dies again is LostTask, the others are not."""
         waiting = deque(tasks)
         while waiting:

@@ -21,7 +21,7 @@ class LostTask:
 
 
 def unheard(task: object) -> None:
-    """Nobody wants to know."""
+    """Ignores every event."""
 
 
 class Engine(Protocol):

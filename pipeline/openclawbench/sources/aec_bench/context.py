@@ -158,7 +158,7 @@ def slim_trial(record: dict[str, Any]) -> dict[str, Any]:
 
 def completeness(record: dict[str, Any]) -> str | None:
     """partial | complete. v2: complete once the execution has ended, however it did, no evaluation is pending and no
-    evidence is said to be missing."""
+    evidence is reported as missing."""
     if "completeness" in record:
         return record["completeness"] if record["completeness"] in ("partial", "complete") else None
     ended = record.get("execution_status") in ENDED and record.get("evaluation_status") not in OPEN_EVALUATION
@@ -233,7 +233,7 @@ def run_summary(steps: StepList, times: list[str], beside: dict[str, Any], rules
 
 
 def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules) -> str | None:
-    """timeout | aborted | error where the run is said to have failed; null where it is not."""
+    """timeout | aborted | error if the record says that the run failed; null otherwise."""
     if result.get("status") != "failed" and trial.get("execution_status") not in ("failed", "cancelled", "invalid"):
         return None
     words = f"{result.get('failure_kind') or ''} {result.get('provider_error') or ''}"
@@ -243,7 +243,7 @@ def bad_end(result: dict[str, Any], trial: dict[str, Any], rules: NormalizeRules
 
 
 def run_context(beside: dict[str, Any]) -> dict[str, Any]:
-    """RunContext fields: how the run was said to end, and what it is said to have cost."""
+    """RunContext fields: how the run ended and what it cost, as the record says."""
     result, trial = beside.get("agent_result", {}), beside.get("trial", {})
     made = {
         "status": text(trial.get("execution_status")) or text(result.get("status")),

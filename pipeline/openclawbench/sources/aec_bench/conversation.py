@@ -1,4 +1,4 @@
-"""aec-bench conversation.jsonl: what was said, without calls. It stands in for a trajectory that is not there."""
+"""aec-bench conversation.jsonl: messages without calls. It is read where the trajectory is missing."""
 
 import json
 from typing import Any
@@ -88,7 +88,7 @@ class AecConversation(Source):
 
 
 def opens_trajectory(value: Any) -> bool:
-    """True unless a file named like a trajectory is seen to be none. `value`: its only record, its text, or null."""
+    """True unless a file named like a trajectory is something else. `value`: its only record, its text, or null."""
     if isinstance(value, str):
         try:
             value = json.loads(value.lstrip("\ufeff \t\r\n").split("\n", 1)[0])

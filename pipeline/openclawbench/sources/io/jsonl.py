@@ -227,7 +227,7 @@ def is_too_deep(data: bytes) -> bool:
 
 
 def is_closed(text: str) -> bool:
-    """True where as many brackets are closed as opened, strings apart: told without a parser, whatever the depth."""
+    """True if as many brackets are closed as opened outside strings. Needs no parser, so depth does not matter."""
     bare = STRING.sub("", text)
     return all(bare.count(opened) == bare.count(closed) for opened, closed in ("[]", "{}"))
 
@@ -260,7 +260,7 @@ def texts_of_line(
 
 
 def readable(data: bytes) -> bytes:
-    """JSON text that every parser reads: invalid bytes and lone surrogates written out; itself where it has none."""
+    """JSON text that every parser reads: invalid bytes and lone surrogates written out; unchanged without them."""
     return escape_surrogates(data if is_utf8(data) else escape_invalid_bytes(data))
 
 

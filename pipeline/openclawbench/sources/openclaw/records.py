@@ -43,7 +43,7 @@ class Block(msgspec.Struct, gc=False):
 
 
 class Kind(msgspec.Struct, gc=False):
-    """A content block of which only the type is read."""
+    """A content block whose type alone is read."""
 
     type: str | None = None
 
@@ -82,7 +82,7 @@ class Line(msgspec.Struct, gc=False):
 
 
 class Bare(msgspec.Struct, gc=False):
-    """A record of which only type, time and place in the tree are read."""
+    """A record whose type, time and place in the tree alone are read."""
 
     type: str | None = None
     id: Any = None
@@ -161,7 +161,7 @@ def decode_loosely(data: bytes, refused: msgspec.ValidationError) -> Line:
 
 
 def of_unknown_type(data: bytes) -> Line | None:
-    """A record of an unknown type, of which nothing is read; null for any other."""
+    """A record of an unknown type, whose content is not read; null for any other."""
     try:
         bare = BARE.decode(data)
     except (msgspec.ValidationError, RecursionError):

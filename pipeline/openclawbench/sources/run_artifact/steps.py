@@ -56,7 +56,7 @@ class TraceBuilder:
             self.counts.note("unknown_type:", event.kind)
 
     def take_input(self, event: Event) -> None:
-        """One event from before the first provider attempt: what the run was given, whoever it is said to be by."""
+        """One event from before the first provider attempt: what the run was given, whatever role it names."""
         if event.role in ("user", "system"):
             self.message(event)
         else:

@@ -71,7 +71,7 @@ def describe_run_use(session_id: str | None, session_path: str, sidecars: dict[s
 
 
 def describe_outcome_use(evaluations: dict[str, Any], identity: dict[str, Any]) -> dict[str, str]:
-    """The evaluations, among contents by their names, of which an outcome can be taken: none that names another run."""
+    """The evaluations, among contents by their names, that can give an outcome: those that name no other run."""
     read = {
         key: evaluations_in({key: evaluation})[0]
         for key, evaluation in evaluations.items()

@@ -32,7 +32,7 @@ def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
 
 
 def evaluations_in(sidecars: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """(evaluations, paths of files that are none) out of the contents of result files by their paths."""
+    """(evaluations, paths of other files) from the contents of result files by their paths."""
     slim = {path: slim_evaluation(sidecars[path], path) for path in sorted(sidecars)}
     return [evaluation for evaluation in slim.values() if evaluation is not None], [
         path for path, value in slim.items() if value is None
