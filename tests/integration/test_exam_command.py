@@ -77,7 +77,7 @@ def test_judges_that_know_the_key(says: Callable[[Item], bool], both: int, alarm
     sitting = keyed(tmp_path / "data", says)
     card = sitting.card
     assert card["both_right"]["part"] == both
-    assert alarms - 1 <= card["false_alarms"]["part"] <= alarms, "a check may send a wrong label to review"
+    assert 0.9 * alarms <= card["false_alarms"]["part"] <= alarms, "a check may send a wrong label to review"
     assert card["review"]["part"] == alarms - card["false_alarms"]["part"]
     if both:
         assert card["subtype_right"]["share"] == card["onset"]["exact"]["share"] == 1.0

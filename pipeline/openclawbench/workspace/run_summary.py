@@ -11,6 +11,7 @@ from openclawbench.release.writer.summarize import summary
 from openclawbench.rules.release import ReleaseRules
 from openclawbench.sources.openclaw.session_index import REASON as BROKEN_CONTEXT
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workspace.certificates import certificate_lines
 from openclawbench.workspace.release_settings import describe_finds
 from openclawbench.workspace.settings import Settings
 from openclawbench.workspace.split_counts import count_splits, split_cautions, split_columns
@@ -39,6 +40,7 @@ def as_data(verb: str, report: RunReport, data: DataFolder, reasons: list[str]) 
         summary["summary"] = summarize(report.tables[SummaryCount].collect())
         summary["splits"] = splits(report)
         summary["cautions"] = cautions(report)
+        summary["judges"] = certificate_lines(data, report.tables.run)
     return summary | {"exit": {"status": NEEDS_A_PERSON if reasons else 0, "why": reasons}}
 
 

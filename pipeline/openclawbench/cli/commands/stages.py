@@ -103,9 +103,9 @@ def run_to(verb: str, path: Path, json_out: bool, annotation_pass: int = 1, debu
         print_report(verb, report, data)
     if report.released is not None:
         print_lines(errors(), describe_finds(data))
-        assert report.tables is not None
-        print_lines(errors(), certificate_lines(data, report.tables.run))
         if not json_out:
+            assert report.tables is not None
+            print_lines(errors(), certificate_lines(data, report.tables.run))
             cautions = [f"warning: {caution}" for caution in run_summary.cautions(report)]
             print_lines(errors(), cautions, style="yellow")
     if reasons:
