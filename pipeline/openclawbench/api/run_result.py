@@ -25,6 +25,7 @@ class RunSettings(TypedDict, total=False):
     second_judge: Literal["rules", "openai", "none"] | None
     second_model: str | None
     unmatched: Literal["exclude", "review"] | None
+    blind: bool | None
     quarantine_limit: int | None
     engine: Literal["auto", "serial", "processes", "ray"] | None
     workers: int | None

@@ -54,10 +54,11 @@ JUDGE: Group = {
     "judge": Setting(str, "rules, the embedded baseline, or openai, a language model.", JUDGES),
     "model": Setting(str, "Language model to ask."),
 }
-UNMATCHED: Group = {
+PACKET: Group = {
     "unmatched": Setting(
         str, "Sessions without an outcome: exclude (from slices) or review.", ALLOWED_VALUES["unmatched"]
     ),
+    "blind": Setting(bool, "Show the judge neither outcome nor risk, slice or onset candidates."),
 }
 ENGINE: Group = {
     "engine": Setting(
@@ -139,7 +140,10 @@ def with_debug(command: Callable[..., None]) -> Callable[..., None]:
 def option_of(name: str, setting: Setting) -> Any:
     """The annotation that declares a setting's option to typer."""
     complete = choices(*setting.choices) if setting.choices else None
-    option = typer.Option(f"--{name.replace('_', '-')}", help=setting.help, autocompletion=complete)
+    flag = f"--{name.replace('_', '-')}"
+    if setting.type is bool:
+        flag += f"/--no-{flag[2:]}"
+    option = typer.Option(flag, help=setting.help, autocompletion=complete)
     return Annotated[setting.type | None, option]
 
 

@@ -13,6 +13,7 @@ from openclawbench.records.evidence import AlignedDescriptors
 from openclawbench.records.json_schema import stage_schema
 from openclawbench.records.oracle import FusedTrajectories
 from openclawbench.records.packet import (
+    PRIORS,
     TEXTS,
     AnnotationSchemaTarget,
     EventTypeCounts,
@@ -55,7 +56,8 @@ def packet(
 
     A packet holds the fields of T16 and T23; never a label, and no oracle on a step. Where steps and user turns pass
     rules.max_tokens (an estimate), texts are shortened round by round until they fit. `compacted` says that something
-    was left out: a packet that is too long and holds no text that gets shorter is whole, and does not fit. Evidence
+    was left out: a packet that is too long and holds no text that gets shorter is whole, and does not fit. With
+    rules.blind a packet holds no outcome, risk, slice or onset candidates (PRIORS). Evidence
     keeps the whole text: quotes are checked against what happened, not against what was shown.
     """
     rows = trajectories.select(*TRAJECTORY_KEY, "num_steps", "truncated", "order_ambiguous")
@@ -73,8 +75,12 @@ def packet(
         language_counts=counted(LanguageCounts),
         annotation_schema_target=schema_target(),
     ).collect()
+    has_outcome = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
+    to_judge = packets.select((pl.col("num_steps") > 0) & has_outcome).to_series()
+    if rules.blind:
+        packets = packets.with_columns(pl.lit(None).alias(name) for name in PRIORS)
     whole = conform(packets.select(list(Packet.model_fields)), Packet)
-    fitted = fit(whole, rules)
+    fitted = fit(whole, to_judge, rules)
     shown = conform(packets.with_columns(compacted=fitted.compacted).select(list(Evidence.model_fields)), Evidence)
     evidence = shown.with_columns(whole[name] for name in TEXTS)
     packets = replaced(whole, fitted.compacted, fitted.short)
@@ -99,7 +105,7 @@ class Fitted:
     cuts: list[dict[str, Any]]
 
 
-def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
+def fit(packets: pl.DataFrame, to_judge: pl.Series, rules: PacketRules) -> Fitted:
     """Every packet against the budget: its digest (over canonical JSON, what a judge is asked about), its estimated
     tokens, and where it is too long the shortened packet."""
     digests, sizes = digested(packets)
@@ -117,11 +123,10 @@ def fit(packets: pl.DataFrame, rules: PacketRules) -> Fitted:
         texts[place] = {"steps": made.steps, "user_turns": made.user_turns}
         cuts += [{name: row[name] for name in TRAJECTORY_KEY} | cut for cut in made.cuts]
         digests[place] = sha256_bytes(canonical_bytes({**row, **texts[place], "compacted": True}))
-    known = pl.lit(True) if rules.unmatched == "exclude" else pl.col("oracle_outcome").is_not_null()
     index = packets.select(
         *TRAJECTORY_KEY,
         packet_sha256=pl.Series(digests, dtype=pl.String),
-        to_judge=(pl.col("num_steps") > 0) & known,
+        to_judge=to_judge,
         estimated_tokens=pl.Series(tokens, dtype=pl.Int64),
         fits=pl.Series(fits, dtype=pl.Boolean),
     )

@@ -200,6 +200,14 @@ class Family(Part):
         first = next(iter(self.texts.values()))
         return [language for language in LANGUAGES if language in first]
 
+    @property
+    def said(self) -> list[str]:
+        """Names of the texts that the agent says and that stand nowhere else, in the order of the script."""
+        elsewhere = {value[1:] for value in self.references()}
+        elsewhere |= {name for step in self.step for name in (step.user, step.thinking) if name is not None}
+        spoken = dict.fromkeys(step.say for step in self.step if step.say is not None)
+        return [name for name in spoken if name not in elsewhere]
+
     def step_names(self) -> Iterator[str]:
         """Ids of steps that the key and the checks name."""
         key = self.key

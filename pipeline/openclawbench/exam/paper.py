@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from openclawbench.errors import InvalidFamily, UsageError
 from openclawbench.exam.check import failed_checks
-from openclawbench.exam.family import TWINS, ClassName, Family, Twin
+from openclawbench.exam.family import TWINS, ClassName, Family, Step, Twin
 from openclawbench.exam.filler import insert_filler
 from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded, step_numbers
 from openclawbench.exam.values import drawn_values
@@ -25,6 +25,25 @@ ORDINARY = 25  # steps of a session with filler
 LONG = (60, 120)  # steps of a long one
 OUTCOMES = ((True, True), (True, False), (False, True), (False, False))  # of the anomalous and the innocent twin
 ATTEMPTS = 20  # to draw values with which every check of the family holds
+
+
+@dataclass(frozen=True)
+class Alteration:
+    """What a paper changes in every session, beside what its seed draws. The base class changes nothing."""
+
+    language_shift: int = 0  # places in the list of the family's languages
+    flips_outcomes: bool = False
+
+    def text(self, text: str, language: str, number: int) -> str:
+        """What the agent says, of its number-th text in the script."""
+        return text
+
+    def session(self, content: bytes, pair: int) -> bytes:
+        """The session file."""
+        return content
+
+
+UNALTERED = Alteration()
 
 
 @dataclass(frozen=True)
@@ -46,6 +65,7 @@ class Item:
     onsets: list[int]
     span: list[int]
     evidence: list[int]
+    decisive: list[int]  # steps that its twin does not have, and those that the key and the checks name
 
 
 @dataclass(frozen=True)
@@ -73,12 +93,15 @@ class Paper:
         (folder / "key.jsonl").write_text("\n".join(keys) + "\n", encoding="utf-8")
 
 
-def make_paper(folder: Path, families: Mapping[str, Family], size: Size, seed: int) -> Paper:
-    """Draw a paper. Raises InvalidFamily, and UsageError for families that cover no class."""
+def make_paper(
+    folder: Path, families: Mapping[str, Family], size: Size, seed: int, alteration: Alteration = UNALTERED
+) -> Paper:
+    """Draw a paper. An altered paper has the items of the unaltered one with the same ids, but for pairs whose checks
+    do not hold after the alteration. Raises InvalidFamily, and UsageError for families that cover no class."""
     items: list[Item] = []
     contents: dict[str, bytes] = {}
     for pair, (name, family) in enumerate(chosen(families, size, seed)):
-        for item, content in make_pair(folder, name, family, pair, seed):
+        for item, content in make_pair(folder, name, family, pair, seed, alteration):
             items.append(item)
             contents[item.id] = content
     items.sort(key=lambda item: item.id)
@@ -97,72 +120,102 @@ def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tu
             yield own[number % len(own)], families[own[number % len(own)]]
 
 
-def make_pair(folder: Path, name: str, family: Family, pair: int, seed: int) -> Iterator[tuple[Item, bytes]]:
-    """Both twins in the same clothes. Raises InvalidFamily where no values were found with which every check holds."""
-    language = family.languages[(pair + seed) % len(family.languages)]
+def make_pair(
+    folder: Path, name: str, family: Family, pair: int, seed: int, alteration: Alteration = UNALTERED
+) -> Iterator[tuple[Item, bytes]]:
+    """Both twins in the same clothes; nothing where a check does not hold after the alteration. Raises InvalidFamily
+    where no values were found with which every check holds."""
     length = length_of(family, pair, seed)
-    outcomes = OUTCOMES[seeded(seed, pair, "outcomes").randrange(len(OUTCOMES))]
     for attempt in range(ATTEMPTS):
         source = seeded(seed, pair, attempt)
         values = drawn_values(name, family, source)
         counts = filler_counts(family, length, source.randrange(2**32))
-        made = [
-            make_item(folder, name, family, twin, (pair, seed, attempt), values, language, length, counts, passed)
-            for twin, passed in zip(TWINS, outcomes, strict=True)
-        ]
-        if all(one is not None for one in made):
-            yield from (one for one in made if one is not None)
+        draft = Draft(folder, name, family, pair, seed, attempt, values, length, counts)
+        items = draft.twins(UNALTERED)
+        if None not in items:
+            altered = items if alteration == UNALTERED else draft.twins(alteration)
+            yield from (item for item in altered if item is not None and None not in altered)
             return
     raise InvalidFamily(
         f"{name}: no values of its slots were found with which its checks hold. Give slots more values."
     )
 
 
-def make_item(
-    folder: Path,
-    name: str,
-    family: Family,
-    twin: Twin,
-    place: tuple[int, int, int],
-    values: Mapping[str, str],
-    language: str,
-    length: str,
-    counts: Mapping[str, int],
-    passed: bool,
-) -> tuple[Item, bytes] | None:
-    """One twin; null where a check does not hold with these values. `counts`: step -> filler before it."""
-    pair, seed, attempt = place
-    source = seeded(seed, pair, attempt, twin)
-    item_id = session_id(source.getrandbits(128))
-    messages = agent_messages(family, twin)
-    filler = {messages[step]: count for step, count in counts.items() if count}
-    content = insert_filler(recorded(folder, name, twin), filler, seeded(seed, pair, attempt, "filler"))
-    content = in_clothes(name, family, content, values, language, source.randrange(2**32), item_id)
-    steps = parsed(name, content).steps
-    numbers = shifted(step_numbers(family, twin), family, twin, counts)
-    if list(failed_checks(name, family, twin, steps, values, language, numbers)):
-        return None
-    key, is_anomalous = family.key, twin == "anomalous"
-    item = Item(
-        id=item_id,
-        pair=pair,
-        family=name,
-        class_=family.class_,
-        level=family.level,
-        manner=family.manner,
-        twin=twin,
-        language=language,
-        length=length,
-        steps=len(steps),
-        passed=passed,
-        subtypes=[key.subtype, *key.also] if is_anomalous else [],
-        onsets=[numbers[step][0] for step in (key.onset, *key.onset_also) if step in numbers] if is_anomalous else [],
-        span=[numbers[key.span[0]][0], numbers[key.span[1]][1]] if is_anomalous else [],
-        evidence=sorted(number for step in key.evidence if step in numbers for number in in_range(numbers[step]))
-        if is_anomalous
-        else [],
-    )
-    return item, content
+@dataclass(frozen=True)
+class Draft:
+    """A pair as it was drawn. `counts`: place of filler -> harmless steps there."""
+
+    folder: Path
+    name: str
+    family: Family
+    pair: int
+    seed: int
+    attempt: int
+    values: Mapping[str, str]
+    length: str
+    counts: Mapping[str, int]
+
+    def twins(self, alteration: Alteration) -> list[tuple[Item, bytes] | None]:
+        """Both twins; None for one of which a check does not hold."""
+        outcomes = OUTCOMES[seeded(self.seed, self.pair, "outcomes").randrange(len(OUTCOMES))]
+        return [self.item(twin, passed, alteration) for twin, passed in zip(TWINS, outcomes, strict=True)]
+
+    def item(self, twin: Twin, passed: bool, alteration: Alteration) -> tuple[Item, bytes] | None:
+        """One twin; None if a check does not hold."""
+        name, family, pair = self.name, self.family, self.pair
+        language = family.languages[(pair + self.seed + alteration.language_shift) % len(family.languages)]
+        source = seeded(self.seed, pair, self.attempt, twin)
+        item_id = session_id(source.getrandbits(128))
+        messages = agent_messages(family, twin)
+        filler = {messages[step]: count for step, count in self.counts.items() if count}
+        content = recorded(self.folder, name, twin)
+        content = insert_filler(content, filler, seeded(self.seed, pair, self.attempt, "filler"))
+        clothes_seed = source.randrange(2**32)
+        content = in_clothes(name, family, content, self.values, language, clothes_seed, item_id, alteration.text)
+        content = alteration.session(content, pair)
+        steps = parsed(name, content).steps
+        numbers = shifted(step_numbers(family, twin), family, twin, self.counts)
+        if list(failed_checks(name, family, twin, steps, self.values, language, numbers)):
+            return None
+        key = family.key if twin == "anomalous" else None
+        evidence = [numbers[step] for step in key.evidence if step in numbers] if key else []
+        item = Item(
+            id=item_id,
+            pair=pair,
+            family=name,
+            class_=family.class_,
+            level=family.level,
+            manner=family.manner,
+            twin=twin,
+            language=language,
+            length=self.length,
+            steps=len(steps),
+            passed=passed != alteration.flips_outcomes,
+            subtypes=[key.subtype, *key.also] if key else [],
+            onsets=[numbers[step][0] for step in (key.onset, *key.onset_also) if step in numbers] if key else [],
+            span=[numbers[key.span[0]][0], numbers[key.span[1]][1]] if key else [],
+            evidence=sorted(number for bounds in evidence for number in in_range(bounds)),
+            decisive=self.decisive(twin),
+        )
+        return item, content
+
+    def decisive(self, twin: Twin) -> list[int]:
+        """Numbers of the steps that its twin does not have, and of those that the key and the checks name."""
+        named = set(self.family.step_names())
+        steps = numbered(self.family, twin, self.counts)
+        return [number for step, number in steps if step.twin == twin or step.id in named]
+
+
+def numbered(family: Family, twin: Twin, counts: Mapping[str, int]) -> Iterator[tuple[Step, int]]:
+    """Each ReAct step of the script with its number in a session with filler."""
+    places, number = iter(range(len(family.step))), 0
+    for step in family.step:
+        belongs = step.twin in ("both", twin)
+        added = counts.get(str(next(places)), 0) if step.filler else 0
+        if belongs:
+            number += added
+            yield from ((step, number + count) for count in in_range((1, step.count)))
+            number += step.count
 
 
 def in_range(bounds: tuple[int, int]) -> range:

@@ -1,7 +1,7 @@
 """A recorded twin, and the same session with other values, another language, other ids and times."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,23 +25,42 @@ def recorded(folder: Path, name: str, twin: Twin) -> bytes:
         raise InvalidFamily(f"{path}: cannot be read: {error}. Record the family.") from error
 
 
-def replacements(name: str, family: Family, values: Values, language: str) -> dict[str, str]:
-    """Recorded text -> text: of every text of the family, and of every slot."""
+def unaltered(text: str, language: str, number: int) -> str:
+    """What the agent says, as it is."""
+    return text
+
+
+def replacements(
+    name: str, family: Family, values: Values, language: str, altered: Callable[[str, str, int], str] = unaltered
+) -> dict[str, str]:
+    """Recorded text -> text: of every text of the family, and of every slot. `altered`: of a text that the agent says,
+    of its language and number, what it says instead."""
     before = recorded_values(name, family)
     changed = {before[slot]: values[slot] for slot in before}
+    said = family.said
     for text in family.texts:
-        changed[family.text(text, RECORDED_LANGUAGE, before)] = family.text(text, language, values)
+        new = family.text(text, language, values)
+        changed[family.text(text, RECORDED_LANGUAGE, before)] = (
+            altered(new, language, said.index(text)) if text in said else new
+        )
     return changed
 
 
 def in_clothes(
-    name: str, family: Family, content: bytes, values: Values, language: str, seed: int | None, session_id: str
+    name: str,
+    family: Family,
+    content: bytes,
+    values: Values,
+    language: str,
+    seed: int | None,
+    session_id: str,
+    altered: Callable[[str, str, int], str] = unaltered,
 ) -> bytes:
     """A recorded session with these values and texts, and with ids, times and usage drawn from the seed or its own.
 
     Raises InvalidFamily where the recording is not of this family.
     """
-    changed = replacements(name, family, values, language)
+    changed = replacements(name, family, values, language, altered)
     own_id = parsed(name, content).session_id
     if own_id is not None and seed is not None:
         changed[own_id] = session_id

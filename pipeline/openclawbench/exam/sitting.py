@@ -17,7 +17,7 @@ from openclawbench.errors import InvalidFamily
 from openclawbench.exam.answers import Answer, read_answers
 from openclawbench.exam.check import check_family
 from openclawbench.exam.family import FAMILIES, TWINS, Family, load_families
-from openclawbench.exam.paper import Paper, Size, make_paper
+from openclawbench.exam.paper import UNALTERED, Alteration, Paper, Size, make_paper
 from openclawbench.exam.result_page import result_page
 from openclawbench.exam.score import compare, pairs_of, score_card
 from openclawbench.judge.prompts import prompt_files
@@ -25,9 +25,11 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.judge.transport.endpoint import printable_url
 from openclawbench.records.certificate import CertifiedPrompt, CertifiedShare, JudgeCertificate
 from openclawbench.reports.files import as_files, as_json
+from openclawbench.rules.packet import is_blind
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.version import __version__
 from openclawbench.workspace.progress import Progress
+from openclawbench.workspace.release_settings import rule_overrides
 from openclawbench.workspace.settings import Settings, settings
 from openclawbench.workspace.update import update
 
@@ -35,7 +37,7 @@ FOLDER = "exam"  # in the data folder
 RESULTS = "results"  # in the folder of a paper
 CERTIFICATE = "certificate.json"
 ANSWERS = "answers.jsonl"
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 STOP_AFTER = "annotate"
 DIGEST_SHOWN = 8
 CERTIFIED = ("both_right", "anomalous_right", "innocent_right", "false_alarms", "review", "subtype_right")
@@ -77,18 +79,21 @@ class Exam:
         """Where the paper and its results lie."""
         return self.data.root / FOLDER / f"{self.size}-{self.seed}-{self.families_sha256[:DIGEST_SHOWN]}"
 
-    def prepare(self) -> Paper:
-        """Draw the paper and write it. A paper that is there already is written again with the same bytes."""
-        paper = make_paper(self.source, self.families, self.size, self.seed)
-        paper.write(self.folder)
+    def prepare(self, alteration: Alteration = UNALTERED, folder: Path | None = None) -> Paper:
+        """Draw the paper and write it, by default to `folder` of the exam. A paper that is there already is written
+        again with the same bytes."""
+        paper = make_paper(self.source, self.families, self.size, self.seed, alteration)
+        paper.write(folder or self.folder)
         return paper
 
-    def settings(self, flags: Mapping[str, Any]) -> tuple[DataFolder, Settings]:
-        """The data folder of the run, and its settings: judge, model, endpoint and limits of the user's data folder."""
+    def settings(self, flags: Mapping[str, Any], folder: Path | None = None) -> tuple[DataFolder, Settings]:
+        """The data folder of the run, and its settings: judge, model, endpoint and limits of the user's data folder.
+        `folder`: of the paper, by default that of the exam."""
+        place = folder or self.folder
         chosen = settings(self.data, **flags)
-        own = {"judge": chosen.judge, "model": chosen.model, **chosen.asking.model_dump()}
-        inputs = {"raw": str(self.folder / "raw"), "oracle": str(self.folder / "oracle")}
-        exam_data = DataFolder(self.folder / "data")
+        own = {"judge": chosen.judge, "model": chosen.model, "blind": chosen.blind, **chosen.asking.model_dump()}
+        inputs = {"raw": str(place / "raw"), "oracle": str(place / "oracle")}
+        exam_data = DataFolder(place / "data")
         return exam_data, settings(exam_data, **{**flags, **own, **inputs})
 
 
@@ -117,6 +122,22 @@ def sit(
     """
     paper = exam.prepare()
     exam_data, chosen = exam.settings(flags)
+    judge, answers = ask(paper, exam_data, chosen, progress, replace_judge)
+    results, own = exam.folder / RESULTS, result_name(judge)
+    card = score_card(answers)
+    card["compared"] = compared(paper, answers, results, own)
+    endpoint = None if judge.embedded else printable_url(chosen.asking.base_url or "")
+    blind = is_blind(judge.reads, rule_overrides(chosen))
+    certificate = certify(exam, judge, blind, card, endpoint, date)
+    sitting = Sitting(paper, answers, card, certificate, results / own)
+    write(sitting)
+    return sitting
+
+
+def ask(
+    paper: Paper, data: DataFolder, chosen: Settings, progress: Progress, replace_judge: ReplaceJudge
+) -> tuple[Judge, list[Answer]]:
+    """The judge, and its answers to a paper. Raises what `annotate` raises."""
     judges: list[Judge] = []
 
     def kept(judge: Judge | None) -> Judge | None:
@@ -124,16 +145,9 @@ def sit(
         judges.extend([] if replaced is None else [replaced])
         return replaced
 
-    report = update(exam_data, chosen, STOP_AFTER, progress, replace_judge=kept)
+    report = update(data, chosen, STOP_AFTER, progress, replace_judge=kept)
     assert report.tables is not None
-    answers = read_answers(paper.items, report.tables)
-    results, own = exam.folder / RESULTS, result_name(judges[0])
-    card = score_card(answers)
-    card["compared"] = compared(paper, answers, results, own)
-    endpoint = None if judges[0].embedded else printable_url(chosen.asking.base_url or "")
-    sitting = Sitting(paper, answers, card, certify(exam, judges[0], card, endpoint, date), results / own)
-    write(sitting)
-    return sitting
+    return judges[0], read_answers(paper.items, report.tables)
 
 
 def compared(paper: Paper, answers: list[Answer], results: Path, own: str) -> dict[str, Any]:
@@ -144,9 +158,9 @@ def compared(paper: Paper, answers: list[Answer], results: Path, own: str) -> di
 
 
 def certify(
-    exam: Exam, judge: Judge, card: Mapping[str, Any], endpoint: str | None, date: str | None
+    exam: Exam, judge: Judge, blind: bool | None, card: Mapping[str, Any], endpoint: str | None, date: str | None
 ) -> JudgeCertificate:
-    """The certificate of a judge. One that reads no prompt is certified without prompts."""
+    """The certificate of a judge. One that reads no prompt is certified without prompts. `blind`: its packets."""
     prompts = [] if judge.embedded else prompt_files()
     return JudgeCertificate(
         schema_version=SCHEMA_VERSION,
@@ -156,6 +170,7 @@ def certify(
         judge_digest=judge.digest,
         endpoint=endpoint or None,
         prompts=[CertifiedPrompt(stage=one.stage, version=one.version, sha256=one.sha256) for one in prompts],
+        blind=blind,
         program_version=__version__,
         size=exam.size,
         seed=exam.seed,

@@ -35,6 +35,7 @@ class JudgeCertificate(Record):
     judge_digest: str
     endpoint: str | None
     prompts: list[CertifiedPrompt]
+    blind: bool | None
     program_version: str
     size: str
     seed: int
@@ -50,11 +51,12 @@ class JudgeCertificate(Record):
     onset_within_one: CertifiedShare
     cites_planted: CertifiedShare
 
-    def is_of(self, judge: str, judge_model: str, prompts: Mapping[str, str]) -> bool:
-        """True if this judge, asked with these prompts (stage -> sha256), sat the exam. One that reads no prompt was
-        asked with any."""
+    def is_of(self, judge: str, judge_model: str, prompts: Mapping[str, str], blind: bool | None) -> bool:
+        """True if this judge, asked with these prompts (stage -> sha256) and packets, sat the exam. One that reads no
+        prompt was asked with any."""
         own = {prompt.stage: prompt.sha256 for prompt in self.prompts}
-        return (self.judge, self.judge_model) == (judge, judge_model) and (not own or own == dict(prompts))
+        is_same = (self.judge, self.judge_model, self.blind) == (judge, judge_model, blind)
+        return is_same and (not own or own == dict(prompts))
 
     def shares(self) -> dict[str, CertifiedShare]:
         """Every share by its name."""

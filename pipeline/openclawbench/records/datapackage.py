@@ -70,6 +70,7 @@ class JudgeUsed(Record):
     judge: str
     judge_model: str
     digest: str
+    blind: bool | None
     certificate: JudgeCertificate | None
 
 

@@ -15,6 +15,8 @@ from openclawbench.tables.nested_steps import nest_steps_and_turns
 from openclawbench.tables.record import TRAJECTORY_KEY, Keyed, Record
 
 TEXTS = ("user_turns", "steps")  # columns of lists, which are long
+# What is known of a session besides what happened in it.
+PRIORS = ("oracle_outcome", "risk_bucket", "risk_score", "slice_label", "risk_signals", "onset_candidates")
 
 
 class EventTypeCounts(Record):
@@ -125,7 +127,8 @@ class Evidence(Keyed):
 
 
 class Packet(Keyed):
-    """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label."""
+    """The risk-aware annotation packet (T16, T23): the judge's whole input. Never a label. In a blind packet the fields
+    of PRIORS are null."""
 
     INHERITED: ClassVar[InheritedColumns | None] = InheritedColumns(
         origins=(Evidence,),
@@ -136,11 +139,11 @@ class Packet(Keyed):
     )
     subset: str | None
     oracle_outcome: str | None
-    risk_bucket: str
-    risk_score: float
+    risk_bucket: str | None
+    risk_score: float | None
     slice_label: str | None
-    risk_signals: RiskSignals
-    onset_candidates: OnsetCandidates
+    risk_signals: RiskSignals | None
+    onset_candidates: OnsetCandidates | None
     event_type_counts: EventTypeCounts
     num_steps: int
     truncated: bool

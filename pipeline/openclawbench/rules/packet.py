@@ -8,12 +8,17 @@ from pydantic import Field, field_validator, model_validator
 
 from openclawbench.records.packet import EvidenceStep, PacketUserTurn
 from openclawbench.rules.loading.conditions import condition_over, holds
-from openclawbench.rules.loading.rule_file import Rules
+from openclawbench.rules.loading.rule_file import NO_OVERRIDES, Overrides, Rules
 from openclawbench.rules.loading.validation import Unfit
 from openclawbench.tables.record import Record
 
 STEP_TEXTS = {name for name, field in EvidenceStep.model_fields.items() if field.annotation == (str | None)}
 USER_TEXTS = {name for name, field in PacketUserTurn.model_fields.items() if field.annotation is str}
+
+
+def is_blind(reads: str, overrides: Overrides = NO_OVERRIDES) -> bool | None:
+    """Whether the packets of a judge are blind; None for one that does not read packets. `reads`: as Judge has it."""
+    return PacketRules.load(overrides=overrides).blind if reads == "packet" else None
 
 
 class CutRule(Record):
@@ -38,6 +43,7 @@ class PacketRules(Rules):
 
     FILE: ClassVar[str] = "packet.toml"
     unmatched: Literal["exclude", "review"]
+    blind: bool = False
     max_tokens: int = Field(gt=0)
     bytes_per_token: float = Field(gt=0)
     head_share: float = Field(ge=0, le=1)

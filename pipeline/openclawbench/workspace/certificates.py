@@ -11,6 +11,8 @@ from openclawbench.judge.protocol import Judge
 from openclawbench.records.certificate import JudgeCertificate
 from openclawbench.release import __file__ as release_room
 from openclawbench.release.writer.provenance import Certificates
+from openclawbench.rules.loading.rule_file import Overrides
+from openclawbench.rules.packet import is_blind
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import DataFolder
 
@@ -20,14 +22,14 @@ OF_RULES_JUDGE = Path(release_room).parent / "rules_judge_certificate.json"
 
 def quoted(data: DataFolder, run: Run) -> Certificates:
     """Annotation pass -> the certificate to quote, without its endpoint; null for a judge that has none."""
-    return {number: best(data, judge) for number, judge in run.judges.items() if judge is not None}
+    return {number: best(data, judge, run.overrides) for number, judge in run.judges.items() if judge is not None}
 
 
-def best(data: DataFolder, judge: Judge) -> JudgeCertificate | None:
+def best(data: DataFolder, judge: Judge, overrides: Overrides) -> JudgeCertificate | None:
     """Of the certificates of this judge the one with the most pairs; of these the latest. One of the data folder goes
     before the one that comes with the program."""
     for paths in (sorted(data.root.glob(PATTERN)), [OF_RULES_JUDGE]):
-        own = [certificate for certificate in read(paths) if speaks_of(certificate, judge)]
+        own = [certificate for certificate in read(paths) if speaks_of(certificate, judge, overrides)]
         if own:
             chosen = max(own, key=lambda certificate: (certificate.pairs, certificate.date or "", certificate.seed))
             return chosen.model_copy(update={"endpoint": None})  # an address may be private
@@ -43,10 +45,11 @@ def read(paths: list[Path]) -> Iterator[JudgeCertificate]:
             continue
 
 
-def speaks_of(certificate: JudgeCertificate, judge: Judge) -> bool:
+def speaks_of(certificate: JudgeCertificate, judge: Judge, overrides: Overrides) -> bool:
     """True if this judge, asked as it is now, sat the exam."""
     prompts = {prompt.stage: prompt.sha256 for prompt in prompt_files()}
-    return certificate.judge_digest == judge.method_digest and certificate.is_of(judge.name, judge.model, prompts)
+    is_same = certificate.is_of(judge.name, judge.model, prompts, is_blind(judge.reads, overrides))
+    return is_same and certificate.judge_digest == judge.method_digest
 
 
 def certificate_lines(data: DataFolder, run: Run) -> list[str]:
@@ -54,16 +57,16 @@ def certificate_lines(data: DataFolder, run: Run) -> list[str]:
     judges = [judge for judge in run.judges.values() if judge is not None]
     lines = []
     for judge in judges:
-        certificate = best(data, judge)
+        certificate = best(data, judge, run.overrides)
         lines.append(certificate.sentence if certificate else uncertified(judge))
     for path in sorted(data.root.glob(PATTERN)):
         certificate = next(read([path]), None)
         if certificate is None:
             lines.append(f"{path}: is not a certificate of this version of the program. Sit the exam again.")
-        elif not any(speaks_of(certificate, judge) for judge in judges):
+        elif not any(speaks_of(certificate, judge, run.overrides) for judge in judges):
             lines.append(
                 f"{path}: is not quoted. It certifies {certificate.judge} ({certificate.judge_model}) with the "
-                "prompts and rules of that time, and no judge of this release answers that way."
+                "prompts, packets and rules of that time, and no judge of this release answers that way."
             )
     return [safe(line) for line in lines]
 

@@ -34,8 +34,8 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
     personal = dict.fromkeys(("on_account", "on_email", "on_phone", "on_user_name"), settings.on_personal)
     suspected = "redact" if settings.on_keys == "redact" else None  # whoever redacts keys also wants suspected ones out
     privacy = {"on_key": settings.on_keys, "on_suspected_key": suspected, **personal}
-    by_file = {
-        PacketRules.FILE: {"unmatched": settings.unmatched},
+    by_file: dict[str, dict[str, Any]] = {
+        PacketRules.FILE: {"unmatched": settings.unmatched, "blind": settings.blind},
         PrivacyRules.FILE: privacy,
         PublishRules.FILE: {"jsonl": settings.jsonl},
     }
@@ -48,17 +48,25 @@ def rule_overrides(settings: Settings) -> dict[str, dict[str, Any]]:
 def release_commands(settings: Settings) -> list[str]:
     """The commands that make the release again from its inputs, with every setting that decides bytes, however it was
     given. Folders, engines, limits, addresses and keys are left out."""
-    names = ("judge", "model", "unmatched", *RELEASE_SETTINGS)
+    names = ("judge", "model", "unmatched", "blind", *RELEASE_SETTINGS)
     commands = [write_command("release", {name: getattr(settings, name) for name in names})]
     if settings.second_judge is not None:
-        second = {"pass": "2", "judge": settings.second_judge, "model": settings.second_model}
+        second: dict[str, str | bool | None] = {
+            "pass": "2",
+            "judge": settings.second_judge,
+            "model": settings.second_model,
+        }
         commands.insert(0, write_command("annotate", second))
     return commands
 
 
-def write_command(verb: str, flags: dict[str, str | None]) -> str:
+def write_command(verb: str, flags: dict[str, str | bool | None]) -> str:
     """A call as it is typed. Flags without a value are left out."""
-    words = [
-        word for name, value in flags.items() if value is not None for word in (f"--{name.replace('_', '-')}", value)
-    ]
+    words = []
+    for name, value in flags.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{option}" if value else f"--no-{option}")
+        elif value is not None:
+            words += [f"--{option}", value]
     return shlex.join(["openclawbench", verb, *words])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from openclawbench.base.shard_selection import ShardSelection
 from openclawbench.errors import UsageError
@@ -31,6 +31,7 @@ REMEMBERED = (
     "second_judge",
     "second_model",
     "unmatched",
+    "blind",
 )
 NO_JUDGE = "none"  # ends a second pass
 ACTIONS = ("block", "redact", "report")
@@ -66,6 +67,7 @@ class FileSettings(AskingSettings):
     parts: str | None = None
     endpoint_url: str | None = None
     unmatched: str | None = None
+    blind: bool | None = None
     on_keys: str | None = None
     on_personal: str | None = None
     jsonl: str | None = None
@@ -94,6 +96,7 @@ class Settings:
     endpoint_url: str | None  # of object storage that is not AWS's
     asking: AskingSettings
     unmatched: str | None  # exclude | review; null: as packet.toml says
+    blind: bool | None  # null: as packet.toml says
     on_keys: str | None  # block | redact | report; null: as privacy.toml says
     on_personal: str | None  # the same of personal data
     jsonl: str | None  # plain | gz | zst; null: as publish.toml says
@@ -137,6 +140,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "endpoint_url": None,
         **dict.fromkeys(AskingSettings.model_fields),
         "unmatched": None,
+        "blind": None,
         "on_keys": None,
         "on_personal": None,
         "jsonl": None,
@@ -186,12 +190,21 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         endpoint_url=endpoint_url,
         asking=AskingSettings.of({name: values_in_force[name] for name in AskingSettings.model_fields}),
         unmatched=values_in_force["unmatched"],
+        blind=None if values_in_force["blind"] is None else yes_or_no("blind", values_in_force["blind"]),
         on_keys=values_in_force["on_keys"],
         on_personal=values_in_force["on_personal"],
         jsonl=values_in_force["jsonl"],
         bfcl_models=in_file.bfcl.models,
         origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
     )
+
+
+def yes_or_no(name: str, value: Any) -> bool:
+    """A setting that is true or false. Raises UsageError if it is neither."""
+    try:
+        return TypeAdapter(bool).validate_python(value)
+    except ValidationError as error:
+        raise UsageError(f"{name} {value!r} is neither true nor false. Give true or false.") from error
 
 
 def whole_number(name: str, value: Any, least: int) -> int:

@@ -205,6 +205,7 @@ def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pa
         "second_judge": settings.second_judge,
         "second_model": settings.second_model,
         "unmatched": settings.unmatched,
+        "blind": settings.blind,
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
     asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")

@@ -32,6 +32,7 @@ from openclawbench.storage.data_folder import DataFolder
 
 if TYPE_CHECKING:
     from openclawbench.exam.sitting import Exam, Sitting
+    from openclawbench.exam.stress.variants import Variant
 
 SIZES = ("quick", "full")
 AT_MOST = ("false_alarms", "review")  # of these a small share is good
@@ -56,6 +57,15 @@ Require = Annotated[
         help=f"Exit status 1 where a share is lower ({', '.join(AT_MOST)}: higher): {', '.join(REQUIRABLE)}.",
     ),
 ]
+Stress = Annotated[
+    str | None,
+    typer.Option(
+        "--stress",
+        metavar="KIND[,KIND…]",
+        help="Afterwards change one thing at a time and count the labels that flip: all, or some of "
+        "oracle, risk, blind, model-name, verbosity, markdown, order, injection, truncation, translation, repeat.",
+    ),
+]
 IsDryRun = Annotated[bool, typer.Option("--dry-run", help="Print calls, tokens and USD; send nothing.")]
 Date = Annotated[str | None, typer.Option("--date", help="Date of the certificate, YYYY-MM-DD; none by default.")]
 
@@ -67,6 +77,7 @@ def exam(
     seed: Seed = None,
     families: Families = None,
     require: Require = None,
+    stress: Stress = None,
     is_dry_run: IsDryRun = False,
     date: Date = None,
     json_out: Json = False,
@@ -79,18 +90,22 @@ def exam(
     required = requirements(require or [])
     check_date(date)
     paper = planned(DataFolder(data), size, seed, families)
+    variants = stress_variants(paper, stress, flags)
     if not json_out:
         errors().print(f"paper: {safe(paper.folder.name)}, {len(paper.families)} families", highlight=False)
     if is_dry_run:
-        print_dry_run(paper, json_out, flags)
+        print_dry_run(paper, variants, json_out, flags)
         return
     with ConsoleProgress(quiet=json_out) as progress:
         sitting = sit(paper, flags, progress, date)
+        flips = run_stress(paper, sitting, variants, flags, progress)
     missed = [sentence for name, least in required.items() if (sentence := shortfall(name, least, sitting.card))]
     if json_out:
-        print(json.dumps(as_json_data(sitting, missed), indent=1))
+        print(json.dumps(as_json_data(sitting, missed, flips), indent=1))
     else:
         print_sitting(output(), sitting)
+        if flips is not None:
+            print_flips(output(), flips, sitting)
     if missed:
         for sentence in missed:
             errors().print(sentence, style="yellow", highlight=False)
@@ -161,28 +176,52 @@ def shortfall(name: str, required: float, card: dict[str, Any]) -> str | None:
     return f"not met: {name} {found}; required is {'at most' if at_most else 'at least'} {required:g}"
 
 
-def print_dry_run(exam: "Exam", json_out: bool, flags: Flags) -> None:
-    """Estimate what the exam would ask."""
+def stress_variants(exam: "Exam", stress: str | None, flags: Flags) -> "list[Variant]":
+    """The variants that --stress names. UsageError for one that does not exist."""
+    from openclawbench.exam.stress.variants import chosen_variants
+
+    return chosen_variants(stress, exam.settings(flags)[1].model or "the rules judge") if stress else []
+
+
+def run_stress(
+    exam: "Exam", sitting: "Sitting", variants: "list[Variant]", flags: Flags, progress: ConsoleProgress
+) -> dict[str, Any] | None:
+    """The flips of these variants; None without any."""
+    from openclawbench.exam.stress.kit import run_kit
+
+    return run_kit(exam, sitting, variants, flags, progress) if variants else None
+
+
+def print_dry_run(exam: "Exam", variants: "list[Variant]", json_out: bool, flags: Flags) -> None:
+    """Estimate what the exam would ask, and each variant of the stress kit."""
     from openclawbench.exam.sitting import STOP_AFTER
+    from openclawbench.exam.stress.kit import price_kit
     from openclawbench.workspace.dry_run import dry_run
 
     exam.prepare()
     exam_data, chosen = exam.settings(flags)
     with ConsoleProgress(quiet=json_out) as progress:
         estimate = dry_run(exam_data, chosen, STOP_AFTER, progress, 1)
+        priced = price_kit(exam, variants, flags, progress)
+    usd = {name: sum(stage.usd for stage in one.stages) for name, one in priced.items()}
     if json_out:
-        print(json.dumps({"seed": exam.seed, **as_data(estimate)}, indent=1))
-    else:
-        print_estimate(estimate, output())
+        print(json.dumps({"seed": exam.seed, **as_data(estimate), "stress_usd": usd}, indent=1))
+        return
+    print_estimate(estimate, output())
+    if usd:
+        total = sum(usd.values()) + sum(stage.usd for stage in estimate.stages)
+        output().print(table("Stress kit", ["variant", "USD"], [[name, f"{price:.4f}"] for name, price in usd.items()]))
+        output().print(f"\nexam and stress kit together: {total:.4f} USD", highlight=False)
 
 
-def as_json_data(sitting: "Sitting", missed: list[str]) -> dict[str, Any]:
+def as_json_data(sitting: "Sitting", missed: list[str], flips: dict[str, Any] | None) -> dict[str, Any]:
     """The result for --json."""
     return {
         "folder": str(sitting.folder),
         "certificate": sitting.certificate.model_dump(),
         "score": sitting.card,
         "not_met": missed,
+        "stress": flips,
     }
 
 
@@ -213,3 +252,20 @@ def print_sitting(console: Console, sitting: "Sitting") -> None:
         console.print(f"\n{sentence}")
     console.print(f"\n{safe(sitting.certificate.sentence)}", highlight=False)
     console.print(f"{safe(str(sitting.folder / 'exam.md'))}", highlight=False, soft_wrap=True)
+
+
+def print_flips(console: Console, flips: dict[str, Any], sitting: "Sitting") -> None:
+    """The flips for people."""
+    from openclawbench.reports.counting import percent
+
+    rows = []
+    for name, row in flips["variants"].items():
+        shares, excess = row["flips"], row["excess"] or {"share": None, "low": None}
+        interval = f"{percent(excess['low'])} to {percent(excess['high'])}" if excess["low"] is not None else ""
+        beyond = [percent(excess["share"]) if row["excess"] else "", interval]
+        to = [str(row[f"to_{label}"]) for label in ("anomalous", "normal", "review")]
+        rows.append([name, percent(shares["share"]), f"{shares['part']} of {shares['whole']}", *beyond, *to])
+    columns = ["variant", "flips", "", "beyond asking again", "95 % interval", "to anomalous", "to normal", "to review"]
+    console.print()
+    console.print(table("Stress kit", columns, rows))
+    console.print(f"{safe(str(sitting.folder / 'stress.md'))}", highlight=False, soft_wrap=True)

@@ -17,8 +17,8 @@ from openclawbench.cli.options import (
     JUDGE,
     NEEDS_A_PERSON,
     NO_FLAGS,
+    PACKET,
     RELEASING,
-    UNMATCHED,
     Data,
     Debug,
     Flags,
@@ -50,7 +50,7 @@ from openclawbench.workspace.update import RunReport, update
 LastStage = Annotated[
     str, typer.Option("--to", help=f"Last stage: {', '.join(VERBS)}.", autocompletion=choices(*VERBS))
 ]
-JUDGED: tuple[Group, ...] = (INPUTS, JUDGE, UNMATCHED, ENGINE, ASKING)
+JUDGED: tuple[Group, ...] = (INPUTS, JUDGE, PACKET, ENGINE, ASKING)
 
 
 @with_settings(*JUDGED, RELEASING)
@@ -82,7 +82,7 @@ enrich = stage_command("enrich", INPUTS, ENGINE)
 fuse = stage_command("fuse", INPUTS, ENGINE)
 slice_ = stage_command("slice", INPUTS, ENGINE)
 onset = stage_command("onset", INPUTS, ENGINE)
-packet = stage_command("packet", INPUTS, UNMATCHED, ENGINE)
+packet = stage_command("packet", INPUTS, PACKET, ENGINE)
 merge = stage_command("merge", *JUDGED)
 release = stage_command("release", *JUDGED, RELEASING)
 

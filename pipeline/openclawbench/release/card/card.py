@@ -221,11 +221,14 @@ def glance(facts: Facts) -> str:
 
 def judge_sentence(judge: dict[str, Any]) -> str:
     """What the exam says of a judge, or that it has not sat it."""
+    blind = " It saw neither outcomes nor risk (`--blind`)." if judge["blind"] else ""
     if judge["certificate"] is None:
         who = f"{judge['judge']} ({judge['judge_model']})"
-        return f"**Uncertified judge**: {code(who)} has not sat the exam, so how good its labels are is not known."
+        return (
+            f"**Uncertified judge**: {code(who)} has not sat the exam, so how good its labels are is not known.{blind}"
+        )
     certificate = JudgeCertificate.model_validate(judge["certificate"])
-    return f"{plain(certificate.sentence)} `datapackage.json` holds the certificate."
+    return f"{plain(certificate.sentence)} `datapackage.json` holds the certificate.{blind}"
 
 
 def splits(root: Path, config: Config) -> str:

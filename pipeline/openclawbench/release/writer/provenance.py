@@ -36,6 +36,7 @@ from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.release.settings import Dataset, PublishRules
 from openclawbench.rules.loading.rule_book import NO_LABEL, RuleBook
 from openclawbench.rules.loading.rule_file import BUILT_IN, Overrides, Rules, canonical_digest, read_rules
+from openclawbench.rules.packet import is_blind
 from openclawbench.version import __version__
 
 NAME = "datapackage.json"
@@ -84,7 +85,7 @@ def made_from(
         rules=rule_files(overrides),
         prompts=[prompt_file(prompt) for prompt in prompt_files()],
         judges=[
-            judge_used(number, judge, certificates.get(number))
+            judge_used(number, judge, is_blind(judge.reads, overrides), certificates.get(number))
             for number, judge in sorted(judges.items())
             if judge is not None
         ],
@@ -171,13 +172,14 @@ def prompt_file(prompt: Prompt) -> PromptFile:
     return PromptFile(stage=prompt.stage, version=prompt.version, sha256=prompt.sha256)
 
 
-def judge_used(number: int, judge: Judge, certificate: JudgeCertificate | None) -> JudgeUsed:
+def judge_used(number: int, judge: Judge, blind: bool | None, certificate: JudgeCertificate | None) -> JudgeUsed:
     """The judge of a pass."""
     return JudgeUsed(
         annotation_pass=number,
         judge=judge.name,
         judge_model=judge.model,
         digest=judge.digest,
+        blind=blind,
         certificate=certificate,
     )
 

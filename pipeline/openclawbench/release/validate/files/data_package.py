@@ -103,7 +103,7 @@ def check_certificate(
 ) -> None:
     """A certificate is of the judge that it stands beside, and its shares follow from its counts."""
     prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
-    if not certificate.is_of(judge.judge, judge.judge_model, prompts):
+    if not certificate.is_of(judge.judge, judge.judge_model, prompts, judge.blind):
         findings.add("datapackage", NAME, f"the certificate of pass {judge.annotation_pass} is of another judge")
     for name, share in certificate.shares().items():
         interval = proportion(share.part, share.whole, CONFIDENCE) if 0 <= share.part <= share.whole else NO_INTERVAL
