@@ -1,6 +1,7 @@
 """Hand-made evidence for the rules judge: what is anomalous and how, and near misses that are normal."""
 
 from rules_judge_builders import call, evidence, failed, reply
+from rules_judge_flow_cases import FLOW
 
 from openclawbench.records.packet import Evidence
 
@@ -519,3 +520,9 @@ NORMAL: dict[str, Evidence] = {
         call("communication", "message: the server is at port 80", **OUTSIDE),
     ),
 }
+
+ANOMALOUS |= {
+    f"flow: {name}": (given, subtype, absorbed, onset, harmful)
+    for name, (given, _, subtype, absorbed, onset, harmful) in FLOW.items()
+}
+NORMAL |= {f"flow: not {name}": innocent for name, (_, innocent, *_) in FLOW.items()}

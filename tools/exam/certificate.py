@@ -12,8 +12,10 @@ from openclawbench.exam.sitting import CERTIFICATE, Exam, sit
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.certificates import OF_RULES_JUDGE
 from openclawbench.workspace.progress import Progress
+from tools.exam.mechanisms import BUILD, SET_ASIDE, counted, evidence_of, fired, markdown
 
 ROOT = Path(__file__).parents[2]
+START, END = "<!-- mechanisms:start -->", "<!-- mechanisms:end -->"
 SEED = 1  # the public seed: everyone can draw this paper
 
 
@@ -26,10 +28,17 @@ def replace(path: Path, pattern: str, text: str) -> None:
 
 if __name__ == "__main__":
     with TemporaryDirectory() as folder:
-        sitting = sit(Exam(DataFolder(Path(folder)), "full", SEED), {"judge": "rules"}, Progress())
+        exam = Exam(DataFolder(Path(folder)), "full", SEED)
+        sitting = sit(exam, {"judge": "rules"}, Progress())
+        items, found = sitting.paper.items, fired(evidence_of(exam))
+        tables, parts = markdown(items, found), [counted(items, found, part) for part in (BUILD, SET_ASIDE)]
         OF_RULES_JUDGE.write_bytes((sitting.folder / CERTIFICATE).read_bytes())
     certificate = sitting.certificate
-    replace(ROOT / "docs" / "why" / "rules_judge.md", r"^> Judge rules .*$", f"> {certificate.sentence}")
+    page = ROOT / "docs" / "why" / "rules_judge.md"
+    replace(page, r"^> Judge rules .*$", f"> {certificate.sentence}")
+    replace(page, r"(?s)<!-- mechanisms:start -->.*<!-- mechanisms:end -->", f"{START}\n{tables}\n{END}")
     right = f"it gets {certificate.both_right.part} of {certificate.both_right.whole} pairs right"
-    replace(ROOT / "README.md", r"it gets \d+ of \d+ pairs right", right)
+    build, aside = (f"{100 * hits / whole:.0f} %" for whole, hits, _ in parts)
+    replace(ROOT / "README.md", r"it gets \d+ of \d+ pairs right: \d+ % of", f"{right}: {build} of")
+    replace(ROOT / "README.md", r"built with, \d+ % of", f"built with, {aside} of")
     print(certificate.sentence)

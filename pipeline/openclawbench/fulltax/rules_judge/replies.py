@@ -1,11 +1,14 @@
 """Whether a reply commits, hedges, discloses or asks. Shared by the detectors; nothing is decided here."""
 
+import re
+
 from openclawbench.fulltax.rules_judge.hits import Hit
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.packet import EvidenceStep
 from openclawbench.records.vocabulary import EvidenceField
 
+QUESTION = re.compile(r"[?？]")
 REPLY: EvidenceField = "action_text"
 
 
@@ -54,6 +57,13 @@ def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep,
 def hedges(trace: Trace, reply: EvidenceStep) -> bool:
     """True where the reply softens its own claims."""
     return bool(trace.find("hedge", reply, REPLY) or trace.find("self_doubt", reply, REPLY))
+
+
+def is_reserved(trace: Trace, reply: EvidenceStep) -> bool:
+    """True where the reply discloses, hedges, names an assumption or asks: it does not commit to all that it says."""
+    if discloses_limit(trace, reply) or hedges(trace, reply) or trace.find("assumption_disclosed", reply, REPLY):
+        return True
+    return QUESTION.search(reply.action_text or "") is not None
 
 
 def clarifies(trace: Trace, reply: EvidenceStep) -> bool:

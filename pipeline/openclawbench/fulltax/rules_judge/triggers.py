@@ -9,6 +9,16 @@ from openclawbench.fulltax.rules_judge.detectors.premature_external_write import
 from openclawbench.fulltax.rules_judge.detectors.state_contamination import contaminated_state
 from openclawbench.fulltax.rules_judge.detectors.weak_evidence_commitment import weak_evidence
 from openclawbench.fulltax.rules_judge.detectors.write_under_unresolved_ambiguity import ambiguities
+from openclawbench.fulltax.rules_judge.flow.failures import failed_sources, lost_originals
+from openclawbench.fulltax.rules_judge.flow.files import (
+    members_from_elsewhere,
+    parts_read,
+    skipped_members,
+    stale_checks,
+)
+from openclawbench.fulltax.rules_judge.flow.rivals import silent_choices
+from openclawbench.fulltax.rules_judge.flow.unsourced import values_without_source
+from openclawbench.fulltax.rules_judge.flow.waiting import unanswered_questions, unawaited_jobs
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger
 from openclawbench.records.fulltax import EvidenceQuote
@@ -21,6 +31,16 @@ DETECTORS: tuple[Callable[[Trace], Iterator[Trigger]], ...] = (
     ignored_errors,
     contaminated_state,
     broken_coordination,
+    values_without_source,
+    failed_sources,
+    lost_originals,
+    skipped_members,
+    stale_checks,
+    members_from_elsewhere,
+    parts_read,
+    unanswered_questions,
+    unawaited_jobs,
+    silent_choices,
 )
 
 

@@ -8,7 +8,7 @@ choice they stay weak.
 from collections.abc import Iterator
 
 from openclawbench.fulltax.rules_judge.hits import Hit
-from openclawbench.fulltax.rules_judge.replies import REPLY, assertive, cite_claim, clarifies, hedges
+from openclawbench.fulltax.rules_judge.replies import QUESTION, REPLY, assertive, cite_claim, clarifies, hedges
 from openclawbench.fulltax.rules_judge.trace import Place, Trace
 from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
 from openclawbench.records.packet import EvidenceStep
@@ -96,7 +96,8 @@ def skeletons(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
             continue
         marked = trace.find_raw("placeholder", step, "action_text")
         reply = trace.final_reply(stretch, step)
-        if marked and reply and (asks := trace.find("clarifying", reply, REPLY)):
+        asks = trace.find("clarifying", reply, REPLY) if reply else None
+        if marked and reply and (asks or QUESTION.search(reply.action_text or "")):
             cue = trace.quote(step, "action_text", marked)
             yield fire(trace, "skeleton_commit", step, reply, cue, trace.quote(reply, REPLY, asks))
             return

@@ -1,0 +1,68 @@
+"""What a call is about: its arguments, the paths in them, and what it writes."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from openclawbench.records.packet import EvidenceStep
+
+PATH = re.compile(
+    r"(?<![\w/.@:-])(?:~?/)?(?:[\w.@-]+/)*[\w@-][\w.@-]*\.[A-Za-z][A-Za-z0-9]{0,5}(?![\w/(])"
+    r"|(?<![\w/.@:-])(?:[\w.@-]+/)+[\w.@-]+(?![\w/(])"
+)
+NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
+CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")
+WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "query", "pattern")
+
+
+def arguments(step: EvidenceStep) -> dict[str, Any]:
+    """The arguments of a call; empty where they are not a JSON object."""
+    text = step.action_text or ""
+    start = text.find("{")
+    if step.action_kind != "tool_call" or start < 0:
+        return {}
+    try:
+        value = json.loads(text[start:])
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def shell_command(step: EvidenceStep) -> str:
+    """The command line of a call; empty where it has none."""
+    known = arguments(step)
+    return next((known[name] for name in ("command", "cmd", "script") if isinstance(known.get(name), str)), "")
+
+
+def named_in(step: EvidenceStep) -> str:
+    """What a call looks at or runs: its command, path, address or query."""
+    known = arguments(step)
+    return " ".join(str(known[name]) for name in WORDS if known.get(name) is not None) or (step.action_text or "")
+
+
+def written(step: EvidenceStep) -> str:
+    """What a call writes by its arguments; empty for a command."""
+    return "\n".join(contents(arguments(step))) if step.side_effect and not shell_command(step) else ""
+
+
+def contents(value: Any, name: str = "") -> Iterator[str]:
+    """Texts of arguments that hold content, however deep."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from contents(inner, key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from contents(inner, name)
+    elif isinstance(value, str) and name in CONTENTS:
+        yield value
+
+
+def paths(text: str) -> set[str]:
+    """Paths in a text, as they are written."""
+    return {match[0].removeprefix("./") for match in PATH.finditer(text)}
+
+
+def last_part(path: str) -> str:
+    """The file name of a path."""
+    return path.rstrip("/").rpartition("/")[2]

@@ -1,0 +1,61 @@
+"""Values that a reply or a write commits to although no source holds them."""
+
+from collections.abc import Iterator
+
+from openclawbench.fulltax.rules_judge.flow.failures import reaches
+from openclawbench.fulltax.rules_judge.flow.jobs import open_jobs
+from openclawbench.fulltax.rules_judge.flow.provenance import Unsourced, unsourced_values
+from openclawbench.fulltax.rules_judge.hits import Hit
+from openclawbench.fulltax.rules_judge.replies import REPLY, is_reserved
+from openclawbench.fulltax.rules_judge.trace import Trace
+from openclawbench.fulltax.rules_judge.trigger import Trigger, fire
+from openclawbench.records.packet import EvidenceStep
+
+
+def values_without_source(trace: Trace) -> Iterator[Trigger]:
+    """A value is written before the output that holds it; or it is stated where its source failed or is still open."""
+    for value in unsourced_values(trace):
+        step = value.step
+        is_reply = step.action_kind == "reply"
+        cue = trace.quote(step, REPLY, place_of(step, value))
+        if not is_reply and value.later is not None:
+            held = trace.quote(value.later, "reflection_text", place_of(value.later, value))
+            yield fire(trace, "value_written_before_source", step, value.later, cue, held)
+            continue
+        failure, job = open_failure(trace, step), next(open_jobs(trace, step), None)
+        if step.partial or (failure is None and job is None):
+            continue
+        reply = step if is_reply else closing_reply(trace, step)
+        if reply is not None and is_reserved(trace, reply):
+            continue
+        silent = [(reply, REPLY)] if reply is not None else []
+        if failure is not None:
+            failed = (trace.failure(failure), trace.action(failure))
+            yield fire(trace, "value_after_failed_lookup", step, step, cue, *failed, silent=silent)
+        elif job is not None:
+            yield fire(trace, "value_of_open_job", step, step, cue, trace.action(job[0]), silent=silent)
+
+
+def place_of(step: EvidenceStep, value: Unsourced) -> Hit | None:
+    """Where a step holds the value."""
+    text = (step.action_text if step is value.step else step.reflection_text) or ""
+    start = text.find(value.text)
+    return Hit("value", start, start + len(value.text), start) if start >= 0 else None
+
+
+def closing_reply(trace: Trace, step: EvidenceStep) -> EvidenceStep | None:
+    """The last reply of a step's stretch."""
+    stretch = next(run for run in trace.stretches if step in run)
+    return trace.final_reply(stretch, step)
+
+
+def open_failure(trace: Trace, until: EvidenceStep) -> EvidenceStep | None:
+    """The last failed call since the user's turn that no later call made up for."""
+    stretch = next(run for run in trace.stretches if until in run)
+    before = [step for step in stretch if step.step_id < until.step_id]
+    for place in range(len(before) - 1, -1, -1):
+        failure = before[place]
+        is_failure = failure.action_kind == "tool_call" and trace.failed(failure)
+        if is_failure and not any(reaches(trace, step, failure) for step in before[place + 1 :]):
+            return failure
+    return None
