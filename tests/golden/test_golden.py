@@ -33,6 +33,7 @@ FAST = {  # the cases of `make test`; the others are slow for their number, not 
     "spoofed-tool-text",
     "strange-text",
 }
+WRITE = 'Write it: OPENCLAWBENCH_UPDATE_GOLDEN=1 python -m pytest tests/golden/test_golden.py -m "" -k NAME'
 HINT = "If the new value is right: OPENCLAWBENCH_UPDATE_GOLDEN=1 pytest tests/golden, and read the difference."
 
 # Left out of the comparison, because they change with every edit of a rule file without the record saying more:
@@ -176,6 +177,7 @@ def test_golden(case: Path, tmp_path: Path) -> None:
     outcome = run(case, tmp_path / "data")
     if UPDATE:
         update_expected(case, outcome)
+    assert (case / "expected" / "files.json").is_file(), f"{case.name}: there is no expected/files.json. {WRITE}"
     expected = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (case / "expected").glob("*.json")}
     files = expected.pop("files")
     assert sorted(outcome.records) == sorted(expected), f"{case.name}: other trajectories than expected. {HINT}"
@@ -202,6 +204,8 @@ def check_accounting(outcome: Outcome) -> None:
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
 def test_case_is_whole(case: Path) -> None:
     """A case says what it shows, has input, and its files are written as the update writes them."""
+    assert (case / "case.md").is_file(), f"{case.name}: write case.md: a title, what the case shows, what to check."
+    assert (case / "expected").is_dir(), f"{case.name}: there is no expected/. {WRITE}"
     title, _, text = (case / "case.md").read_text(encoding="utf-8").partition("\n")
     assert title.startswith("# ")
     assert text.strip(), "say what to check against the raw lines"

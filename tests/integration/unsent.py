@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from openclawbench.records.fulltax import StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
+from openclawbench.records.risk import OnsetCandidates, RiskSignals
 
 MODELS: dict[str, type[BaseModel]] = {"a": StageA, "b1": StageB1, "b2": StageB2, "c": StageC}
 NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}
@@ -14,8 +15,19 @@ NOT_SENT = {"source_model": "not sent", "annotation_schema_target": None}
 def whole(sent: dict[str, Any]) -> dict[str, Any]:
     """A packet with every field, but for those that are not sent."""
     turns = [filled(PacketUserTurn, {"kinds": ["user"], **turn}) for turn in sent["user_turns"]]
-    packet = filled(Packet, {**NOT_SENT, **sent, "steps": [], "user_turns": []})
+    packet = filled(Packet, {**NOT_SENT, **sent, "steps": [], "user_turns": []} | priors(sent))
     return packet | {"user_turns": turns, "steps": whole_steps(sent["steps"])}
+
+
+def priors(sent: dict[str, Any]) -> dict[str, Any]:
+    """Risk and onset candidates of a packet that has them: one without a bucket is blind."""
+    if "risk_bucket" not in sent:
+        return {}
+    return {
+        "risk_score": sent.get("risk_score", 0.0),
+        "risk_signals": filled(RiskSignals, sent.get("risk_signals", {})),
+        "onset_candidates": filled(OnsetCandidates, sent.get("onset_candidates", {})),
+    }
 
 
 def whole_steps(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:

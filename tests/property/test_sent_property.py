@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
-from unsent import NOT_SENT, filled, whole, whole_previous
+from unsent import NOT_SENT, filled, priors, whole, whole_previous
 
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.judge.sent_packet import opaque_id, sent_packet, sent_previous
 from openclawbench.records.fulltax import StageA, StageB1, StageB2
-from openclawbench.records.packet import EvidenceStep, Packet, PacketUserTurn
+from openclawbench.records.packet import PRIORS, EvidenceStep, Packet, PacketUserTurn
 
 TEXT = st.none() | st.sampled_from(["", "0", "false", "null", "a text", "[]"])
 NUMBER = st.none() | st.integers(1, 3)  # steps and user turns are numbered from 1
@@ -46,7 +46,7 @@ TURN = st.fixed_dictionaries(
 def packet(**values: Any) -> dict[str, Any]:
     """A packet with these values, everything else empty."""
     named = {"source_model": "m", "trajectory_id": "2026-a-deletion", "risk_bucket": "low"}
-    empty = filled(Packet, {**named, "annotation_schema_target": None, "steps": [], "user_turns": []})
+    empty = filled(Packet, {**named, **priors(named), "annotation_schema_target": None, "steps": [], "user_turns": []})
     return empty | {"annotation_schema_target": {"a": {"sha256": "f"}}} | values
 
 
@@ -63,6 +63,13 @@ def test_nothing_is_lost(steps: list[Any], turns: list[Any], cut: bool, score: f
     text = sent_packet(canonical_json(given_), "t-1")
     assert whole(json.loads(text)) == given_ | NOT_SENT | {"trajectory_id": "t-1"}
     assert "sha256" not in text and "deletion" not in text
+
+
+def test_a_blind_packet_says_neither_outcome_nor_risk() -> None:
+    blind = packet(**dict.fromkeys(PRIORS))
+    sent = json.loads(sent_packet(canonical_json(blind), "t-1"))
+    assert not set(PRIORS) & set(sent)
+    assert whole(sent) == blind | NOT_SENT | {"trajectory_id": "t-1"}
 
 
 def test_an_empty_step_says_next_to_nothing() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from normalizing import SAMPLES, Row, normalized_folder, read
 
+from openclawbench.construct.normalize.messages import FORMATS_READ
 from openclawbench.records.session import FileOutcome
 from openclawbench.tables.schema import from_records
 from openclawbench.workspace.run_summary import file_warnings
@@ -92,10 +93,7 @@ def test_a_header_without_a_time_is_told_what_it_lacks() -> None:
 def test_a_file_of_no_format_is_told_the_formats() -> None:
     one = read(b'{"hello": 1}\n')
     assert one.message is not None
-    assert (
-        "a format that is read: openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif."
-        in one.message
-    )
+    assert f"a format that is read: {FORMATS_READ}." in one.message
     assert "name its format" not in one.message
 
 

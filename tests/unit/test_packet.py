@@ -132,7 +132,7 @@ def test_of_several_packets_each_is_as_it_would_be_alone(times: int) -> None:
     several = [[longest, long | {"auto_flags": ["hedge"]}], [{"reflection_text": "done"}], [longest, long]] * times
     names = pl.Series("trajectory_id", [f"t{number}" for number in range(len(several))])
     packets = pl.concat(made(steps, budget=10**9)[0] for steps in several).with_columns(names)
-    fitted = fit(packets, rules)
+    fitted = fit(packets, pl.Series([True] * packets.height), rules)
     done = replaced(packets, fitted.compacted, fitted.short)
     assert done["compacted"].to_list() == [True, False, True] * times
     assert done["trajectory_id"].to_list() == names.to_list()

@@ -51,7 +51,7 @@ CASES: list[tuple[Kind, str, str, list[str]]] = [
         JudgeRules,
         'into = "weak_evidence_commitment"',
         'into = "capability_gap_overcommitment"',
-        ['mechanism "state_write_weak": taxonomy.toml lets write_under_unresolved_ambiguity or ', "not capability_gap"],
+        ['mechanism "act_before_end_of_job": taxonomy.toml lets error_ignored_escalation or ', "not capability_gap"],
     ),
     (
         JudgeRules,

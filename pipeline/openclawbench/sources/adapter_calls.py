@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 import polars as pl
 
-from openclawbench.records.session import Step, UserTurn
+from openclawbench.records.session import RunSummary, Step, UserTurn
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import MalformedSession, ParsedSession, Source
 from openclawbench.sources.io.jsonl import Fault, number_of_lines, pieces
@@ -25,7 +25,10 @@ ADAPTER_ERRORS = (
     *(StopIteration, TypeError, ValueError, msgspec.MsgspecError, pl.exceptions.PolarsError),
 )
 ADAPTER_ERROR, RECORDS_LOST = "adapter_error", "records_lost"  # reason codes
-WHAT_TO_DO = "This is a defect of the adapter: report it, and take the file out of the raw folder until it is mended"
+WHAT_TO_DO = (
+    "This is a defect of the adapter: report it and take the file out of the raw folder until it is mended, or correct "
+    "the adapter (docs/develop/add_a_format.md)"
+)
 SEARCHED_BYTES = 8 << 20  # a larger file is not searched for the line at which its adapter fails
 PYTHON_TYPES = {pl.String: str, pl.Int64: int, pl.Boolean: bool}
 Arguments = ParamSpec("Arguments")
@@ -113,7 +116,8 @@ class ColumnTypes:
         return None
 
 
-STEPS, USER_TURNS = ColumnTypes(Step), ColumnTypes(UserTurn)
+STEPS, USER_TURNS, RUN = ColumnTypes(Step), ColumnTypes(UserTurn), ColumnTypes(RunSummary)
+TEXTS = ("session_id", "session_version", "completeness")  # of a session; null, or text
 
 
 def wrong_type(source: Source, session: ParsedSession) -> str | None:
@@ -122,9 +126,20 @@ def wrong_type(source: Source, session: ParsedSession) -> str | None:
     for table, wrong in (
         ("steps", STEPS.wrong_value(session.steps)),
         ("user_turns", USER_TURNS.wrong_value(session.user_turns)),
+        ("run", RUN.wrong_value([session.run] if session.run else [])),
+        ("session", wrong_text(session)),
     ):
         if wrong:
             return f"the adapter `{source.name}` gives {table}.{wrong}"
+    return None
+
+
+def wrong_text(session: ParsedSession) -> str | None:
+    """Which field of the session itself is not the text that it has to be; null where none is."""
+    values = [(name, getattr(session, name)) for name in TEXTS] + [("models", model) for model in session.models]
+    for name, value in values:
+        if not isinstance(value, str) and (value is not None or name == "models"):
+            return f"{name} a value of the type {type(value).__name__}; it holds str"
     return None
 
 

@@ -211,9 +211,13 @@ class StepList(StepRows):
     """Takes actions and user turns in order."""
 
     def moment(self, time: str | None) -> Moment:
-        """A new agent message."""
+        """A new agent message. All calls of one message get the same moment."""
         self.open_turn = False
         self.message_index += 1
+        return Moment(self.message_index, self.current_turn(), time)
+
+    def moment_of_orphan(self, time: str | None) -> Moment:
+        """The moment of a result without a call, which no agent message of its own issued."""
         return Moment(self.message_index, self.current_turn(), time)
 
     def user(self, text: str | None, row: RawLine) -> None:
