@@ -26,8 +26,8 @@ ADAPTER_ERRORS = (
 )
 ADAPTER_ERROR, RECORDS_LOST = "adapter_error", "records_lost"  # reason codes
 WHAT_TO_DO = (
-    "This is a defect of the adapter: report it and take the file out of the raw folder until it is mended, or correct "
-    "the adapter (docs/develop/add_a_format.md)"
+    "This is a defect of the adapter: report it, and take the file out of the raw folder until it is mended, or "
+    "correct the adapter (docs/develop/add_a_format.md)"
 )
 SEARCHED_BYTES = 8 << 20  # a larger file is not searched for the line at which its adapter fails
 PYTHON_TYPES = {pl.String: str, pl.Int64: int, pl.Boolean: bool}
