@@ -170,6 +170,7 @@ def test_rules_that_are_in_force_move_nothing(base: Path) -> None:
     assert ended.status == 0
     assert "risk.toml: the same rules" in ended.text
     assert "0 of " in ended.text
+    assert "is the file in force, so it is compared with itself" in " ".join(ended.err.split())
 
 
 def test_that_packets_are_left_out_is_said(base: Path, tmp_path: Path) -> None:

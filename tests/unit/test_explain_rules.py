@@ -23,7 +23,7 @@ def test_every_rule_has_a_place_and_words(file: str) -> None:
     lines = rule_path(file).read_text(encoding="utf-8").splitlines()
     for rule_id in known:
         found = rule(rule_id)
-        assert found.says, rule_id
+        assert found.says, f"{rule_id}: add a sentence to inspect/explain/explain.toml"
         if found.place is not None:
             name, _, line = found.place.rpartition(":")
             assert name == file

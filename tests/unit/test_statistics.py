@@ -18,7 +18,7 @@ from openclawbench.release.settings import PublishRules, StatisticsSettings
 from openclawbench.release.statistics.consistency import contradictions
 from openclawbench.release.statistics.corpus import HUMAN_COLUMNS, Corpus, corpus_records
 from openclawbench.release.statistics.corrected_gap import gap_sentence
-from openclawbench.release.statistics.declaration import statistic
+from openclawbench.release.statistics.declaration import share_of, statistic
 from openclawbench.release.statistics.files import statistics_files, text
 from openclawbench.release.statistics.onsets import rank
 from openclawbench.release.statistics.statistics import COLUMNS, STATISTICS, identities, statistics
@@ -45,6 +45,7 @@ BLANK: dict[str, Any] = dict.fromkeys(KINDS) | {
     "judge": "openai",
     "failures_only": False,
 }
+PICTURES = ("event_categories", "gap", "onset_steps", "quality_tiers", "severity", "slices", "subtypes")
 SUBTYPE = "capability_gap_overcommitment"
 ANOMALOUS: dict[str, Any] = {
     "is_anomalous": True,
@@ -167,7 +168,8 @@ def contradicting(some: Corpus) -> list[str]:
 
 def test_each_statistic_is_described_and_named_as_it_is_declared() -> None:
     names = [statistic.name for statistic in STATISTICS]
-    assert names == list(StatisticsSections.model_fields)  # records/fields.toml
+    listed = "list each statistic in [StatisticsSections] of records/fields.toml, in the order of STATISTICS"
+    assert names == list(StatisticsSections.model_fields), listed
     assert [section.name for section in made(corpus([{}]))[0].sections] == names
 
 
@@ -179,6 +181,21 @@ def test_a_statistic_reads_no_column_that_it_does_not_declare() -> None:
     with pytest.raises(pl.exceptions.ColumnNotFoundError, match="severity"):
         statistic()(undeclared).compute(corpus([{}]), RULES.statistics)
     assert statistic(reads=["severity"])(undeclared).compute(corpus([{}]), RULES.statistics).rows == [{"severity": 1}]
+
+
+@pytest.mark.parametrize("columns", [{}, {"length": "", "more": ""}])
+def test_rows_and_columns_of_a_statistic_are_the_same(columns: dict[str, str]) -> None:
+    def lengths(corpus: Corpus, _settings: StatisticsSettings) -> Section:
+        return Section("lengths", "Lengths", "", columns, [{"length": 1}])
+
+    with pytest.raises(ValueError, match=r"statistic lengths: .*: describe each column"):
+        statistic()(lengths).compute(corpus([{}]), RULES.statistics)
+
+
+def test_a_share_of_nothing_is_compared_with_nothing() -> None:
+    assert [*share_of("x", 0, 0, None)] == []
+    assert contradictions([*share_of("x", 1, 3, 0.333333)]) == []
+    assert contradictions([*share_of("x", 1, 3, 0.4)]) != []
 
 
 def test_the_papers_counts_give_the_papers_percentages() -> None:
@@ -327,7 +344,8 @@ def test_what_is_not_there_has_no_share_and_still_a_page(rows: list[dict[str, An
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("rows", BARE.values(), ids=BARE)
 def test_what_is_not_there_is_drawn_without_a_warning(rows: list[dict[str, Any]]) -> None:
-    assert len(statistics_files(made(corpus(rows))[0], RULES)) == 9
+    names = {name for name in statistics_files(made(corpus(rows))[0], RULES) if name.endswith(".png")}
+    assert names == {f"statistics/{name}.png" for name in PICTURES}
 
 
 @pytest.mark.slow
@@ -338,7 +356,7 @@ def test_the_rules_judge_is_named_on_the_page_and_on_every_picture() -> None:
         page = text(report, RULES).decode()
         assert (RULES_NOTICE in page) == said
         drawn = [section.plot() for section in found.values() if section.plot]
-        assert len(drawn) == 7
+        assert len(drawn) == len(PICTURES)
         assert {(one.get_suptitle() == RULES_STAMP) for one in drawn} == {said}
 
 
@@ -349,7 +367,7 @@ def test_pictures_are_the_same_every_time_and_say_what_they_show() -> None:
     assert first == second
     assert sorted(first) == [
         "STATISTICS.md", "statistics.json", *(f"statistics/{name}.png" for name in
-        ("event_categories", "gap", "onset_steps", "quality_tiers", "severity", "slices", "subtypes")),
+        PICTURES),
     ]  # fmt: skip
     assert b"statistics.json gap sha256:" in first["statistics/gap.png"]
 

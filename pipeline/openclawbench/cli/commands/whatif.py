@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from openclawbench.base.terminal import errors, output
+from openclawbench.base.terminal import errors, output, safe
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.cli.render.whatif import print_what_if
 from openclawbench.inspect.whatif.whatif import KINDS, what_if
+from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run
@@ -31,6 +32,12 @@ def whatif(
 ) -> None:
     """What other rules would change, without touching the work tables."""
     folder = DataFolder(data)
+    for path in files_in_force(rules):
+        errors().print(
+            f"warning: {safe(str(path))} is the file in force, so it is compared with itself. Give a changed copy. "
+            "To see what an edited file in force changes, compare two data folders, run before and after.",
+            highlight=False,
+        )
     result = what_if(open_run(folder, settings(folder)), rules, examples, packets)
     if missing := result["shards_left_out"]:
         errors().print(f"{missing} of {missing + result['shards']} shards are not up to date and left out")
@@ -38,3 +45,9 @@ def whatif(
         print(json.dumps(result, indent=1, ensure_ascii=False))
     else:
         print_what_if(result, output())
+
+
+def files_in_force(paths: list[Path]) -> list[Path]:
+    """Those of the paths that are themselves rule files in force."""
+    known = [rule_path(name) for name in KINDS]
+    return [path for path in paths if any(path.is_file() and path.samefile(own) for own in known if own.is_file())]

@@ -1,6 +1,7 @@
 """Retries of failed requests, and the circuit breaker that stops a run whose endpoint is down.
 
-Only transport is retried. An answer that arrived is never asked for again because of what it says.
+Only transport is retried; `[retry]` of rules/asking.toml says how often and how long. An answer that arrived is never
+asked for again because of what it says.
 """
 
 import time

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from openclawbench.release.settings import StatisticsSettings
-from openclawbench.release.statistics.consistency import Identity, Same, Sum
+from openclawbench.release.statistics.consistency import Identity, Same, Share, Sum
 from openclawbench.release.statistics.corpus import BASE_COLUMNS, Corpus
 from openclawbench.reports.section import BY_MODEL, Section
 
@@ -44,9 +44,15 @@ class Statistic:
     headline_in_card: bool
 
     def compute(self, corpus: Corpus, settings: StatisticsSettings) -> Section:
-        """The table. Raises polars' ColumnNotFoundError if the function uses a column that it does not declare."""
+        """The table. Raises polars' ColumnNotFoundError if the function uses a column that it does not declare, and
+        ValueError if its rows and its `columns` differ."""
         own = replace(corpus, records=corpus.records.select(*BASE_COLUMNS, *self.reads))
         section = self.function(own, settings)
+        for row in section.rows:
+            if unlike := sorted(row.keys() ^ section.columns.keys()):
+                raise ValueError(
+                    f"statistic {self.name}: {', '.join(unlike)}: describe each column of a row in `columns`"
+                )
         rows = [{name: row[name] for name in section.columns} for row in section.rows]
         return replace(section, name=self.name, rows=rows)
 
@@ -78,6 +84,12 @@ def sum_of(where: str, parts: Mapping[str, int], total: int) -> Sum:
 def same(where: str, places: Mapping[str, int]) -> Same:
     """One count in several places."""
     return Same(where, {place: str(number) for place, number in places.items()})
+
+
+def share_of(where: str, part: int, whole: int, share: float | None) -> Iterable[Share]:
+    """A share that must be part / whole; nothing for a share that is None."""
+    if share is not None:
+        yield Share(where, str(part), str(whole), str(share))
 
 
 def total_row(figures: Figures, table: str, key: str, columns: Iterable[str]) -> Iterable[Sum]:

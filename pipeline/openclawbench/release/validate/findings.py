@@ -23,6 +23,10 @@ WHAT_TO_DO = {  # check -> what its findings mean and what to do
     "parquet": "Parquet and JSONL must hold the same rows. Download both again, or release again.",
     "statistics": "A published number does not follow from the released records. Release again.",
     "numbers": "A published number does not follow from the released records. Release again.",
+    "identities": "Published figures contradict each other. Release again; never edit statistics.json.",
+    "datapackage": "The provenance must describe this release. Release again; never edit datapackage.json.",
+    "croissant": "The Croissant file must describe this release. Release again; never edit croissant.json.",
+    "pictures": "A picture must show the published numbers. Release again, or download it again.",
     "card": "The card must describe this release. Release again; never edit the card by hand.",
     "text_key": "A key is published: revoke it, remove it from the source, and release again.",
 }

@@ -103,12 +103,22 @@ def read_statistics(root: Path, findings: Findings) -> dict[str, Any] | None:
         StatisticsFile.model_validate_json((root / DATA).read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
-        findings.add("schema", DATA, f"{'.'.join(map(str, first['loc']))}: {first['msg']}")
+        findings.add("schema", DATA, schema_problem(first["type"], ".".join(map(str, first["loc"])), first["msg"]))
         return None
     if refused is not None:
         findings.add("schemas_disagree", DATA, f"{refused.message}: only the JSON Schema refuses it")
         return None
     return published
+
+
+def schema_problem(kind: str, place: str, message: str) -> str:
+    """What is wrong with statistics.json; of a table that is missing or unknown, which version fits."""
+    table = place.removeprefix("sections.")
+    if kind == "missing" and table != place:
+        return f"{place}: this version has a table that the release lacks. Validate it with the version that made it"
+    if kind == "extra_forbidden" and table != place:
+        return f"{place}: this version does not know the table. Validate the release with the version that made it"
+    return f"{place}: {message}"
 
 
 def check_identities(root: Path, published: dict[str, Any], findings: Findings) -> None:
