@@ -242,7 +242,7 @@ def test_a_stray_id_does_not_harm_the_category_that_it_is_of(tmp_path: Path) -> 
     assert found.notes == ["bfcl_other_category"]
     (warning,) = found.intake.warnings
     assert (warning["file"], warning["line"]) == (path.relative_to(corpus.tree.parent).as_posix(), 21)
-    assert "line 21: multiple_0 is no task of live_simple" in warning["message"]
+    assert "line 21: multiple_0 is not a task of live_simple" in warning["message"]
     row = found.fused()["multiple_0"]
     assert (row["oracle_match"], row["oracle_outcome"], row["subset"]) == ("matched", "pass", "multiple")
     assert [one.rpartition(":")[2] for one in row["oracle_rows_set_aside"]] == ["21"]

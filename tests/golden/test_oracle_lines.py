@@ -97,9 +97,9 @@ def test_a_subset_that_is_another_category_than_the_tasks_is_told(
 @pytest.mark.parametrize(
     ("field", "value", "what"),
     [
-        ("score", "NaN", "score: nan is no number"),
-        ("score", "-Infinity", "score: -inf is no number"),
-        ("evaluated_at", '"yesterday"', "evaluated_at: 'yesterday' is no time"),
+        ("score", "NaN", "score: nan is not a number"),
+        ("score", "-Infinity", "score: -inf is not a number"),
+        ("evaluated_at", '"yesterday"', "evaluated_at: 'yesterday' is not a time"),
         ("evaluated_at", '"2026-11-21T12:00:00Z"', None),
         ("evaluated_at", '"2026-11-21"', None),
         ("score", "0.5", None),

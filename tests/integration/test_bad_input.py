@@ -99,7 +99,7 @@ def spoil(raw: Path) -> None:
     (raw / "no-model.jsonl").write_bytes(another(6))
     (model / "notes.txt").write_text("not a session")
     (model / "plain.jsonl.lock").write_text('{\n "pid": 1,\n "createdAt": "2026-11-21T12:00:00Z"\n}\n')
-    with open(os.fsencode(model) + b"/caf\xe9.jsonl", "wb") as file:  # noqa: PTH123 (a name that is no text)
+    with open(os.fsencode(model) + b"/caf\xe9.jsonl", "wb") as file:  # noqa: PTH123 (a name that is not text)
         file.write(another(7))
 
 

@@ -242,7 +242,7 @@ def test_the_agreement_report_counts_what_the_tables_hold(both: Path, env: dict[
     sure = lines(both / "release" / "both_high_confidence.jsonl")
     assert found["both_passes"]["facts"]["both_high_confidence"] == len(sure) == 0
     assert found["both_passes"]["facts"]["baseline"] == sum(one["quality_tier"] == BASELINE for one in first.values())
-    assert "agreement with it is no measure" in ended.json["about"]
+    assert "agreement with it does not measure" in ended.json["about"]
     pictures = {path.name for path in (tmp_path / "data" / "work" / "reports" / "agreement").glob("*.svg")}
     assert pictures == {"binary.svg", "subtype.svg", "subtype_confusion.svg"}
 

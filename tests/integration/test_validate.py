@@ -231,7 +231,7 @@ WAYS: dict[str, tuple[Damage, str]] = {
     "a field too many": (both(any_row, lambda r: r.update(source_file="/home/x.jsonl")), "schema"),
     "a field too few": (both(any_row, lambda r: r.pop("risk_bucket")), "schema"),
     "a number as text": (both(any_row, lambda r: r.update(num_steps=str(r["num_steps"]))), "schema"),
-    "a line that is no JSON": (lambda root: append(root / MASTER, b"{\n"), "json"),
+    "a line that is not valid JSON": (lambda root: append(root / MASTER, b"{\n"), "json"),
     "a record left out without a reason where a model is held out": (
         drop("hold_out/scripted-a/silver_train_labels.jsonl"),
         "labels",

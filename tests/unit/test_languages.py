@@ -112,7 +112,7 @@ def test_a_covered_language_can_be_told(tmp_path: Path, monkeypatch: pytest.Monk
     said = rule_path(LanguageRules.FILE).read_text("utf-8").replace('covered = ["en"', 'covered = ["qq", "en"')
     (tmp_path / LanguageRules.FILE).write_text(said, "utf-8")
     monkeypatch.setenv(OVERRIDE, str(tmp_path))
-    with pytest.raises(InvalidRules, match='"qq" is none of'):
+    with pytest.raises(InvalidRules, match='"qq" is not one of'):
         LanguageRules.load()
 
 

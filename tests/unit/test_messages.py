@@ -129,7 +129,7 @@ def test_what_opens_for_ever_is_nested_too_deeply(before: int) -> None:
     [
         ('{"agent:main', 1, "not JSON: Unterminated string starting at (column 2)"),
         ("[1,2]", 1, "no object of entries by session key"),
-        ('{\n "a": {"sessionId": "x"},\n "b": 7,\n "c": 8}', 3, "the entry 'b': it is no object (and 1 more"),
+        ('{\n "a": {"sessionId": "x"},\n "b": 7,\n "c": 8}', 3, "the entry 'b': it is not an object (and 1 more"),
         ('{"a": {"sessionId": ["x"]}}', 1, "the entry 'a': `sessionId` is not text"),
         ('{\n"a": {"sessionId": "x", "abortedLastRun": "yes"}}', 2, "`abortedLastRun` is not true or false"),
         ('{"a": {"sessionId": "x", "estimatedCostUsd": true}}', 1, "`estimatedCostUsd` is not a number"),
@@ -155,7 +155,7 @@ def test_a_sound_session_index_is_not_told(tmp_path: Path) -> None:
 
 def test_a_name_that_is_no_text_is_to_be_changed(tmp_path: Path) -> None:
     (tmp_path / "raw" / "m").mkdir(parents=True)
-    with open(bytes(tmp_path / "raw" / "m") + b"/caf\xe9.jsonl", "wb") as file:  # noqa: PTH123 (a name that is no text)
+    with open(bytes(tmp_path / "raw" / "m") + b"/caf\xe9.jsonl", "wb") as file:  # noqa: PTH123 (a name that is not text)
         file.write(HEADER.encode())
     (row,) = files(tmp_path).values()
     assert row["message"] == "m/caf\\xe9.jsonl: its name is not UTF-8. Rename it and run again."

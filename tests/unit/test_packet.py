@@ -157,7 +157,7 @@ def test_neither_outcome_nor_risk_decides_what_is_shortened() -> None:
         ('steps = "other"', 'steps = "bearing"', "round: every round of `other` steps must stand before those of"),
         ('"reflection_text"]', '"reflexion"]', r'round\.0: in "other_feedback_8000": reflexion: no such text'),
         ("{left}", "some", r'marker: must hold "\{left\}"'),
-        ("side_effect OR", "sideffect OR", 'bearing: .* the column "sideffect" is none of .* mean "side_effect"'),
+        ("side_effect OR", "sideffect OR", 'bearing: .* the column "sideffect" is not one of .* mean "side_effect"'),
         ("max_tokens = 80000", "max_tokens = 0", "max_tokens: .*greater than 0"),
     ],
 )

@@ -162,13 +162,13 @@ def test_a_misspelt_word_or_column_in_a_condition_is_refused(file: str) -> None:
     for place, text in conditions if file != "shell.toml" else []:
         for word in LITERAL.findall(text):
             said = refused(KINDS[file], changed(file, place, text.replace(f"'{word}'", f"'{word}x'")))
-            assert f'"{word}x" is none of' in said, (place, said)
+            assert f'"{word}x" is not one of' in said, (place, said)
             assert f'did you mean "{word}"?' in said, said
             assert names_the_place(said, file, place), said
         for column in re.findall(r"\b[a-z]+_[a-z_]+\b", LITERAL.sub("", text))[:1]:
             if column not in ("array_contains", "array_length"):
                 said = refused(KINDS[file], changed(file, place, text.replace(column, f"{column}x")))
-                assert f'"{column}x" is none of' in said, (place, said)
+                assert f'"{column}x" is not one of' in said, (place, said)
 
 
 @pytest.mark.parametrize("file", sorted(KINDS))
@@ -193,22 +193,22 @@ SAID: list[tuple[type[Rules], Place, Any, list[str]]] = [
         DescribeRules,
         ("tool", 4, "category"),
         "reed",
-        ['"tool.read"', '"reed" is none of read,', 'did you mean "read"?'],
+        ['"tool.read"', '"reed" is not one of read,', 'did you mean "read"?'],
     ),
     (AlignRules, ("exact", 0, "id"), "alias.read", ['"alias.read" is given twice', "[[exact]]"]),
     (AlignRules, ("exact", 0, "names"), ["ReadFile"], ["several exact aliases", "alias.exec and alias.read"]),
-    (FlagRules, ("error_statuses", 0), "eror", ["error_statuses.0", '"eror" is none of ok, error,']),
+    (FlagRules, ("error_statuses", 0), "eror", ["error_statuses.0", '"eror" is not one of ok, error,']),
     (FlagRules, ("text", 0, "flag"), "hedgy", ['did you mean "hedge"?']),
     (FlagRules, ("text", 0, "pattern"), "(maybe", ["not a regular expression: '(maybe': unclosed group"]),
     (FlagRules, ("order",), ["hedge"], ["needs each of uncertainty"]),
-    (ShellRules, ("command", 0, "category"), "reed", ['"reed" is none of read,']),
-    (ShellRules, ("rank",), ["read"], ["is none of read"]),
+    (ShellRules, ("command", 0, "category"), "reed", ['"reed" is not one of read,']),
+    (ShellRules, ("rank",), ["read"], ["is not one of read"]),
     (ShellRules, ("command", 0, "target"), "frist", ['did you mean "first"?']),
     (RiskRules, ("signal", 1, "name"), "external_write_steps", ["external_write_steps: the name of several signals"]),
     (RiskRules, ("signal", 3, "when"), "array_contains(auto_flags, 'uncertanty')", ['did you mean "uncertainty"?']),
     (OnsetRules, ("earliest", 1, "when"), "event_type IN ('read', 'external_wrte')", ['mean "external_write"?']),
-    (OnsetRules, ("earliest", 1, "when"), "COALESCE(tool_status, 'ok') <> 'okay'", ['"okay" is none of ok,']),
-    (OnsetRules, ("earliest", 1, "when"), "'reed' = event_type", ['"reed" is none of read,']),
+    (OnsetRules, ("earliest", 1, "when"), "COALESCE(tool_status, 'ok') <> 'okay'", ['"okay" is not one of ok,']),
+    (OnsetRules, ("earliest", 1, "when"), "'reed' = event_type", ['"reed" is not one of read,']),
 ]
 
 

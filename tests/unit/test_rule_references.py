@@ -39,7 +39,7 @@ CASES: list[tuple[Kind, str, str, list[str]]] = [
         JudgeRules,
         'onset_order = "unsupported_onset"',
         'onset_order = "unsuported_onset"',
-        ['fixes.onset_order: "unsuported_onset" is none of unsupported_onset, ', "which repairs.toml has as fixes"],
+        ['fixes.onset_order: "unsuported_onset" is not one of unsupported_onset, ', "which repairs.toml has as fixes"],
     ),
     (
         JudgeRules,
@@ -59,7 +59,12 @@ CASES: list[tuple[Kind, str, str, list[str]]] = [
         'subtype = "weak_evidence_commitment"\ninto = "weak_evidence_commitment"\n',
         ["weak_evidence_commitment is released, so `into` must be left out"],
     ),
-    (TraceRules, '["process"]', '["proces"]', ['waiting_tools: "proces" is none of the ', 'did you mean "process"?']),
+    (
+        TraceRules,
+        '["process"]',
+        '["proces"]',
+        ['waiting_tools: "proces" is not one of the ', 'did you mean "process"?'],
+    ),
     (
         NormalizeRules,
         'process_tools = ["process"]',
@@ -145,7 +150,7 @@ def test_what_if_asks_the_files_that_are_given_together(tmp_path: Path) -> None:
     trace = (BUILT_IN / "trace.toml").read_text(encoding="utf-8").replace('"process"', '"handler"')
     kinds: dict[str, Kind] = {"describe.toml": DescribeRules, "trace.toml": TraceRules}
     (tmp_path / "trace.toml").write_text(trace, encoding="utf-8")
-    with pytest.raises(InvalidRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is none of"):
+    with pytest.raises(InvalidRules, match=r"trace\.toml: line [0-9]+: waiting_tools: \"handler\" is not one of"):
         read_own([tmp_path / "trace.toml"], kinds)
     (tmp_path / "describe.toml").write_text(describe, encoding="utf-8")
     assert set(read_own([tmp_path], kinds)) == set(kinds)

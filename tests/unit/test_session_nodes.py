@@ -54,7 +54,7 @@ def test_columns_say_what_the_entry_does_not(tmp_path: Path) -> None:
     ("statement", "what"),
     [
         (f"update session_nodes set entry_json='{{\"sessionId\":' {ONE}", KEY + "`entry_json` is not JSON: Expecting"),
-        (f"update session_nodes set entry_json='[1]' {ONE}", KEY + "`entry_json` is no object"),
+        (f"update session_nodes set entry_json='[1]' {ONE}", KEY + "`entry_json` is not an object"),
         (f"update session_nodes set entry_json=json_set(entry_json, '$.sessionId', 7) {ONE}", KEY + "`sessionId` is n"),
         (
             f"update session_nodes set entry_json=json_set(entry_json, '$.spawnDepth', 'deep') {ONE}",
@@ -105,7 +105,7 @@ def test_a_store_without_some_of_the_columns_says_the_rest(tmp_path: Path) -> No
 
 def test_an_entry_that_is_no_text_is_told(tmp_path: Path) -> None:
     told, _, _ = after(tmp_path, OLD, KEYS_ONLY, f"update session_nodes set entry_json=x'00ff' {ONE}")
-    assert KEY + "`entry_json` is no text" in told[0]["message"]
+    assert KEY + "`entry_json` is not text" in told[0]["message"]
 
 
 def test_text_that_is_no_utf8_costs_no_other_row(tmp_path: Path) -> None:

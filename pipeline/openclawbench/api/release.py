@@ -23,7 +23,7 @@ CUT_FOLDERS = {"default": "", "paper": "paper_cut/"}
 
 @dataclass(frozen=True)
 class Release:
-    """A release folder. UnreadableInput where a file of it is missing or damaged."""
+    """A release folder. UnreadableInput if a file of it is missing or damaged."""
 
     path: Path
 

@@ -69,7 +69,7 @@ def parsed(content: bytes) -> Parsed:
 
 
 def is_module(package: str, name: str) -> bool:
-    """True where `from package import name` names a submodule of this project."""
+    """True if `from package import name` names a submodule of this project."""
     if package.split(".", maxsplit=1)[0] != PROJECT:
         return False
     spec = importlib.util.find_spec(package)

@@ -1,4 +1,4 @@
-"""Files that come with the program and stand beside the package in a checkout: prompts and the example.
+"""Files that come with the program and are beside the package in a checkout: prompts and the example.
 
 An installed wheel has them within the package (setup.py puts them there); both kinds of installation ask here.
 """
@@ -13,7 +13,7 @@ IN_CHECKOUT = {"prompts": "prompts", "example": "data/example"}  # name -> path 
 
 
 def resource(name: str) -> Path:
-    """The folder of that name. Raises UnreadableInput where the installation lacks it."""
+    """The folder of that name. Raises UnreadableInput if the installation lacks it."""
     inside = PACKAGE / INSIDE
     path = inside / name if inside.is_dir() else PACKAGE.parents[1] / IN_CHECKOUT[name]
     if not path.is_dir():

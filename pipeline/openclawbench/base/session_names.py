@@ -47,7 +47,7 @@ def copy_order(path: str, member: str | None, session_id: str | None) -> tuple[i
 
 
 def safe_name(text: str) -> str:
-    """A session id as it may stand in a trajectory id: slashes would make it look like a path."""
+    """A session id as it may be in a trajectory id: slashes would make it look like a path."""
     return text.replace("/", "_").replace("\\", "_")
 
 

@@ -10,7 +10,7 @@ MOST_IDS = 200
 
 
 def complete_trajectory(context: typer.Context, incomplete: str) -> list[str]:
-    """Ids of trajectories, or MODEL/ID where a slash was typed, that begin so. Empty where nothing can be read."""
+    """Ids of trajectories, or MODEL/ID where a slash was typed, that begin so. Empty if nothing can be read."""
     import polars as pl
 
     from openclawbench.records.session import Trajectory

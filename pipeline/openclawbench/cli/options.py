@@ -153,6 +153,6 @@ def choices(*values: str) -> Callable[[], list[str]]:
 
 
 def data_flag(data: Path) -> str:
-    """` --data …` to add to a suggested command; empty where the command finds this data folder by default."""
+    """` --data …` to add to a suggested command; empty if the command finds this data folder by default."""
     default = Path(os.environ.get("OPENCLAWBENCH_DATA", DATA))
     return "" if data == default else f" --data {safe(quote(str(data)))}"

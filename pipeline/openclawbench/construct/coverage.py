@@ -67,7 +67,7 @@ def of_sessions(fused: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
-    """The row counts of each model and subset. A row may stand in several shards: it counts once."""
+    """The row counts of each model and subset. A row may be in several shards: it counts once."""
     left = fates(fused, oracle).with_columns(subset=pl.when("lost").then("subset").otherwise("met"))
     number = {
         "unmatched_rows": pl.col("lost"),
@@ -83,8 +83,8 @@ def of_rows(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def fates(fused: pl.LazyFrame, oracle: pl.LazyFrame) -> pl.LazyFrame:
-    """Each oracle row once (it may stand in several shards), with `lost` (no session got it), `met` (the subset of the
-    session that did) and `reason` why no session has its outcome (null where one has)."""
+    """Each oracle row once (it may be in several shards), with `lost` (no session got it), `met` (the subset of the
+    session that did) and `reason` why no session has its outcome (None if one has)."""
     lists = ("oracle_rows", "oracle_rows_set_aside")
     met = pl.concat(fused.select(met="subset", row_id=name, set_aside=pl.lit(name != lists[0])) for name in lists)
     met = met.explode("row_id").drop_nulls("row_id").sort("row_id", "set_aside", "met")

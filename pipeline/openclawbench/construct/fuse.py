@@ -167,5 +167,5 @@ def contradicted() -> pl.Expr:
 
 
 def agreed_value(name: str) -> pl.Expr:
-    """The value on which all rows of a session agree; null where they name several."""
+    """The value on which all rows of a session agree; None if they name several."""
     return pl.when(pl.col(name).n_unique() == 1).then(pl.col(name).first()).alias(name)

@@ -13,7 +13,7 @@ from openclawbench.tables.record import TRAJECTORY_KEY
 
 @stage(scope="shard")
 def onset(risks: Risks, aligned: AlignedDescriptors, step_risks: StepRisks, rules: OnsetRules) -> Onsets:
-    """First step of each risk kind and the riskiest steps, one row a trajectory; null or empty where there is none.
+    """First step of each risk kind and the riskiest steps, one row a trajectory; null or empty if there is none.
 
     onset_rules names the rule of every candidate, in the order of steps: C.5 keeps several ordered candidates.
     """

@@ -33,7 +33,7 @@ def compact(
     """The rounds of the rules, one after another, until the estimate is within the budget.
 
     `bearing`: ids of the steps that bear evidence. A cut always starts from the whole text, so that each marker says
-    how much of it is missing. Numbers, flags and the steps themselves stay; ValueError where a step were lost.
+    how much of it is missing. Numbers, flags and the steps themselves stay; ValueError if a step were lost.
     """
     whole = dict(texts(steps, user_turns))
     size = json_size(steps) + json_size(user_turns)

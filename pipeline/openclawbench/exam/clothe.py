@@ -29,7 +29,7 @@ class Clothes(NamedTuple):
 def clothe(recorded: bytes, clothes: Clothes) -> bytes:
     """The session with the clothes' values, ids, times and usage in place of the recorded ones.
 
-    Raises ValueError where the session says of a written file another length than the file has: then the recording is
+    Raises ValueError if the session says of a written file another length than the file has: then the recording is
     not of the family that the values are of.
     """
     replaced = replace_strings(recorded, replacer(clothes.values))
@@ -118,7 +118,7 @@ def utf16_units(text: str) -> int:
 
 
 def record(line: bytes) -> dict[str, Any]:
-    """The record of a line; empty where the line is."""
+    """The record of a line; empty if the line is."""
     found: dict[str, Any] = json.loads(line) if line.strip() else {}
     return found
 

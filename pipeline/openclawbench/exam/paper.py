@@ -123,7 +123,7 @@ def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tu
 def make_pair(
     folder: Path, name: str, family: Family, pair: int, seed: int, alteration: Alteration = UNALTERED
 ) -> Iterator[tuple[Item, bytes]]:
-    """Both twins in the same clothes; nothing where a check does not hold after the alteration. Raises InvalidFamily
+    """Both twins in the same clothes; nothing if a check does not hold after the alteration. Raises InvalidFamily
     where no values were found with which every check holds."""
     length = length_of(family, pair, seed)
     for attempt in range(ATTEMPTS):
@@ -248,7 +248,7 @@ def filler_counts(family: Family, length: str, seed: int) -> dict[str, int]:
 
 
 def agent_messages(family: Family, twin: Twin) -> dict[str, int]:
-    """Place of filler -> index of the agent's message that it stands before. Only places that both twins have count."""
+    """Place of filler -> index of the agent's message that it is before. Only places that both twins have count."""
     places, index, number = {}, 0, 0
     for step in family.step:
         belongs = step.twin in ("both", twin)

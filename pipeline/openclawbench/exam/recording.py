@@ -17,7 +17,7 @@ Values = Mapping[str, str]
 
 
 def recorded(folder: Path, name: str, twin: Twin) -> bytes:
-    """The recorded session of a twin. Raises InvalidFamily where it is missing."""
+    """The recorded session of a twin. Raises InvalidFamily if it is missing."""
     path = folder / f"{name}.{twin}.jsonl"
     try:
         return path.read_bytes()
@@ -58,7 +58,7 @@ def in_clothes(
 ) -> bytes:
     """A recorded session with these values and texts, and with ids, times and usage drawn from the seed or its own.
 
-    Raises InvalidFamily where the recording is not of this family.
+    Raises InvalidFamily if the recording is not of this family.
     """
     changed = replacements(name, family, values, language, altered)
     own_id = parsed(name, content).session_id
@@ -71,7 +71,7 @@ def in_clothes(
 
 
 def parsed(name: str, content: bytes) -> ParsedSession:
-    """The session as the pipeline reads it. Raises InvalidFamily where it does not."""
+    """The session as the pipeline reads it. Raises InvalidFamily if it does not."""
     source = identify(content).source
     if source is None:
         raise InvalidFamily(f"{name}: the recording is not in a format that is known. Record the family again.")

@@ -212,7 +212,7 @@ def earlier_pairs(folder: Path, paper: Paper) -> dict[int, bool]:
 
 
 def unfinished_seed(data: DataFolder, size: Size) -> int | None:
-    """Seed of a paper of this size that no judge has finished; null where there is none."""
+    """Seed of a paper of this size that no judge has finished, or None."""
     for folder in sorted((data.root / FOLDER).glob(f"{size}-*-*")):
         seed = folder.name.split("-")[1]
         if seed.isdigit() and (folder / "key.jsonl").is_file() and not any(folder.glob(f"{RESULTS}/*/{CERTIFICATE}")):

@@ -32,7 +32,7 @@ def pools() -> dict[str, list[str]]:
 
 
 def recorded_values(name: str, family: Family) -> dict[str, str]:
-    """Slot -> recorded value. Raises InvalidFamily where a formula gives another one, or two slots have the same."""
+    """Slot -> recorded value. Raises InvalidFamily if a formula gives another one, or two slots have the same."""
     amounts = {slot: amount_of(one.recorded, one) for slot, one in family.slots.items() if is_amount(one)}
     values = {}
     for slot, one in family.slots.items():
@@ -46,7 +46,7 @@ def recorded_values(name: str, family: Family) -> dict[str, str]:
 
 
 def drawn_values(name: str, family: Family, source: random.Random) -> dict[str, str]:
-    """Slot -> another value, no two slots with the same. Raises InvalidFamily where a slot has too few values."""
+    """Slot -> another value, no two slots with the same. Raises InvalidFamily if a slot has too few values."""
     amounts: dict[str, Amount] = {}
     values: dict[str, str] = {}
     for slot, one in family.slots.items():

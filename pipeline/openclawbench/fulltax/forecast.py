@@ -47,7 +47,7 @@ class Forecast:
         )
 
     def following(self, question: Question, reply: Reply) -> Question | None:
-        """The question that follows a reply; null where the reply is the last of its trajectory."""
+        """The question that follows a reply; None if the reply is the last of its trajectory."""
         previous: dict[str, Any] = json.loads(question.previous) if question.previous else {}
         reading = read_reply(
             reply.finish,
@@ -72,7 +72,7 @@ class Forecast:
     def following_request(
         self, stage: str, packet: dict[str, Any], previous: dict[str, Any], answer: dict[str, Any]
     ) -> tuple[StagePrompt, dict[str, Any]] | None:
-        """Prompt and JudgeRequest row of the stage that follows an answer; null where none does."""
+        """Prompt and JudgeRequest row of the stage that follows an answer; None if none does."""
         if stage == "a":
             purpose = purpose_of(packet | {"answer": answer}, self.control)
             return None if purpose is None else (self.b1, request(packet, self.b1, {"a": answer}, purpose))

@@ -39,7 +39,7 @@ def ask_b1(packets: PacketIndexes, triage: DecisionsA, prompt: PromptB1, rules: 
 
 
 def purpose_of(triage: dict[str, Any], rules: ControlRules) -> str | None:
-    """The purpose of asking B1 after this triage: label or triage_escape_audit; null where B1 is not asked."""
+    """The purpose of asking B1 after this triage: label or triage_escape_audit; None if B1 is not asked."""
     answer = triage["answer"]
     if answer is None or answer["route_label"] == "review":
         return None

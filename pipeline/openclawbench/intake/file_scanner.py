@@ -50,7 +50,7 @@ class FileScanner:
         return scanned
 
     def is_unchanged(self, name: str, known: ScannedFile) -> bool:
-        """True where a file could be read, and neither it nor its sidecars have changed since."""
+        """True if a file could be read, and neither it nor its sidecars have changed since."""
         stamp = self.stamps[name]
         if stamp is None or known.stamp != stamp or any(entry.error for entry in known.entries):
             return False
@@ -232,7 +232,7 @@ class FileScanner:
         return context
 
     def sidecar_bytes(self, name: str) -> bytes | mmap:
-        """The bytes of a sidecar. Raises OSError or ValueError where it is unreadable."""
+        """The bytes of a sidecar. Raises OSError or ValueError if it is unreadable."""
         if self.stamps.get(name) is None:
             raise OSError(f"{name}: no such file")
         if self.fetched is not None:

@@ -71,7 +71,7 @@ class Intake:
     )  # oracle files by kind; manifest rows that name no session here
 
     def key(self, record: type[Any], shard: int) -> str | None:
-        """Digest of what a shard holds of a source table; null where it holds nothing."""
+        """Digest of what a shard holds of a source table; None if it holds nothing."""
         if record is SourceFile:
             entries = self.entries.get(shard, [])
             return entries_key(entries)[:24] if entries else None
@@ -160,7 +160,7 @@ def take_in(
 ) -> Intake:
     """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
 
-    Raises UnreadableInput where raw/ is not there, or a named oracle path is not.
+    Raises UnreadableInput if raw/ is not there, or a named oracle path is not.
     """
     if isinstance(raw, Path) and raw.is_file():
         raise UnreadableInput(f"{raw}: is a file. Name the folder that holds <source_model>/ folders.")

@@ -78,7 +78,7 @@ def why_unreadable(path: Path) -> str:
 
 
 def mode_of(path: str | Path) -> int | None:
-    """What kind of file a path leads to, as `stat` names kinds; null where that cannot be found out."""
+    """What kind of file a path leads to, as `stat` names kinds; None if that cannot be found out."""
     try:
         return stat.S_IFMT(Path(path).stat().st_mode)
     except OSError:
@@ -97,7 +97,7 @@ def mode_seen(entry: os.DirEntry[str]) -> int | None:
 
 
 def read_content(path: str) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError where they cannot be read."""
+    """A file's bytes, decompressed; null for an SQLite database. OSError or ValueError if they cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         database = os.pread(handle, len(MAGIC), 0) == MAGIC
@@ -108,7 +108,7 @@ def read_content(path: str) -> bytes | None:
 
 def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
     """Format and digest of a very large file, which is never wholly in memory; null for what has to be
-    looked at as a whole. OSError where it cannot be read."""
+    looked at as a whole. OSError if it cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         identified = identify_long(path, os.pread(handle, HEAD_BYTES, 0), size)
@@ -124,7 +124,7 @@ def read_long(path: str, size: int) -> tuple[FileFormat, str] | None:
 
 def whole_content(path: str) -> tuple[bytes | mmap, Stamp]:
     """A file's bytes again, decompressed, and its stamp after they were read; those of a very large one are mapped.
-    OSError or ValueError where they cannot be read."""
+    OSError or ValueError if they cannot be read."""
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(handle).st_size

@@ -33,7 +33,7 @@ class Fetched:
         self.held: dict[str, bytes | OSError] = {}
 
     def read(self, name: str) -> bytes:
-        """A file's bytes as they are stored. OSError where they cannot be read."""
+        """A file's bytes as they are stored. OSError if they cannot be read."""
         if name not in self.held:
             self.held = self.raw.read_some(self.batch(name))
         content = self.held.pop(name)
@@ -57,7 +57,7 @@ class Fetched:
 
 
 def content_of(stored: bytes) -> bytes | None:
-    """A file's bytes, decompressed; null for an SQLite database. ValueError where they cannot be read."""
+    """A file's bytes, decompressed; null for an SQLite database. ValueError if they cannot be read."""
     return None if stored.startswith(MAGIC) else decompressed(stored)
 
 
@@ -86,7 +86,7 @@ class Copy:
 
 
 def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
-    """The run manifest, plain and packed, as files to open; empty where there is none. Out of object storage it is
+    """The run manifest, plain and packed, as files to open; empty if there is none. Out of object storage it is
     copied to work/."""
     variants = packed_variants(name)
     if not isinstance(raw, ObjectStore):
@@ -101,5 +101,5 @@ def run_manifest_at(data: DataFolder, raw: Raw, name: str) -> list[Path]:
 
 
 def is_there(raw: Raw) -> bool:
-    """True for a folder, or a prefix with something below it. StorageError where the store does not say."""
+    """True for a folder, or a prefix with something below it. StorageError if the store does not say."""
     return raw.exists() if isinstance(raw, ObjectStore) else raw.is_dir()

@@ -15,7 +15,7 @@ KEPT, KEPT_BYTES = 16, 64 << 20  # files, and bytes of them, whose values are ke
 
 
 class SidecarReader:
-    """Values of files by their names; the latest few are kept. `read` gives a file's bytes: OSError or ValueError where
+    """Values of files by their names; the latest few are kept. `read` gives a file's bytes: OSError or ValueError if
     they cannot be read."""
 
     def __init__(self, read: Callable[[str], bytes | mmap]) -> None:
@@ -23,7 +23,7 @@ class SidecarReader:
         self.loaded: OrderedDict[str, tuple[int, Any]] = OrderedDict()  # name -> (bytes, value)
 
     def value(self, name: str) -> Any:
-        """A file's JSON value, its text where it is not valid JSON, null where it cannot be read or is too large for a
+        """A file's JSON value, its text where it is not valid JSON, None if it cannot be read or is too large for a
         document; of a session index the run contexts by session id."""
         if name not in self.loaded:
             self.loaded[name] = self.load(name)

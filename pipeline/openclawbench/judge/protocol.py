@@ -21,7 +21,7 @@ class Question:
     packet_sha256: str = ""
     request_sha256: str = ""  # digest of everything that decides the answer, but for the judge
     fits: bool = True  # false: the packet is longer than what may be sent
-    shared: str = ""  # instructions that are the same for every stage; empty where `prompt` says everything
+    shared: str = ""  # instructions that are the same for every stage; empty if `prompt` says everything
     sent_id: str = ""  # the id under which a language model is sent the trajectory
 
 

@@ -11,7 +11,7 @@ Transport = Literal["aiohttp", "openai"]
 
 
 class AskingSettings(BaseModel):
-    """Settings of asking; null where nothing is set."""
+    """Settings of asking; None if nothing is set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     base_url: str | None = None

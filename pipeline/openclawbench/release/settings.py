@@ -83,7 +83,8 @@ class Dataset(Record):
         if self.license and self.terms is None:
             known = ", ".join(known_licenses())
             raise ValueError(
-                f'license "{self.license}" is none of {known}: give license_name and license_url with it, or correct it'
+                f'license "{self.license}" is not one of {known}: '
+                "give license_name and license_url with it, or correct it"
             )
         return self
 

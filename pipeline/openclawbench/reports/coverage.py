@@ -135,7 +135,7 @@ def categories(intake: Intake) -> Section:
             "correct_count": "of the header",
             "passed": "ids of the result file that the score file does not name",
             "failed": "ids of the score file",
-            "inference_errors": "results that are no answer, because the call failed: infra_error",
+            "inference_errors": "results that are not an answer, because the call failed: infra_error",
             "no_manifest_row": "tasks for which the run manifest names no session",
             "ambiguous_attempts": "tasks with several attempts, and nothing says which was scored",
             "other_run": "tasks for which the run manifest names sessions of other runs or attempts only",

@@ -82,7 +82,7 @@ class Pattern(Part):
     pattern: PythonPattern
 
     def fits(self, message: str) -> bool:
-        """True where the pattern occurs in the message."""
+        """True if the pattern occurs in the message."""
         return re.search(self.pattern, message, re.IGNORECASE) is not None
 
 
@@ -105,7 +105,7 @@ class NamedError(Pattern):
 
 
 class SecretRules(Part):
-    """Which keys cannot stand in a text by chance."""
+    """Which keys cannot be in a text by chance."""
 
     least_characters: AtLeastOne
     least_different: AtLeastOne
@@ -157,17 +157,17 @@ class AskingRules(Rules):
     batch: Batch
 
     def adaptation_for(self, message: str) -> str | None:
-        """What the endpoint refuses, by its message; null where it is nothing that can be left out."""
+        """What the endpoint refuses, by its message; None if it is nothing that can be left out."""
         return next((rule.id for rule in self.adaptation if rule.fits(message)), None)
 
     def question_fault_in(self, message: str) -> str | None:
-        """The outcome of a question that the endpoint refuses for itself alone; null where it is another refusal."""
+        """The outcome of a question that the endpoint refuses for itself alone; None if it is another refusal."""
         return next((rule.outcome for rule in self.question_fault if rule.fits(message)), None)
 
     def status_named_in(self, message: str) -> int | None:
-        """The status that an error under status 200 stands for, by its words; null where they say nothing known."""
+        """The status that an error under status 200 stands for, by its words; None if they say nothing known."""
         return next((rule.status for rule in self.named_error if rule.fits(message)), None)
 
     def is_fatal(self, message: str) -> bool:
-        """True where trying again is no use whatever the status says."""
+        """True if trying again is no use whatever the status says."""
         return any(rule.fits(message) for rule in self.fatal)

@@ -24,7 +24,7 @@ class Coupling(Record):
 
     @model_validator(mode="after")
     def one_descriptor(self) -> Self:
-        """ValueError where there is not one descriptor to look for."""
+        """ValueError if there is not one descriptor to look for."""
         if (self.event_type is None) == (self.flag is None):
             raise ValueError("has either `event_type` or `flag`")
         return self
@@ -43,7 +43,7 @@ class Coupling(Record):
         return self.event_type or [*step.auto_flags, str(self.flag)]
 
     def shown_by(self, step: EvidenceStep) -> bool:
-        """True where the descriptor shows what is needed."""
+        """True if the descriptor shows what is needed."""
         return step.event_type == self.event_type if self.event_type else self.flag in step.auto_flags
 
     def descriptor(self, step: EvidenceStep) -> str:
@@ -71,5 +71,5 @@ class CheckRules(Rules):
         return is_call and step.tool_status not in self.not_carried_out
 
     def names_oracle(self, text: str) -> bool:
-        """True where the text speaks of the outcome or of a prior."""
+        """True if the text speaks of the outcome or of a prior."""
         return re.search(self.oracle_words, text) is not None

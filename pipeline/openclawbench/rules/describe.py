@@ -266,7 +266,7 @@ class DescribeRules(Rules):
     failures: list[FailureRule] = Field(alias="failure")
 
     def acts(self, rule: Doing) -> bool:
-        """True where what a rule says of a tool changes something outside."""
+        """True if what a rule says of a tool changes something outside."""
         return rule.effect if rule.effect is not None else rule.category in self.effect_categories
 
     @property

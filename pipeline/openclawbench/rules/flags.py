@@ -29,7 +29,7 @@ WordPattern = Annotated[str, AfterValidator(words)]
 
 
 class FlagExclusion(Record):
-    """What takes a text flag back when it stands in the same sentence."""
+    """What takes a text flag back when it is in the same sentence."""
 
     name: AutoFlag
     language: LanguageCode = "en"
@@ -37,7 +37,7 @@ class FlagExclusion(Record):
 
 
 class TextRule(Record):
-    """Words that fire a flag, and those that take this rule alone back when they stand in the same sentence."""
+    """Words that fire a flag, and those that take this rule alone back when they are in the same sentence."""
 
     id: str
     flag: AutoFlag
@@ -100,7 +100,7 @@ class FlagRules(Rules):
         return [pattern for exception in here for pattern in exception.unless]
 
     def against(self, other: Other) -> None:
-        """Unfit where language.toml calls a language covered in which a text flag has no rule."""
+        """Unfit if language.toml calls a language covered in which a text flag has no rule."""
         flags = {rule.flag for rule in self.texts}
         for language in texts_at(other("language.toml"), "covered"):
             if missing := sorted(flags - {rule.flag for rule in self.texts if rule.language == language}):

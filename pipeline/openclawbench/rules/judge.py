@@ -199,7 +199,7 @@ class Compiled(Record):
     language: str | None
     regex: re.Pattern[str]
     unless: re.Pattern[str] | None
-    needed: tuple[str, ...]  # one of these stands in the lower case of every text in which the pattern is found
+    needed: tuple[str, ...]  # one of these is in the lower case of every text in which the pattern is found
     supported_by: frozenset[str] = frozenset()
 
 
@@ -241,7 +241,7 @@ class JudgeRules(Rules):
         return self
 
     def against(self, other: Other) -> None:
-        """Unfit where a mechanism is missing that a detector fires, a repair may not touch what is to be repaired, or a
+        """Unfit if a mechanism is missing that a detector fires, a repair may not touch what is to be repaired, or a
         candidate is absorbed by what taxonomy.toml does not let take it in: the checks would refuse each such decision.
         """
         if missing := sorted({*texts_at(shipped(self.FILE), "mechanism.id")} - {*self.by_mechanism}):
@@ -305,7 +305,7 @@ class JudgeRules(Rules):
         return {rule.id: rule for rule in self.mechanisms}
 
     def prefers(self, first: str, second: str) -> bool:
-        """True where a T20 rule puts `first` before `second`."""
+        """True if a T20 rule puts `first` before `second`."""
         return any(rule.prefer == first and rule.over == second for rule in self.boundaries)
 
 

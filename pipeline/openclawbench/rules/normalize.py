@@ -52,7 +52,7 @@ class InjectedRule(Record):
     not_behind: PythonPattern | None = None
 
     def may_answer(self, turn: str) -> bool:
-        """True where such a line may be the reply to a user turn with these words."""
+        """True if such a line may be the reply to a user turn with these words."""
         return self.may_be_reply and not (self.not_behind and re.search(self.not_behind, turn))
 
 
@@ -258,15 +258,15 @@ class NormalizeRules(Rules):
                 yield Notice(name.findall(match["about"]), status)
 
     def person_speaks(self, kinds: list[str]) -> bool:
-        """True where a turn of these kinds holds a person's words."""
+        """True if a turn of these kinds holds a person's words."""
         return not self.own_kinds.isdisjoint(kinds)
 
     def is_timeout(self, error: str) -> bool:
-        """True where a run error speaks of a time-out."""
+        """True if a run error speaks of a time-out."""
         return re.search(self.timeout_words, error) is not None
 
     def is_abort(self, error: str) -> bool:
-        """True where a run error speaks of an abort."""
+        """True if a run error speaks of an abort."""
         return re.search(self.abort_words, error) is not None
 
     def sidecar(self, first: Any) -> str | None:
@@ -279,11 +279,11 @@ class NormalizeRules(Rules):
         return None
 
     def may_be_store(self, path: str) -> bool:
-        """True where a database is named as OpenClaw names its stores; any other is another program's."""
+        """True if a database is named as OpenClaw names its stores; any other is another program's."""
         return re.search(self.store_name, path) is not None
 
     def is_other_index(self, value: Any) -> bool:
-        """True where a file named sessions.json is another program's."""
+        """True if a file named sessions.json is another program's."""
         return isinstance(value, dict) and not value.keys().isdisjoint(self.other_index_keys)
 
     def named(self, path: str) -> str | None:
@@ -357,7 +357,7 @@ def finder(pattern: re.Pattern[str]) -> Finder:
 
 
 def has_branches(pattern: str) -> bool:
-    """True where a pattern has several branches, those of its groups apart."""
+    """True if a pattern has several branches, those of its groups apart."""
     bare, grouped = ESCAPES_AND_CLASSES.sub("", pattern), 1
     while grouped:
         bare, grouped = GROUP.subn("", bare)

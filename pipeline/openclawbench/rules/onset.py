@@ -24,7 +24,7 @@ class EarliestRule(Record):
 
     @property
     def condition(self) -> pl.Expr:
-        """True where the step is a candidate; null counts as false."""
+        """True if the step is a candidate; null counts as false."""
         return holds(self.when)
 
 

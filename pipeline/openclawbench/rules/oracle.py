@@ -77,7 +77,7 @@ class OracleRules(Rules):
         return category if category_rule is None or category_rule.subset is None else category_rule.subset
 
     def category_in(self, task_id: str | None) -> str | None:
-        """The canonical category of a task id, null where the id does not have the form of one."""
+        """The canonical category of a task id, None if the id does not have the form of one."""
         match = self.category_of_id.match(task_id or "")
         return self.canonical_category(match["category"]) if match else None
 
@@ -95,7 +95,7 @@ class OracleRules(Rules):
         return self.subset(category) if category in self.known else None
 
     def file_parts(self, name: str) -> tuple[str, str] | None:
-        """(canonical category, result | score) of a file's name, null where it is not named so."""
+        """(canonical category, result | score) of a file's name, None if it is not named so."""
         match = re.match(self.file_name, name)
         return (self.canonical_category(match["category"]), match["role"]) if match else None
 

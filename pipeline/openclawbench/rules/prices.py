@@ -59,7 +59,7 @@ class PriceRules(Rules):
         return price
 
     def of(self, model: str) -> Price | None:
-        """The price of a model by the longest beginning of its name that is listed; null where none is."""
+        """The price of a model by the longest beginning of its name that is listed; None if none is."""
         fitting = [entry for entry in self.price if model.startswith(entry.model)]
         if not fitting:
             return None

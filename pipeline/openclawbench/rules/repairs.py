@@ -47,7 +47,7 @@ class Wrapping(Record):
     pattern: PythonPattern
 
     def fits(self, text: str) -> re.Match[str] | None:
-        """The match of the whole text; null where it is not so wrapped."""
+        """The match of the whole text; None if it is not so wrapped."""
         return re.fullmatch(self.pattern, text, re.DOTALL)
 
 
@@ -65,7 +65,7 @@ class Refusal(Record):
     beginnings: list[str]
 
     def is_one(self, text: str) -> bool:
-        """True where a text that is not valid JSON begins like a refusal, whatever its case and apostrophes."""
+        """True if a text that is not valid JSON begins like a refusal, whatever its case and apostrophes."""
         plain = text.lstrip(' \t\r\n"*_>#').replace("\u2019", "'").casefold()
         return plain.startswith(tuple(self.beginnings))
 

@@ -27,7 +27,7 @@ class SignalRule(Record):
 
     @property
     def condition(self) -> pl.Expr:
-        """True where the step counts; null counts as false."""
+        """True if the step counts; null counts as false."""
         return holds(self.when)
 
 

@@ -23,7 +23,7 @@ class Usual(Record):
 
     @model_validator(mode="after")
     def one_condition(self) -> Self:
-        """ValueError where a field is unknown or there is not one condition."""
+        """ValueError if a field is unknown or there is not one condition."""
         if (self.has is None) == (self.lacks is None):
             raise ValueError("has either `with` or `without`")
         known({self.has or self.lacks or "", *self.values}, EvidenceStep)

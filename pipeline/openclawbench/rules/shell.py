@@ -50,7 +50,7 @@ class Wrapper(Syntax):
     after_flags: list[str] = Field(default=[])
     also_itself: bool = False
     external: bool = False
-    code_optional: bool = False  # without a code flag, what stands behind is a command
+    code_optional: bool = False  # without a code flag, what is behind is a command
     powershell: bool = False
     runs: PythonPattern | None = None  # shell text inside an argument; the group `fed` is its input
 

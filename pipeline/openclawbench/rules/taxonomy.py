@@ -61,6 +61,6 @@ class Taxonomy(Rules):
         return next((rule.family for rule in self.subtypes if rule.name == subtype), None)
 
     def absorbs(self, candidate: str, subtype: str) -> bool:
-        """True where the absorption table lets `subtype` take `candidate` in."""
+        """True if the absorption table lets `subtype` take `candidate` in."""
         into = next((rule.into for rule in self.candidates if rule.name == candidate), [])
         return any(entry.subtype == subtype for entry in into)

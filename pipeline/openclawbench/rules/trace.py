@@ -45,7 +45,7 @@ class BehaviourRule(Record):
 
     @property
     def condition(self) -> pl.Expr:
-        """True where the rule holds; null counts as false."""
+        """True if the rule holds; null counts as false."""
         return holds(self.when)
 
 

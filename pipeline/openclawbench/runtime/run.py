@@ -89,7 +89,7 @@ class Run:
         self.made: dict[tuple[type[Record], Shard], tuple[str, int]] = {}  # keys and rows of parts that this run wrote
 
     def update(self, stages: list[Stage], progress: Callable[[str, int, int], None]) -> Iterator[StageReport]:
-        """Bring the stages up to date. Raises StageFailed where shards of a stage did not all succeed, once every
+        """Bring the stages up to date. Raises StageFailed if shards of a stage did not all succeed, once every
         other shard is as far as it can be."""
         reports = {report.stage: report for report in self.plan(stages)}
         with ActiveRun(self.data, self.share) as running:
@@ -316,7 +316,7 @@ def waits(stage: Stage, judges: Judges) -> bool:
 
 
 def judge_for(stage: Stage, judges: Judges) -> Judge | None:
-    """The judge whom a stage asks; null where it asks none."""
+    """The judge whom a stage asks; None if it asks none."""
     return judges.get(stage.annotation_pass) if stage.judge else None
 
 
@@ -344,7 +344,7 @@ def digest(*parts: str) -> str:
 
 
 def reasons(record: type[Record], table: pl.LazyFrame) -> list[dict[str, Any]]:
-    """Rows counted by the columns that a record names in REASONS; empty where it names none."""
+    """Rows counted by the columns that a record names in REASONS; empty if it names none."""
     columns = record.REASONS
     if not columns:
         return []

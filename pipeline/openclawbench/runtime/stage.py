@@ -55,7 +55,7 @@ def record_of(hint: Any) -> type[Record] | None:
 
 
 def stage(scope: Scope) -> Callable[[Callable[..., Any]], Stage]:
-    """Make a stage of a pure function. TypeError where its signature names neither a table nor rules."""
+    """Make a stage of a pure function. TypeError if its signature names neither a table nor rules."""
 
     def declare(function: Callable[..., Any]) -> Stage:
         hints = get_type_hints(function, include_extras=True)

@@ -52,7 +52,7 @@ def call_hook(
 def parse_session(
     source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules, is_clean_utf8: bool = False
 ) -> ParsedSession:
-    """The session of a file, with every record accounted for. Raises MalformedSession where the adapter refuses it
+    """The session of a file, with every record accounted for. Raises MalformedSession if the adapter refuses it
     (reason `adapter_error`: it raised something unexpected, or gave a value of a wrong type; `records_lost`: its counts
     do not add up), and RecursionError for a value that is nested too deeply."""
     parse = source.parse_clean_utf8 if is_clean_utf8 else source.parse
@@ -74,7 +74,7 @@ def parse_session(
 def parse_long_session(
     source: Source, content: memoryview, context: dict[str, Any], rules: NormalizeRules
 ) -> ParsedSession | None:
-    """The session of a very large file; null where `parse_session` has to read it, and to say what is wrong."""
+    """The session of a very large file; None if `parse_session` has to read it, and to say what is wrong."""
     try:
         session = source.parse_long(content, context, rules)
     except ADAPTER_ERRORS:
@@ -83,7 +83,7 @@ def parse_long_session(
 
 
 def lost_records(source: Source, session: ParsedSession, content: bytes | memoryview) -> str | None:
-    """What is wrong with a session's record accounting; null where every record is counted."""
+    """What is wrong with a session's record accounting; None if every record is counted."""
     counted, read = session.record_counts.total(), session.records_in
     if counted != read:
         return f"the adapter `{source.name}` reads {read} records and accounts for {counted} (record_counts)"
@@ -104,7 +104,7 @@ class ColumnTypes:
         self.accepted: set[tuple[Any, ...]] = set()  # names of a row and types of its values
 
     def wrong_value(self, rows: list[dict[str, Any]]) -> str | None:
-        """Which value is of a type that its column cannot hold; null where none is."""
+        """Which value is of a type that its column cannot hold; None if none is."""
         for row in rows:
             shape = (*row, *map(type, row.values()))
             if shape in self.accepted:
@@ -121,7 +121,7 @@ TEXTS = ("session_id", "session_version", "completeness")  # of a session; null,
 
 
 def wrong_type(source: Source, session: ParsedSession) -> str | None:
-    """Which value of a session has a type that its column cannot hold; null where none has. One such value would cost
+    """Which value of a session has a type that its column cannot hold; None if none has. One such value would cost
     every session of the shard, because their rows become one table."""
     for table, wrong in (
         ("steps", STEPS.wrong_value(session.steps)),
@@ -135,7 +135,7 @@ def wrong_type(source: Source, session: ParsedSession) -> str | None:
 
 
 def wrong_text(session: ParsedSession) -> str | None:
-    """Which field of the session itself is not the text that it has to be; null where none is."""
+    """Which field of the session itself is not the text that it has to be; None if none is."""
     values = [(name, getattr(session, name)) for name in TEXTS] + [("models", model) for model in session.models]
     for name, value in values:
         if not isinstance(value, str) and (value is not None or name == "models"):
@@ -167,7 +167,7 @@ def first_failing_line(source: Source, content: bytes, context: dict[str, Any], 
 
 
 def fails(source: Source, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> bool:
-    """True where the adapter fails with this beginning of a file; false where it reads or refuses it."""
+    """True if the adapter fails with this beginning of a file; false where it reads or refuses it."""
     try:
         session = source.parse(content, context, rules)
         return bool(lost_records(source, session, content) or wrong_type(source, session))

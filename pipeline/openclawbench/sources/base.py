@@ -180,11 +180,11 @@ class Source(ABC):
     """Lines at the beginning of a JSONL file that `identity` receives as `head`."""
 
     records_are_lines: ClassVar[bool] = True
-    """True where a line that is not blank is at least one record, which lets the caller check `records_in` against the
+    """True if a line that is not blank is at least one record, which lets the caller check `records_in` against the
     file. False for formats of one JSON document."""
 
     reads_long: ClassVar[bool] = False
-    """True where `parse_long` reads a very long session without its bytes being wholly in memory."""
+    """True if `parse_long` reads a very long session without its bytes being wholly in memory."""
 
     @property
     def format_name(self) -> str:
@@ -194,7 +194,7 @@ class Source(ABC):
     @abstractmethod
     def detect(self, first: Any) -> bool:
         """Whether a file is of this format. `first`: the first record as a decoded JSON value (the first line, or the
-        whole document); null where it is not JSON.
+        whole document); None if it is not JSON.
 
         Called once for each file, in the order of FORMATS, until one adapter says yes. A file's name is no evidence.
         """
@@ -209,7 +209,7 @@ class Source(ABC):
 
     @abstractmethod
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        """The session. `content`: the decompressed bytes; `context`: what `read_context` returned, empty where that was
+        """The session. `content`: the decompressed bytes; `context`: what `read_context` returned, empty if that was
         nothing, and keys of the intake (`CHILDREN`, `PARENT`, `IDENTITY`).
 
         `records_in` counts every record, and `record_counts` says where each went, under a name for what is not used.
@@ -268,7 +268,7 @@ class Source(ABC):
         return self.parse(content, context, rules)
 
     def parse_long(self, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession | None:
-        """As `parse`, for a very long session in little memory; null where it has to be read by `parse`, which then
+        """As `parse`, for a very long session in little memory; None if it has to be read by `parse`, which then
         says what is wrong with it. Called only where `reads_long` is true."""
         return None
 
@@ -297,7 +297,7 @@ def read_session_lines(
 
 def read_document_rows(content: bytes, key: str, decode: Callable[[bytes], Any] = json.loads) -> list[RawLine]:
     """The records of a session that is one JSON document: the elements of the array that `key` of its object holds,
-    each with its place. Empty where there is no such array. Raises MalformedSession with the line where `decode` raises
+    each with its place. Empty if there is no such array. Raises MalformedSession with the line where `decode` raises
     ValueError or RecursionError, and where the brackets of the document do not fit."""
     try:
         ranges = element_ranges(content, key)

@@ -30,7 +30,7 @@ WHOLE_JSON = 64 << 20  # bytes: a larger file is not tried as one JSON document
 class FileFormat:
     """What a file is.
 
-    `first`: its first record, null where that is not JSON; `source`: null where no adapter claims the file;
+    `first`: its first record, None if that is not JSON; `source`: None if no adapter claims the file;
     `identity`: equal for copies of one session, it also decides the shard; `failure`: which adapter failed, and how.
     """
 
@@ -60,7 +60,7 @@ def identify(content: bytes) -> FileFormat:
 
 def identify_long(path: str, head: bytes, size: int) -> FileFormat | None:
     """What a very large file is that begins with `head`, where that says enough: its adapter reads long sessions, or no
-    adapter claims it whatever follows. Null where the whole file has to be looked at."""
+    adapter claims it whatever follows. None if the whole file has to be looked at."""
     begins = head.removeprefix(BOM).lstrip()[:1]
     if is_packed(head) or head.startswith(MAGIC) or not begins:
         return None
@@ -75,7 +75,7 @@ def identify_long(path: str, head: bytes, size: int) -> FileFormat | None:
 
 
 def first_record(content: bytes) -> tuple[Any, bytes]:
-    """(first record as a JSON value, its bytes): the first line, or all of a file that is one JSON document; null where
+    """(first record as a JSON value, its bytes): the first line, or all of a file that is one JSON document; None if
     it is not JSON."""
     line = first_line(content)
     value = decode(line)
@@ -85,7 +85,7 @@ def first_record(content: bytes) -> tuple[Any, bytes]:
 
 
 def first_line(content: bytes) -> bytes:
-    """The first non-blank line, without a byte-order mark; empty where there is none."""
+    """The first non-blank line, without a byte-order mark; empty if there is none."""
     if content.startswith(b"{") and (end := content.find(b"\n")) > 0:
         return content[:end]
     return next((data for _, _, data in pieces(content)), b"")

@@ -74,14 +74,14 @@ class LlmBenchmark(Source):
         return sorted([*rows.results, *rows.others], key=lambda member: member.offset)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
-        """The session of one row. Raises MalformedSession where the bytes are not exactly one result."""
+        """The session of one row. Raises MalformedSession if the bytes are not exactly one result."""
         raw = read_session_lines(content, json.loads)
         if len(raw.lines) != 1 or raw.torn:
             sentence = f"{len(raw.lines) + raw.torn} records where one is read at a time"
             raise MalformedSession(Fault("several_records", 1, sentence))
         row = raw.lines[0]
         if not isinstance(row.value, dict) or row.value.get("record_type") != RESULT:
-            raise MalformedSession(Fault("no_result", row.line, f"line {row.line}: a record that is no result"))
+            raise MalformedSession(Fault("no_result", row.line, f"line {row.line}: a record that is not a result"))
         return session_of(row, content, raw.warnings, rules)
 
 
@@ -149,7 +149,7 @@ def session_of(row: RawLine, content: bytes, warnings: list[Fault], rules: Norma
 
 
 def is_failure(value: dict[str, Any]) -> bool:
-    """True where the call did not go through; what it printed is then the provider's text, not the model's."""
+    """True if the call did not go through; what it printed is then the provider's text, not the model's."""
     available = value.get("availability_status")
     return value.get("success") is False or bool(value.get("failure_type")) or available not in (None, AVAILABLE)
 

@@ -23,7 +23,7 @@ class Pairing:
 
 
 def clean_name(name: str | None) -> str | None:
-    """A tool name without the blanks some models pad it with; null where nothing is left."""
+    """A tool name without the blanks some models pad it with; None if nothing is left."""
     return (name or "").strip() or None
 
 

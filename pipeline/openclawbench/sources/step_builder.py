@@ -242,7 +242,7 @@ class StepList(StepRows):
     def call(
         self, name: str | None, arguments: str | None, moment: Moment, row: RawLine, speech: Speech | None
     ) -> dict[str, Any]:
-        """A tool call. `arguments` is JSON text as written; null where the record has none."""
+        """A tool call. `arguments` is JSON text as written; None if the record has none."""
         shown = name or "(no name)"
         step = self.step("tool_call", shown if arguments is None else f"{shown} {arguments}", name, moment)
         step["arguments"] = arguments
@@ -298,12 +298,12 @@ class StepList(StepRows):
 
 
 def not_blank(text: str | None) -> str | None:
-    """The text itself; null where it is absent or blank."""
+    """The text itself; None if it is absent or blank."""
     return text if text is not None and text.strip() else None
 
 
 def span_of(times: list[str]) -> dict[str, Any]:
-    """When the earliest and the latest record were written, and the seconds between them: null where fewer than two
+    """When the earliest and the latest record were written, and the seconds between them: None if fewer than two
     have a time."""
     first, last = min(times, default=None), max(times, default=None)
     seconds = None

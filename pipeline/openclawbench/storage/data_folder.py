@@ -247,7 +247,7 @@ class DataFolder:
         return origins
 
     def written(self, record: type[Record], parts: dict[int | str, str], paths: str | None = None) -> pl.LazyFrame:
-        """The stored content of these parts: null where a value is inherited (`inherited_columns.py`)."""
+        """The stored content of these parts: None if a value is inherited (`inherited_columns.py`)."""
         ordered = sorted(parts.items(), key=lambda item: str(item[0]))
         files = [self.table(record) / part_name(shard, key) for shard, key in ordered]
         self.fetch(files)

@@ -34,7 +34,7 @@ class InheritedColumns:
 
 
 def drop_inherited(table: pl.DataFrame, inherited: InheritedColumns) -> pl.DataFrame:
-    """The table as it is stored: null where the value is inherited."""
+    """The table as it is stored: None if the value is inherited."""
     if inherited.overridden_where is None:
         schema = table.schema
         return table.with_columns(pl.lit(None, schema[name]).alias(name) for name in inherited.columns)

@@ -122,7 +122,7 @@ def nested_array(values: Sequence[Any], kind: pl.DataType) -> "pa.Array":
     """Values of any type as an arrow array, built of flat columns.
 
     Arrow's own `pa.array` would take dicts and lists too, in three times as long, and it imports pandas where that is
-    installed. TypeError where a value is not of the type."""
+    installed. TypeError if a value is not of the type."""
     if isinstance(kind, pl.List):
         return list_array(values, kind)
     if isinstance(kind, pl.Struct):

@@ -24,7 +24,7 @@ def draw(
 ) -> tuple[list[EventSampleRow], dict[str, int]]:
     """The rows of a sample, by category and key, and how many steps of each category the corpus has.
 
-    The same tables, number, seed and rules give the same rows. Raises UsageError where the sample is too small.
+    The same tables, number, seed and rules give the same rows. Raises UsageError if the sample is too small.
     """
     steps = tables(AlignedDescriptor).select(*STEP_KEY, "event_type").collect()
     population = dict(steps.group_by("event_type").len().iter_rows())

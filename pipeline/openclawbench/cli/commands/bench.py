@@ -1,4 +1,4 @@
-"""`openclawbench bench`: the benchmarks, which stand beside the package and are there in a checkout only."""
+"""`openclawbench bench`: the benchmarks, which are beside the package and are there in a checkout only."""
 
 import sys
 from importlib import import_module

@@ -31,7 +31,7 @@ def print_explanation(explanation: Row, console: Console, one_step: bool) -> Non
 
 
 def in_words(rule: Row | None) -> str:
-    """A rule: id, place, what it says; of long words the beginning, as the whole stands at its place."""
+    """A rule: id, place, what it says; of long words the beginning, as the whole is at its place."""
     if rule is None:
         return "no rule"
     place = f" ({rule['place']})" if rule["place"] else ""

@@ -124,7 +124,7 @@ def onsets_at(annotation: dict[str, Any], step_id: int) -> str:
 
 
 def field(console: Console, title: str, text: str, quotes: list[str], full: bool) -> None:
-    """A text field, its lines below each other; quotes that stand in it are marked »so«."""
+    """A text field, its lines below each other; quotes that are in it are marked »so«."""
     for quote in quotes:
         text = text.replace(quote, f"»{quote}«", 1) if quote in text else f"{text}\n[evidence] »{quote}«"
     shown = text if full else "\n".join(text[:LIMIT].split("\n")[:LINES])

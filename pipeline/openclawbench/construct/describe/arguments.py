@@ -35,7 +35,7 @@ READ_SCHEMA = pl.Schema(
 
 
 class Fields(NamedTuple):
-    """Where the values of READ stand in arguments with certain field names."""
+    """Where the values of READ are in arguments with certain field names."""
 
     places: list[tuple[int, list[str]]]  # place in READ -> the names to look under, the first that holds text
     patch: bool  # there may be a patch text
@@ -166,7 +166,7 @@ def reader_of(rules: DescribeRules, shell_rules: ShellRules) -> CallReader:
 
 
 def parse_arguments(text: str | None) -> dict[str, Any]:
-    """A JSON object, also one that was written as JSON twice; empty where the text is something else."""
+    """A JSON object, also one that was written as JSON twice; empty if the text is something else."""
     if not text:
         return {}
     try:
@@ -181,12 +181,12 @@ def parse_arguments(text: str | None) -> dict[str, Any]:
 
 
 def written_twice(text: str | None) -> bool:
-    """True where a JSON text is a string: what it holds may be JSON again."""
+    """True if a JSON text is a string: what it holds may be JSON again."""
     return text is not None and not text.startswith("{") and text.lstrip().startswith('"')
 
 
 def loads_slowly(text: str) -> Any:
-    """What the standard library reads in a JSON text; null where the text is not valid JSON."""
+    """What the standard library reads in a JSON text; None if the text is not valid JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -22,7 +22,7 @@ def text_evidence(texts: pl.DataFrame, rules: FlagRules) -> pl.DataFrame:
     """Every place that fires a text flag: the step's key, flag, rule_id, field, start and end; cause is null.
 
     `texts`: the agent's own words (own_texts.py). A text is searched with the rules of its language; with all of them
-    where nobody knows it. start and end count Unicode code points of that field, [start, end); the first hit of
+    if it is not known. start and end count Unicode code points of that field, [start, end); the first hit of
     a rule in a sentence counts.
     """
     nothing = texts.clear().select(*STEP_KEY, **{name: pl.lit(None, kind) for name, kind in EVIDENCE.items()})
@@ -81,7 +81,7 @@ def group(language: str, name: str) -> str:
 
 
 def first_places(pieces: pl.DataFrame, language: str, rules: FlagRules) -> pl.DataFrame:
-    """One column a rule that was searched: byte offset of its first hit in a piece; null where it has none, or where
+    """One column a rule that was searched: byte offset of its first hit in a piece; None if it has none, or where
     something in the piece takes its flag or the rule back. Rare rules have a thread of their own: with the others they
     would be more patterns than stay ready."""
     wanted = [rare for rare, column in ((False, "common"), (True, "rare")) if pieces[column].any()]

@@ -34,7 +34,7 @@ def step_languages(texts: pl.DataFrame) -> pl.DataFrame:
 
 
 def detect_languages(texts: pl.Series, rules: LanguageRules) -> pl.DataFrame:
-    """One row a distinct text: text, language (null: nobody knows), coverage.
+    """One row a distinct text: text, language (null if it is not known), coverage.
 
     covered: in a language that has words in the rules; uncovered: in another one; unsure: too short, or a mixture;
     no_words: nothing in the text is in any language, so that there is nothing that could be read.

@@ -81,7 +81,7 @@ def signal_columns(rules: DescribeRules) -> list[list[pl.Expr]]:
 
 
 def hands_on_content(rules: DescribeRules) -> pl.Expr:
-    """True where a JSON text is what a tool found somewhere: a file, a page, an output."""
+    """True if a JSON text is what a tool found somewhere: a file, a page, an output."""
     status, body = rules.status, pl.when(pl.col("text_body").is_not_null())
     by_words = body.then("name").str.contains(status.content_names).fill_null(False)
     by_rule = pl.col("event_rule").is_in(status.content_rules).fill_null(False)

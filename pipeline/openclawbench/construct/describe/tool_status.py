@@ -106,7 +106,7 @@ def concluded(rules: DescribeRules) -> list[list[pl.Expr]]:
 
 
 def kinds(status: StatusRules) -> list[pl.Expr]:
-    """details_kind and text_kind: what the status values of details and of a JSON text mean; null where unlisted, or
+    """details_kind and text_kind: what the status values of details and of a JSON text mean; None if unlisted, or
     where it is its subject's."""
     values = {
         place: pl.col(f"{place}_status").str.to_lowercase().replace_strict(status.values, default=None)
@@ -134,14 +134,14 @@ def of_subject(rules: DescribeRules) -> pl.Expr:
 
 
 def may_clear(rules: DescribeRules) -> pl.Expr:
-    """True where a text may take an open end back."""
+    """True if a text may take an open end back."""
     tools = [name for rule in rules.clears for name in rule.tools]
     is_open = pl.col("details_kind") == rules.status.unknown
     return (is_open & plain_column("name").is_in(plain_names(tools))).fill_null(False)
 
 
 def searched(rules: DescribeRules) -> list[pl.Expr]:
-    """The texts that failure patterns look into: whole, head (its first line follows) and tail of a message; null where
+    """The texts that failure patterns look into: whole, head (its first line follows) and tail of a message; None if
     the pattern could not matter, so that it costs nothing. A text is a sign by itself only where details say nothing.
     """
     signed = pl.col("details_status").is_null()
@@ -164,17 +164,17 @@ def only_with_any(rules: DescribeRules, where: str) -> pl.Expr:
 
 
 def failure_in_text(rule: FailureRule) -> pl.Expr:
-    """True where a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
+    """True if a failure text is there: in a whole message, a tool's first line, or at the end of an output."""
     return pl.col(rule.where).str.contains(rule.pattern).fill_null(False)
 
 
 def any_hit(failures: list[FailureRule]) -> pl.Expr:
-    """True where one of these failure texts is there."""
+    """True if one of these failure texts is there."""
     return pl.any_horizontal(pl.lit(False), *map(hit, failures))
 
 
 def hit(rule: FailureRule) -> pl.Expr:
-    """True where this failure text is there."""
+    """True if this failure text is there."""
     return pl.col("hits").struct.field(rule.id)
 
 
@@ -186,7 +186,7 @@ def first_hit(failures: list[FailureRule]) -> pl.Expr:
 
 @memoize
 def evidence(rules: DescribeRules) -> dict[str, pl.Expr]:
-    """Each structural sign of failure by its rule id, as the kind that it says; null where it says nothing."""
+    """Each structural sign of failure by its rule id, as the kind that it says; None if it says nothing."""
     status = rules.status
     code = pl.col("exit_code")
     special = {exit_code.code: exit_code.kind for exit_code in rules.exit_codes}
@@ -211,7 +211,7 @@ def sign(rule: str) -> str:
 
 
 def said_by_structure(rules: DescribeRules) -> pl.Expr:
-    """True where a status, a code or a flag of the result says that the call failed."""
+    """True if a status, a code or a flag of the result says that the call failed."""
     return pl.any_horizontal(pl.col(sign(rule)).is_not_null() for rule in evidence(rules))
 
 
@@ -241,7 +241,7 @@ def cleared(rules: DescribeRules) -> pl.Expr:
 
 
 def refusing(rules: DescribeRules) -> pl.Expr:
-    """True where a failure text says that nothing was done; of one program, where it is the only one."""
+    """True if a failure text says that nothing was done; of one program, where it is the only one."""
     answered = any_hit([rule for rule in rules.failures if rule.answered])
     whole = any_hit([rule for rule in rules.failures if not rule.executed and not rule.one_part])
     in_one_part = any_hit([rule for rule in rules.failures if not rule.executed and rule.one_part])
@@ -249,7 +249,7 @@ def refusing(rules: DescribeRules) -> pl.Expr:
 
 
 def not_executed(rules: DescribeRules) -> pl.Expr:
-    """True where the result says that nothing was done."""
+    """True if the result says that nothing was done."""
     never = rules.status.not_executed
     value = pl.coalesce("details_status", "text_status").str.to_lowercase().is_in(never.values)
     disabled = pl.any_horizontal("details_disabled", "text_disabled")
@@ -259,7 +259,7 @@ def not_executed(rules: DescribeRules) -> pl.Expr:
 
 
 def ran_later(rules: DescribeRules) -> pl.Expr:
-    """True where a later notice says how the command ended, so that it was executed after all."""
+    """True if a later notice says how the command ended, so that it was executed after all."""
     resolved = pl.col("resolved_status")
     return (resolved.is_not_null() & ~resolved.is_in(rules.no_effect_statuses)).fill_null(False)
 

@@ -105,13 +105,12 @@ def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> t
 
 
 def diagnose_damaged_document(path: str, content: bytes, first: Any, size: int) -> tuple[str, int | None, str] | None:
-    """Reason, line and sentence; null where the file may well be anything. `first`: its first record, null where that
+    """Reason, line and sentence; None if the file may well be anything. `first`: its first record, None if that
     is not JSON. `size`: its bytes, of which `content` may be the beginning only."""
     name = unpacked(path.rpartition("/")[2])
     if name == FILE_NAME:
-        sentence = (
-            f"{path}: is named as OpenClaw's store and is no SQLite database. Put the store back, or remove the file."
-        )
+        problem = f"{path}: is named as OpenClaw's store and is not an SQLite database."
+        sentence = f"{problem} Put the store back, or remove the file."
         return "unreadable_file", None, sentence
     if not name.endswith(".json"):
         return None

@@ -39,7 +39,7 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
 
 
 def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
-    """subset, task_id and attempt by the run manifest, else as the source names them; null where the manifest names
+    """subset, task_id and attempt by the run manifest, else as the source names them; None if the manifest names
     several for a session: never guessed."""
     names = {session_name(file), *file.aliases}
     known_tasks = {task_in(row) for name in names for row in tasks.get((file.source_model, name), ())}

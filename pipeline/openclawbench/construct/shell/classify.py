@@ -121,7 +121,7 @@ class Shell:
         )
 
     def exit_one_ok(self, parts: Sequence[Part]) -> bool:
-        """True where exit code 1 of the text can only be a "no match"."""
+        """True if exit code 1 of the text can only be a "no match"."""
         is_ok = False
         for part in parts:
             if part.may_exit:

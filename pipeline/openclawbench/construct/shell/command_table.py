@@ -202,7 +202,7 @@ class CommandTable:
         return condition.match is None or condition.match.search(" ".join(simple.words)) is not None
 
     def has_real_output(self, condition: Condition, flag_values: dict[str, str]) -> bool:
-        """True where one of the rule's flags is given, an output flag with a file as its value."""
+        """True if one of the rule's flags is given, an output flag with a file as its value."""
         matching = condition.flags.intersection(flag_values)
         return any(flag not in condition.rule.real_output or self.is_file(flag_values[flag]) for flag in matching)
 
@@ -249,7 +249,7 @@ class CommandTable:
         return bool(self.url.search(word) or self.local.search(word))
 
     def stays_here(self, read: Options) -> bool:
-        """True where addresses are given and all are this machine's own."""
+        """True if addresses are given and all are this machine's own."""
         here = {word for word in self.words(read) if self.local.search(word)}
         return bool(here) and here.issuperset(self.urls(read))
 
@@ -285,7 +285,7 @@ class DryRuns:
                 self.own.setdefault(name, []).append((subs, frozenset(dry_run.flags)))
 
     def holds(self, words: Sequence[str], read: Options) -> bool:
-        """True where one of the flags is among the words of a command, or one of its own among its options."""
+        """True if one of the flags is among the words of a command, or one of its own among its options."""
         if any(self.is_flag(word) for word in words[1:] if word[:1] == "-"):
             return True
         for subs, flags in self.own.get(words[0], ()):

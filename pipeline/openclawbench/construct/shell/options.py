@@ -7,7 +7,7 @@ from openclawbench.base.memoize import MemoDict
 
 
 class Options(NamedTuple):
-    """Flags with their values (empty where a flag takes none) and positional arguments, in order."""
+    """Flags with their values (empty if a flag takes none) and positional arguments, in order."""
 
     flags: dict[str, str]
     positionals: tuple[str, ...]

@@ -82,7 +82,7 @@ def tree(text: str) -> tuple[Node, bool]:
 
 
 def ended(text: str, end: str) -> Node | None:
-    """The tree of a text with what may be missing at its end; null where that makes it no shell text, or is itself read
+    """The tree of a text with what may be missing at its end; None if that makes it no shell text, or is itself read
     as a word."""
     root = parsed(text + end)
     place = len(text.encode("utf-8", "replace")) + len(end) - len(end.lstrip())
@@ -224,12 +224,12 @@ def command(node: Node, kind: str, piped: bool, may_exit: bool, commands: list[S
 
 
 def as_it_is(node: Node, words: Sequence[str]) -> bool:
-    """True where the words of a command have a `$` or a backquote, and all of them are quoted."""
+    """True if the words of a command have a `$` or a backquote, and all of them are quoted."""
     return any("$" in word or "`" in word for word in words) and not expands(node)
 
 
 def expands(node: Node) -> bool:
-    """True where something under a node is expanded."""
+    """True if something under a node is expanded."""
     return any(child.type in EXPANDED or expands(child) for child in node.named_children)
 
 

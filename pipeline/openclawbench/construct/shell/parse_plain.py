@@ -96,7 +96,7 @@ def words_of(line: str) -> list[str]:
 
 
 def as_it_is(line: str) -> bool:
-    """True where a plain command has a `$` or a backquote: in single quotes, or it would not be plain."""
+    """True if a plain command has a `$` or a backquote: in single quotes, or it would not be plain."""
     return "$" in line or "`" in line
 
 

@@ -22,7 +22,7 @@ def with_fed_text(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) 
 
 
 def fed_one_by_one(simples: Sequence[SimpleCommand], feeders: dict[str, Feeder]) -> Iterator[SimpleCommand]:
-    """with_fed_text, in order. A command behind a pipe stands behind the one that feeds it."""
+    """with_fed_text, in order. A command behind a pipe is behind the one that feeds it."""
     before = SimpleCommand(())
     for command in simples:
         feeder = feeders.get(before.words[0]) if before.words and not before.writes else None

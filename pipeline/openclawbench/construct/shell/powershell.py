@@ -21,7 +21,7 @@ class WordReader:
         self.keywords = frozenset(rules.keywords)
 
     def is_powershell(self, text: str) -> bool:
-        """True where a PowerShell command stands where a command stands, or something only PowerShell has."""
+        """True if a PowerShell command stands where a command stands, or something only PowerShell has."""
         return self.gate.search(text) is not None and self.sign.search(text) is not None
 
     def simples(self, text: str) -> list[SimpleCommand]:

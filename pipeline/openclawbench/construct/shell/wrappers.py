@@ -88,7 +88,7 @@ def fed_program(wrapper: Wrapper, simple: SimpleCommand) -> Iterator[Text | Unkn
 
 
 def placed(wrapper: Wrapper, read: Options, rest: Sequence[str]) -> bool:
-    """True where a mark among the arguments says where what is read from the input stands, not behind them."""
+    """True if a mark among the arguments says where what is read from the input stands, not behind them."""
     marked = any(FED in word for word in rest)
     return marked or any(place_flag in read.flags for place_flag in wrapper.place_flags)
 

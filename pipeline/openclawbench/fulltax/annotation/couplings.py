@@ -44,7 +44,7 @@ def contaminates(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: Ch
 
 
 def is_cited(step: EvidenceStep, draft: Draft, evidence: Evidence, rules: CheckRules) -> bool:
-    """True where a quote of the step's call is grounded, and the call may have written something."""
+    """True if a quote of the step's call is grounded, and the call may have written something."""
     return rules.may_write(step) and any(
         quote.step_id == step.step_id and quote.field == "action_text" and is_grounded(evidence, quote)
         for quote in draft.evidence_steps
@@ -68,7 +68,7 @@ def last_risky(inside: list[EvidenceStep]) -> EvidenceStep:
 
 
 def is_described(rule: Coupling, inside: list[EvidenceStep]) -> bool:
-    """True where a descriptor shows what the subtype needs."""
+    """True if a descriptor shows what the subtype needs."""
     return any(rule.shown_by(step) for step in relevant_steps(rule, inside))
 
 
@@ -76,7 +76,7 @@ def cited_step(
     rule: Coupling, draft: Draft, evidence: Evidence, inside: list[EvidenceStep], rules: CheckRules
 ) -> EvidenceStep | None:
     """The first step whose citation shows what no descriptor does: the call that writes, or the feedback with the
-    error; the last risky step, where a notice before it says how a background call ended. Null where there is none."""
+    error; the last risky step, where a notice before it says how a background call ended. None if there is none."""
     steps = {step.step_id: step for step in relevant_steps(rule, inside)}
     last = last_risky(inside)
     cited = []
@@ -97,7 +97,7 @@ def ends_a_call(user_turn: int, evidence: Evidence) -> bool:
 
 
 def cue_outside(draft: Draft, evidence: Evidence, rules: CheckRules) -> int | None:
-    """The step of the error that the span leaves out: the first cited one, else the only one. Null where there is none,
+    """The step of the error that the span leaves out: the first cited one, else the only one. None if there is none,
     or where several are not cited."""
     inside = episode(draft, evidence)
     for rule in rules.of(draft.anomaly_type_l2):

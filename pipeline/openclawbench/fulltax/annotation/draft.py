@@ -78,5 +78,5 @@ def finding(check: Any, message: str, cause: str, repair: str | None = None, fie
 
 
 def step_at(evidence: Evidence, step_id: int | None) -> EvidenceStep | None:
-    """The step with this number; null where there is none."""
+    """The step with this number, or None."""
     return next((step for step in evidence.steps if step.step_id == step_id), None)

@@ -13,7 +13,7 @@ SIMPLE_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 
 def is_grounded(evidence: Evidence, quote: EvidenceQuote) -> bool:
-    """True where the quote occurs in that field of that step.
+    """True if the quote occurs in that field of that step.
 
     For user_turn, step_id is the number of the user turn. A descriptor quote is `<name>=<value>`; in a list the value
     must be a member. An empty quote occurs nowhere.
@@ -42,13 +42,13 @@ def cited_language(text: StepLanguage) -> EvidenceQuote:
 
 
 def cites_unread_language(evidence: Evidence, quotes: Iterable[EvidenceQuote]) -> bool:
-    """True where a quote cites the language of a text that cannot be read: without word lists, or unknown."""
+    """True if a quote cites the language of a text that cannot be read: without word lists, or unknown."""
     unread = [text for text in evidence.languages if text.coverage in ("uncovered", "unsure")]
     return not set(quotes).isdisjoint(map(cited_language, unread))
 
 
 def contains(text: str, quote: str) -> bool:
-    """True where the quote occurs in the text, escaped or decoded."""
+    """True if the quote occurs in the text, escaped or decoded."""
     texts = {normalized(text), normalized(decoded(text))}
     return any(normalized(form) in other for form in (quote, decoded(quote)) for other in texts)
 

@@ -53,7 +53,7 @@ def apply_repair(draft: Draft, evidence: Evidence, finding: Finding, rules: Rule
 
 
 def span_of_evidence(draft: Draft, evidence: Evidence) -> Span | None:
-    """The first to the last step with a grounded quote; null where no step has one."""
+    """The first to the last step with a grounded quote; None if no step has one."""
     steps = [
         quote.step_id for quote in draft.evidence_steps if quote.field != "user_turn" and is_grounded(evidence, quote)
     ]

@@ -11,7 +11,7 @@ from openclawbench.fulltax.annotation.repairs import RuleSet, apply_fix, check_a
 from openclawbench.records.fulltax import EvidenceQuote, StageA, StageB1, StageB2, StageC
 from openclawbench.records.packet import Evidence
 
-StageDecisions = dict[str, dict[str, Any] | None]  # stage -> its Decision row; null where it was not asked
+StageDecisions = dict[str, dict[str, Any] | None]  # stage -> its Decision row; None if it was not asked
 Verdict = tuple[str | None, list[Finding]]  # review cause (null: accepted), and the findings that remain
 UNREAD = {"missing_fields": "missing_structural_fields", "too_long": "too_long"}  # failure -> review cause
 

@@ -16,7 +16,7 @@ FIELD = "response_text"
 
 
 class GivenTwice(ValueError):
-    """An object has a field twice, with different values, so that nobody can tell which one is meant."""
+    """An object has a field twice, with different values, so that it is ambiguous."""
 
     def __init__(self, name: str) -> None:
         super().__init__("a field is given twice with different values")
@@ -83,7 +83,7 @@ def merge_duplicates(pairs: list[tuple[str, Any]], repairs: list[Repair]) -> dic
 
 
 def remove_wrapping(text: str, rules: RepairRules, result: Unwrapped) -> str | None:
-    """The text inside the first wrapping that matches; null where none does."""
+    """The text inside the first wrapping that matches; None if none does."""
     for rule in rules.wrapping:
         match = rule.fits(text)
         if match is None:

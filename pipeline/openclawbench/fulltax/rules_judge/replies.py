@@ -23,12 +23,12 @@ def completion_claim(trace: Trace, reply: EvidenceStep) -> Hit | None:
 
 
 def discloses_limit(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply mentions a gap, a limit of its source, or something that went wrong."""
+    """True if the reply mentions a gap, a limit of its source, or something that went wrong."""
     return bool(trace.find("disclosure", reply, REPLY)) or discloses_failure(trace, reply)
 
 
 def discloses_failure(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply mentions that something did not go as it should."""
+    """True if the reply mentions that something did not go as it should."""
     return bool(trace.find("failure_disclosure", reply, REPLY) or trace.find("capability_gap", reply, REPLY))
 
 
@@ -44,7 +44,7 @@ def beside(step: EvidenceStep) -> EvidenceField:
 
 
 def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep, last: EvidenceStep) -> bool:
-    """True where a narration or an earlier reply told the user about a gap or a failure."""
+    """True if a narration or an earlier reply told the user about a gap or a failure."""
     for step in stretch:
         if not first.step_id <= step.step_id < last.step_id:
             continue
@@ -55,24 +55,24 @@ def told_between(trace: Trace, stretch: list[EvidenceStep], first: EvidenceStep,
 
 
 def hedges(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply softens its own claims."""
+    """True if the reply softens its own claims."""
     return bool(trace.find("hedge", reply, REPLY) or trace.find("self_doubt", reply, REPLY))
 
 
 def is_reserved(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply discloses, hedges, names an assumption or asks: it does not commit to all that it says."""
+    """True if the reply discloses, hedges, names an assumption or asks: it does not commit to all that it says."""
     if discloses_limit(trace, reply) or hedges(trace, reply) or trace.find("assumption_disclosed", reply, REPLY):
         return True
     return QUESTION.search(reply.action_text or "") is not None
 
 
 def clarifies(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply asks the user for what it needs."""
+    """True if the reply asks the user for what it needs."""
     return bool(trace.find("clarifying", reply, REPLY))
 
 
 def specific(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where the reply commits to something checkable, a success claim or a figure, or cannot be read."""
+    """True if the reply commits to something checkable, a success claim or a figure, or cannot be read."""
     hit = success_claim(trace, reply) or trace.find("figure", reply, REPLY)
     return hit is not None or bool(trace.unread([(reply, REPLY)]))
 

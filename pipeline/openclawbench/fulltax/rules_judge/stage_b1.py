@@ -39,7 +39,7 @@ def primary(triggers: list[Trigger], rules: JudgeRules) -> Primary:
 def answer_b1(
     evidence: Evidence, rules: JudgeRules, taxonomy: Taxonomy, triggers: list[Trigger] | None = None
 ) -> StageB1:
-    """The subtype decision of one trajectory (T26): true with a subtype, false, or null where the boundary is open.
+    """The subtype decision of one trajectory (T26): true with a subtype, false, or None if the boundary is open.
 
     `triggers`: those of the trajectory, if they are known already.
     """

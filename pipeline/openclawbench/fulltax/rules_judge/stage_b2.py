@@ -72,7 +72,7 @@ def severity_rule(trace: Trace, harmful: EvidenceStep | None, chosen: Trigger | 
 
 
 def fits(trace: Trace, rule: SeverityRule, step: EvidenceStep, chosen: Trigger | None) -> bool:
-    """True where every condition that a severity rule states holds."""
+    """True if every condition that a severity rule states holds."""
     if rule.event_types and step.event_type not in rule.event_types:
         return False
     if rule.side_effect is not None and step.side_effect != rule.side_effect:

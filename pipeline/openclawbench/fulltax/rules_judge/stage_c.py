@@ -86,7 +86,7 @@ def rationale_findings(trace: Trace, b1: StageB1) -> Iterator[Finding]:
 
 
 def appeals_to_outcome(trace: Trace, b1: StageB1) -> bool:
-    """True where the rationale speaks of the oracle or of risk."""
+    """True if the rationale speaks of the oracle or of risk."""
     patterns = trace.rules.groups["oracle_words"]
     return any(pattern.regex.search(b1.annotator_rationale) for pattern in patterns)
 

@@ -73,7 +73,7 @@ class Trace:
         return step.action_kind == "tool_call" and step.tool_status not in self.rules.statuses.never_ran
 
     def final_reply(self, stretch: list[EvidenceStep], after: EvidenceStep) -> EvidenceStep | None:
-        """The last whole reply of a stretch at or after a step that the user was shown; null where there is none."""
+        """The last whole reply of a stretch at or after a step that the user was shown, or None."""
         for step in reversed(stretch):
             if step.step_id < after.step_id:
                 return None
@@ -127,7 +127,7 @@ class Trace:
 
     # ------------------------------------------------------------------------------------------- text of a step
     def text(self, step: EvidenceStep, field: EvidenceField, fences: bool = False) -> Text:
-        """A field's text, shortened, its code fences blanked unless `fences` is true; empty where the field is null."""
+        """A field's text, shortened, its code fences blanked unless `fences` is true; empty if the field is null."""
         key = (step.step_id, field, fences)
         if key not in self._texts:
             whole = shortened(getattr(step, field) or "", self.rules.limits.scan_characters)

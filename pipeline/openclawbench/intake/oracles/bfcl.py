@@ -114,7 +114,7 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
         return unscorable("broken_line", sentence, file, broken)
     if strange := next((pair for pair in ids(category) if rules.category_in(pair[0]) != category.category), None):
         task_id, file, line = strange
-        sentence = f"{file}: line {line}: {task_id} is no task of {category.category}"
+        sentence = f"{file}: line {line}: {task_id} is not a task of {category.category}"
         return unscorable("other_category", sentence, file, line)
     if results is None:
         sentence = (
@@ -128,7 +128,7 @@ def verdict(category: Category, rules: OracleRules) -> Verdict:
 def counted(results: ResultFile, scores: ScoreFile, place: str) -> Verdict:
     """Whether ids without a failing entry are as many as the header says that are correct."""
     if scores.correct_count is None or scores.total_count is None:
-        return unscorable("no_header", f"{place}: its first line is no header, so passes cannot be counted")
+        return unscorable("no_header", f"{place}: its first line is not a header, so passes cannot be counted")
     known = {result.task_id for result in results.results}
     failed = {failure.task_id for failure in scores.failures}
     passed, lines = len(known - failed), len(results.results)

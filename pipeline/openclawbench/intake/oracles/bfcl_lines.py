@@ -127,7 +127,7 @@ def whole(count: float | None) -> int | None:
 
 
 def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
-    """(line number, the line as `kind`, or null where it is none). NaN, which Python writes, is let pass."""
+    """(line number, the line as `kind`, or None if it is none). NaN, which Python writes, is let pass."""
     decoder = msgspec.json.Decoder(kind)
     for number, _, data in pieces(content):
         try:
@@ -137,7 +137,7 @@ def typed(content: bytes, kind: type[Any]) -> Iterator[tuple[int, Any]]:
 
 
 def leniently(data: bytes, kind: type[Any]) -> Any:
-    """A line that the strict parser refuses, as Python's reads it; null where that refuses it too."""
+    """A line that the strict parser refuses, as Python's reads it; None if that refuses it too."""
     try:
         return msgspec.convert(json.loads(data), kind)
     except (ValueError, RecursionError, msgspec.ValidationError):

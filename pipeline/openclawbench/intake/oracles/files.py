@@ -75,7 +75,7 @@ class OracleFiles:
 
 
 def oracle_files(path: Path, rules: OracleRules) -> OracleFiles:
-    """Sort every file at or below a path. UnreadableInput where the path is not there, or something below it may not
+    """Sort every file at or below a path. UnreadableInput if the path is not there, or something below it may not
     be looked at."""
     try:
         path.stat()
@@ -128,7 +128,7 @@ def first_values(path: Path) -> tuple[Any, Any]:
 
 
 def value_of(line: bytes) -> Any:
-    """A line as JSON; null where it is not valid JSON."""
+    """A line as JSON; None if it is not valid JSON."""
     try:
         return msgspec.json.decode(line)
     except (ValueError, RecursionError):
@@ -177,7 +177,7 @@ def listed(folder: Path) -> Iterator[tuple[Path, str | None]]:
 
 
 def why_not(path: Path) -> str:
-    """Why a path is not opened. UnreadableInput where that is for want of permission."""
+    """Why a path is not opened. UnreadableInput if that is for want of permission."""
     try:
         if path.is_dir():
             next(path.iterdir(), None)
@@ -190,7 +190,7 @@ def why_not(path: Path) -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """A file's bytes, decompressed. UnreadableInput where they cannot be read."""
+    """A file's bytes, decompressed. UnreadableInput if they cannot be read."""
     try:
         return decompressed(path.read_bytes())
     except (OSError, ValueError) as error:
@@ -198,7 +198,7 @@ def content_of(path: Path) -> bytes:
 
 
 def opened(path: Path) -> BinaryIO:
-    """A file to read from its beginning, decompressed. UnreadableInput where it cannot be read."""
+    """A file to read from its beginning, decompressed. UnreadableInput if it cannot be read."""
     try:
         with path.open("rb") as file:
             packed = is_packed(file.read(MAGIC_BYTES))

@@ -43,12 +43,12 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
             yield fault(name, number, "oracle_broken_json", str(error))
             continue
         if record.score is not None and not math.isfinite(record.score):
-            yield fault(name, number, "oracle_malformed", f"score: {record.score} is no number; write one, or null")
+            yield fault(name, number, "oracle_malformed", f"score: {record.score} is not a number; write one, or null")
         elif record.evaluated_at is not None and not is_time(record.evaluated_at):
-            what = f"evaluated_at: {record.evaluated_at!r} is no time; write it as 2026-11-21T12:00:00Z, or null"
+            what = f"evaluated_at: {record.evaluated_at!r} is not a time; write it as 2026-11-21T12:00:00Z, or null"
             yield fault(name, number, "oracle_malformed", what)
         elif record.status not in STATUSES:
-            yield fault(name, number, "oracle_unknown_status", f"status {record.status!r} is none of {STATUSES}")
+            yield fault(name, number, "oracle_unknown_status", f"status {record.status!r} is not one of {STATUSES}")
         elif not record.native_session_basename and not record.session_id:
             yield fault(name, number, "oracle_names_no_session", "neither native_session_basename nor session_id")
         elif record.status == "scored" and record.success is None:
@@ -61,7 +61,7 @@ def read_oracle(content: bytes, name: str) -> Iterator[OracleLine]:
 
 
 def decode(data: bytes) -> dict[str, object]:
-    """One oracle record as a dict with a whole evaluator. ValueError where it is not a JSON object."""
+    """One oracle record as a dict with a whole evaluator. ValueError if it is not a JSON object."""
     value = json.loads(data.decode("utf-8"))
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")

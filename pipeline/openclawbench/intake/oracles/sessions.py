@@ -67,7 +67,7 @@ class SessionNames:
         return spellings[0] if len(spellings) == 1 else bare
 
     def by_path(self, source_model: str, name: str, written: str) -> str | None:
-        """The only name with folders that what is written ends with, or that ends with it; null where there is none."""
+        """The only name with folders that what is written ends with, or that ends with it, or None."""
         folder = written.replace("\\", "/").removeprefix("./").rpartition("/")[0]
         if not folder:
             return None
@@ -136,7 +136,7 @@ def other_subsets(
 
 
 def is_subset(row: dict[str, Any], rules: OracleRules) -> bool:
-    """False where a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
+    """False if a row's subset is a category of BFCL and not the one of its task, however either is spelt. Names of
     a corpus's own do not contradict."""
     known, named = rules.known_subset(row["task_id"]), rules.canonical_category(row["subset"])
     return known is None or named not in rules.known or rules.subset(named) == known

@@ -47,7 +47,7 @@ pass's alone.{warning}
 
 """
 SAME_WARNING = " **Both passes have the same judge: that they agree says nothing.**"
-RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it is no measure of reliability."
+RULES_WARNING = " The rules judge is a baseline, not annotation: agreement with it does not measure reliability."
 
 
 @stage(scope="corpus")

@@ -16,7 +16,7 @@ from openclawbench.tables.record import Record
 NAME = "agreement"
 COUNTED = ("trajectories", "decided", "accepted", "baseline", "both_high_confidence")
 BASELINE_WORDS = (
-    "The rules judge, a baseline, labelled trajectories in one of the passes: agreement with it is no measure of "
+    "The rules judge, a baseline, labelled trajectories in one of the passes: agreement with it does not measure "
     "reliability, and no such trajectory counts as accepted or as confident in both passes. "
 )
 READS: list[type[Record]] = [Annotation, AnnotationPass2, Risk]

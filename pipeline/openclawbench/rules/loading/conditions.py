@@ -52,7 +52,7 @@ def condition_over(*records: type[BaseModel]) -> Callable[[str], str]:
     made_up = cache(lambda: trial(columns))
 
     def checked(text: str) -> str:
-        """ValueError where the text is not an SQL condition, names another column or a word that a column never holds,
+        """ValueError if the text is not an SQL condition, names another column or a word that a column never holds,
         cannot be computed over some value of its column, is neither true nor false, looks at other rows, or asks a
         column of a closed set what is the same for all of its words."""
         try:
@@ -100,7 +100,7 @@ def trial_column(name: str, kind: pl.DataType, rows: int) -> pl.Series:
 
 
 def looks_around(node: Any) -> bool:
-    """True where a part of an expression, as polars writes it down, is made of several rows: a sum, a row's number."""
+    """True if a part of an expression, as polars writes it down, is made of several rows: a sum, a row's number."""
     if isinstance(node, list):
         return any(map(looks_around, node))
     if isinstance(node, dict):
@@ -119,7 +119,7 @@ def of_closed(condition: pl.Expr) -> Iterator[tuple[str, pl.Expr]]:
 
 
 def holds(condition: str) -> pl.Expr:
-    """True where a condition holds; null counts as false."""
+    """True if a condition holds; null counts as false."""
     return pl.sql_expr(condition).fill_null(False)
 
 
@@ -137,7 +137,7 @@ def compared(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def parts(node: Any) -> list[Any]:
-    """What is compared with one another in a node; nothing where it is not a comparison."""
+    """What is compared with one another in a node; nothing if it is not a comparison."""
     operation, call = node.get("BinaryExpr"), node.get("Function")
     if operation is not None and operation["op"] in COMPARED:
         return [operation["left"], operation["right"]]

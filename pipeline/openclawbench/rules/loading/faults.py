@@ -57,7 +57,7 @@ def lines_of_words(unfit: Unfit, path: Path, within: Location = ()) -> list[int]
 
 
 def read_text(path: Path) -> str:
-    """The text of a rule file; empty where it cannot be read."""
+    """The text of a rule file; empty if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError):

@@ -17,7 +17,7 @@ ENDING = ".toml"
 
 
 def own_folder() -> Path | None:
-    """The folder, null where none is named. Raises InvalidRules where there is none, and where it holds no rule file or
+    """The folder, None if none is named. Raises InvalidRules if there is none, and where it holds no rule file or
     one that is not named as a rule file."""
     named = os.environ.get(OVERRIDE)
     if not named:

@@ -57,7 +57,7 @@ def asked_together() -> Iterator[list[str]]:
 
 
 def rust_takes(ready: Iterable[str]) -> bool:
-    """True where Rust takes each of these patterns, asked once, which takes a third of the time of one by one. Case is
+    """True if Rust takes each of these patterns, asked once, which takes a third of the time of one by one. Case is
     left out: it doubles the work, and no pattern is one only with or without it."""
     several = list(dict.fromkeys(text.removeprefix(IGNORE_CASE) for text in ready))
     try:

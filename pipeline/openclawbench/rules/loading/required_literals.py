@@ -21,7 +21,7 @@ NOTHING: Texts = frozenset([""])
 
 
 def needed(regex: str, flags: int) -> tuple[str, ...]:
-    """Texts of which at least one stands in the lower case of whatever the pattern is found in; empty where there are
+    """Texts of which at least one is in the lower case of whatever the pattern is found in; empty if there are
     none. `flags` hold re.ASCII: then the letters of a pattern mean themselves in two cases and no others."""
     literals = needed_by(parser.parse(regex, flags | re.ASCII))
     return tuple(sorted(literals)) if literals and min(map(len, literals)) >= SHORTEST else ()
@@ -59,7 +59,7 @@ def needed_within(part: Part) -> Texts | None:
 
 
 def spelt(part: Part) -> Texts | None:
-    """All texts that a part matches, in lower case; null where there are many, or letters beyond ASCII."""
+    """All texts that a part matches, in lower case; None if there are many, or letters beyond ASCII."""
     operation, given = part
     if operation in (code.AT, code.ASSERT, code.ASSERT_NOT):
         return NOTHING  # a place, which takes up no text
@@ -80,7 +80,7 @@ def spelt(part: Part) -> Texts | None:
 
 
 def spelt_out(sequence: Iterable[Part]) -> Texts | None:
-    """All texts that parts match together; null where there are many."""
+    """All texts that parts match together; None if there are many."""
     parts = [spelt(part) for part in sequence]
     texts = joined([part for part in parts if part is not None])
     return texts if None not in parts and len(texts) <= MOST else None

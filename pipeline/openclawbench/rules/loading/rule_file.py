@@ -33,7 +33,7 @@ def canonical_digest(content: Any) -> str:
 def rule_path(name: str, folder: Path = BUILT_IN) -> Path:
     """The rule file in the folder that OPENCLAWBENCH_RULES names if it has one of this name, else the built-in one.
 
-    Raises InvalidRules where that folder does not hold rule files.
+    Raises InvalidRules if that folder does not hold rule files.
     """
     own = own_folder()
     return own / name if own is not None and (own / name).is_file() else folder / name
@@ -113,7 +113,7 @@ class Rules(BaseModel):
         return rules
 
     def must_fit(self, content: dict[str, Any], path: Path, other: Other) -> None:
-        """Raises InvalidRules where these rules name something that no other rule file has."""
+        """Raises InvalidRules if these rules name something that no other rule file has."""
         try:
             for reference in self.REFERENCES:
                 reference.check(content, other)
@@ -123,7 +123,7 @@ class Rules(BaseModel):
             raise InvalidRules(f"{path}: {message}. Correct one of the files.") from error
 
     def against(self, other: Other) -> None:
-        """Raises Unfit where these rules contradict another file. Kinds of rules that can, override this."""
+        """Raises Unfit if these rules contradict another file. Kinds of rules that can, override this."""
 
     @classmethod
     def validated(cls, content: dict[str, Any]) -> Self:

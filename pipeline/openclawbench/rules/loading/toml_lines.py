@@ -29,7 +29,7 @@ class Located(NamedTuple):
 
 def line_of(text: str, place: Sequence[str | int]) -> int | None:
     """The line, from 1, on which the value at this place stands; of one that is not there, the innermost entry around
-    it that is. Null where not even its table is in the text, or the text is not TOML."""
+    it that is. None if not even its table is in the text, or the text is not TOML."""
     lines = {item.place: item.line for item in reversed(list(located(text)))}
     whole = tuple(place)
     return next((lines[part] for part in (whole[:end] for end in range(len(whole), 0, -1)) if part in lines), None)
@@ -132,7 +132,7 @@ class Scanner:
         return place
 
     def value(self, place: Place) -> Iterator[Located]:
-        """A value, and what stands in it."""
+        """A value, and what is in it."""
         self.skip()
         line, sign = self.line, self.text[self.at : self.at + 1]
         if sign in ("[", "{"):

@@ -23,11 +23,11 @@ class Unfit(ValueError):
 
 
 def none_of(value: object, allowed: Iterable[object]) -> str:
-    """What to say of a value that stands in no closed set: the set, and the value that it is likeliest meant to be."""
+    """What to say of a value that is in no closed set: the set, and the value that it is likeliest meant to be."""
     known = [str(item) for item in allowed]
     close = get_close_matches(str(value), known, n=1)
     shown = ", ".join(known) if len(known) <= SHOWN else f"the {len(known)} that there are"
-    return f'"{value}" is none of {shown}' + (f'; did you mean "{close[0]}"?' if close else "")
+    return f'"{value}" is not one of {shown}' + (f'; did you mean "{close[0]}"?' if close else "")
 
 
 def one_of(*allowed: str) -> AfterValidator:
@@ -49,7 +49,7 @@ def each_of(values: Iterable[str], allowed: Iterable[str]) -> None:
 
 
 def each_once(values: Iterable[str], what: str, *keys: str) -> None:
-    """Unfit where a value, which stands under one of these keys, stands twice."""
+    """Unfit if a value, which stands under one of these keys, stands twice."""
     items = list(values)
     if twice := sorted({value for value in items if items.count(value) > 1}):
         raise Unfit(f"{', '.join(twice)}: {what}", *twice, keys=keys)

@@ -1,7 +1,7 @@
 """Many machines: Ray Core (extra `ray`) hands out shards; the functions are those of the other engines.
 
 Without an address a cluster of this machine alone is started, and ended with the run. Who speaks with it needs a token
-that is made for the run and stands in no file.
+that is made for the run and is in no file.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ def result_of(ray: Any, reference: Any) -> Any:
 
 @contextlib.contextmanager
 def connected(ray: Any, address: str | None, workers: int) -> Iterator[None]:
-    """A cluster: that of the address, or a local one that ends here. UsageError where nobody answers there."""
+    """A cluster: that of the address, or a local one that ends here. UsageError if nobody answers there."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR", "configure_logging": False}
     own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE_BYTES}
     try:
@@ -117,7 +117,7 @@ class NoFolders(list[str]):
 
 
 def knock(address: str) -> None:
-    """OSError or ValueError where nobody answers at host:port: Ray itself would try for minutes."""
+    """OSError or ValueError if nobody answers at host:port: Ray itself would try for minutes."""
     host, _, port = address.rpartition(":")
     with socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S):
         pass

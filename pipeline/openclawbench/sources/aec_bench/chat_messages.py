@@ -53,7 +53,7 @@ MESSAGE = msgspec.json.Decoder(Message)
 
 
 def decode_message(data: bytes) -> Message:
-    """A line; ValueError where the bytes are not valid JSON, UnexpectedShape where they are not a message."""
+    """A line; ValueError if the bytes are not valid JSON, UnexpectedShape where they are not a message."""
     try:
         return MESSAGE.decode(data)
     except msgspec.ValidationError as error:

@@ -61,7 +61,7 @@ def candidates(files: list[str], folder: str) -> list[str]:
 
 
 def read_context(path: str, sidecars: dict[str, Any]) -> dict[str, Any]:
-    """{agent_result, trial}: what concerns this session, small; empty where nothing does."""
+    """{agent_result, trial}: what concerns this session, small; empty if nothing does."""
     context: dict[str, Any] = {}
     record = trial_of(path, sidecars)
     result = sidecars.get("agent_result")
@@ -88,7 +88,7 @@ def is_trial(value: Any) -> bool:
 
 
 def trial_of(path: str, sidecars: dict[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The record that names this session, else the only one that can mean it; null where there are several or none."""
+    """The record that names this session, else the only one that can mean it; None if there are several or none."""
     records = [(name, value) for name, value in sidecars.items() if is_trial(value)]
     naming = [record for record in records if names_session(record[0], record[1], path)]
     able = naming or [record for record in records if not record[0].startswith("above:")]
@@ -96,7 +96,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> tuple[str, dict[str, Any]] 
 
 
 def names_session(name: str, record: dict[str, Any], path: str) -> bool:
-    """True where a record's trial id is the session's folder, or its output names the session's file."""
+    """True if a record's trial id is the session's folder, or its output names the session's file."""
     folder = dirname(path)
     if record["trial_id"] == basename(folder):
         return True
@@ -110,7 +110,7 @@ def names_session(name: str, record: dict[str, Any], path: str) -> bool:
 
 
 def is_tail(named_path: str, path: str) -> bool:
-    """True where a path on the machine that ran it ends like this one: file, folder and the folder above."""
+    """True if a path on the machine that ran it ends like this one: file, folder and the folder above."""
     return named_path.split("/")[-3:] == path.split("/")[-3:] and named_path.count("/") >= 2
 
 
@@ -120,7 +120,7 @@ def output_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def part(record: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object inside a record; empty where it is not one."""
+    """An object inside a record; empty if it is not one."""
     value = record.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -166,12 +166,12 @@ def completeness(record: dict[str, Any]) -> str | None:
 
 
 def says(value: Any) -> bool | None:
-    """Pass or fail in the record's own words; null where it says neither (a reward is not a verdict)."""
+    """Pass or fail in the record's own words; None if it says neither (a reward is not a verdict)."""
     return value if isinstance(value, bool) else VERDICTS.get(value.lower()) if isinstance(value, str) else None
 
 
 def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
-    """OracleRecord fields of the evaluation, without the source model and basename; null where there is none."""
+    """OracleRecord fields of the evaluation, without the source model and basename, or None."""
     failed = trial.get("evaluation_status") in ("failed", "invalid")
     if not trial.get("evaluated") and not failed:
         return None
@@ -197,7 +197,7 @@ def outcome(trial: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def task(trial: dict[str, Any]) -> dict[str, Any]:
-    """subset, task_id and attempt of a run as its record names them, whatever came of it; empty where it names none."""
+    """subset, task_id and attempt of a run as its record names them, whatever came of it; empty if it names none."""
     fields = {
         "subset": text(trial.get("dataset")),
         "task_id": text(trial.get("task_id")),

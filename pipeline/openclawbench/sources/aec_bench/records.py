@@ -37,7 +37,7 @@ ENTRY = msgspec.json.Decoder(Entry)
 
 
 def decode_entry(data: bytes) -> Entry:
-    """A line; ValueError where the bytes are not valid JSON, UnexpectedShape where they are not an object."""
+    """A line; ValueError if the bytes are not valid JSON, UnexpectedShape where they are not an object."""
     try:
         return ENTRY.decode(data)
     except msgspec.ValidationError as error:
@@ -63,7 +63,7 @@ def text_of(value: Any) -> str | None:
 
 
 def arguments_of(entry: Entry) -> str | None:
-    """A call's arguments as JSON text, made of the bytes in the line; null where it has none.
+    """A call's arguments as JSON text, made of the bytes in the line; None if it has none.
 
     A command stands under its own key, as it does in the line, so that `python calc.py` reads like any other tool's
     `{"command": "python calc.py"}`; beside other arguments it comes first, unless they hold a command themselves.
@@ -85,13 +85,13 @@ def arguments_of(entry: Entry) -> str | None:
 
 
 def written(raw: msgspec.Raw) -> str | None:
-    """A JSON value as it stands in the line; null where it is absent or null."""
+    """A JSON value as it is in the line; None if it is absent or null."""
     data = bytes(raw)
     return None if data in (b"", b"null") else data.decode("utf-8", "backslashreplace")
 
 
 def is_said(command: str) -> bool:
-    """True where a JSON value is not a blank string."""
+    """True if a JSON value is not a blank string."""
     return not command.startswith('"') or bool(msgspec.json.decode(command, type=str).strip())
 
 
@@ -118,7 +118,7 @@ def media_placeholder(value: Any) -> str:
 
 
 def result_details(entry: Entry) -> str | None:
-    """Exit code and duration of a result under the names that OpenClaw's details have; null where it has neither."""
+    """Exit code and duration of a result under the names that OpenClaw's details have; None if it has neither."""
     named = {"exitCode": written(entry.exit_code), "durationMs": written(entry.duration_ms)}
     parts = [f'"{name}": {value}' for name, value in named.items() if value is not None]
     return f"{{{', '.join(parts)}}}" if parts else None

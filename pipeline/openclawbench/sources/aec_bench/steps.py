@@ -46,7 +46,7 @@ class Turn:
 class TrajectoryBuilder:
     """Takes the lines in order; `list` is complete after finish(). `torn`: the file breaks off in the line after them.
     Then what was last said may be narration of a lost call, and a result that fits no call may be one of several of
-    which the others are lost: these lines are counted, and no step is made of what nobody can know."""
+    which the others are lost: these lines are counted, and no step is made of them."""
 
     def __init__(self, steps: StepList, torn: bool = False) -> None:
         self.list = steps
@@ -191,7 +191,7 @@ def pair_by_order(calls: list[RawLine], results: list[RawLine]) -> Pairing:
 
 
 def step_number(row: RawLine) -> int:
-    """The step of an agent or tool line. Raises MalformedSession where it has none: its place would be a guess."""
+    """The step of an agent or tool line. Raises MalformedSession if it has none: its place would be a guess."""
     step = row.value.step
     if isinstance(step, int) and not isinstance(step, bool):
         return step
@@ -215,5 +215,5 @@ def with_content(rows: list[RawLine]) -> list[RawLine]:
 
 
 def joined(rows: list[RawLine]) -> str | None:
-    """Contents of lines in order, a newline between; null where there are none."""
+    """Contents of lines in order, a newline between, or None."""
     return "\n".join(text_of(row.value.content) or "" for row in rows) if rows else None

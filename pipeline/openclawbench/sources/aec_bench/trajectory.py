@@ -100,7 +100,7 @@ def has_time(header: dict[str, Any]) -> bool:
 
 def trial_identity(context: dict[str, Any]) -> dict[str, Any]:
     """The {identity} that a TrialRecord gives the run where its own lines do not tell it from another trial of the same
-    task; empty where there is not a record."""
+    task; empty if there is not a record."""
     trial = context.get("trial", {})
     named = [aec_context.text(trial.get(name)) for name in ("run_id", "trial_id")]
     return {IDENTITY: canonical_digest(named)} if named[1] else {}

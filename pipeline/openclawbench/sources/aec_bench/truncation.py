@@ -17,7 +17,7 @@ HINT = "Put the whole file back if there is one"
 
 
 def last_reply(conversation: Any) -> dict[str, str]:
-    """{last_reply: digest} of the last thing that the agent says in a conversation; empty where it says nothing.
+    """{last_reply: digest} of the last thing that the agent says in a conversation; empty if it says nothing.
     `conversation`: its text, or its only line."""
     for entry in records_in(conversation, backwards=True):
         if isinstance(entry, dict) and entry.get("role") == "assistant":

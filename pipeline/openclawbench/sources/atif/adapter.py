@@ -68,14 +68,14 @@ class Atif(Source):
         return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in context else {}
 
     def find_members(self, content: bytes) -> list[Member] | None:
-        """The documents of a file that has one a line; null where the file is one document."""
+        """The documents of a file that has one a line; None if the file is one document."""
         rows = list(pieces(content))
         if len(rows) < 2 or not self.detect(decode_line(rows[0][2])):
             return None
         return [Member(f"line{line}", line, offset, len(data)) for line, offset, data in rows]
 
     def find_embedded(self, first: Any, content: bytes) -> list[Member]:
-        """Where the sub-agents' trajectories are that the document holds. Nothing where its brackets do not fit: then
+        """Where the sub-agents' trajectories are that the document holds. Nothing if its brackets do not fit: then
         it is refused as a whole."""
         if not isinstance(first, dict) or not first.get("subagent_trajectories"):
             return []
@@ -126,7 +126,7 @@ class Atif(Source):
 
 
 def decode_line(data: bytes) -> Any:
-    """The JSON value of a line; null where the line alone is not valid JSON."""
+    """The JSON value of a line; None if the line alone is not valid JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
@@ -134,7 +134,7 @@ def decode_line(data: bytes) -> Any:
 
 
 def is_native_of(value: Any, session_id: str | None) -> bool:
-    """True where a file beside a document is a native session that may be of the same run: by its id, where the
+    """True if a file beside a document is a native session that may be of the same run: by its id, where the
     document names one. `value`: the file's text, or its only record."""
     header: Any = next(records_in(value), None)
     return is_session_header(header) and (session_id is None or header.get("id") in (None, session_id))
@@ -155,13 +155,13 @@ def child_files(first: Any, path: str) -> list[str]:
 
 
 def list_in(value: Any, key: str) -> list[Any]:
-    """A list inside an object; empty where it is not one."""
+    """A list inside an object; empty if it is not one."""
     items = value.get(key) if isinstance(value, dict) else None
     return items if isinstance(items, list) else []
 
 
 def id_of(first: Any, key: str) -> str | None:
-    """An id of the document; null where it has none."""
+    """An id of the document; None if it has none."""
     return not_blank_text(first.get(key)) if isinstance(first, dict) else None
 
 
@@ -194,7 +194,7 @@ def without_labels(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_document(content: bytes) -> Document:
-    """The document without its steps. Raises MalformedSession where it is not one."""
+    """The document without its steps. Raises MalformedSession if it is not one."""
     try:
         return decode_document(readable(content.removeprefix(BOM)))
     except UnexpectedShape as error:

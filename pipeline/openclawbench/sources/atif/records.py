@@ -93,7 +93,7 @@ EXTRA = msgspec.json.Decoder(StepExtra)
 
 
 def decode_document(data: bytes) -> Document:
-    """ValueError where the bytes are not valid JSON, UnexpectedShape where they are not an ATIF document."""
+    """ValueError if the bytes are not valid JSON, UnexpectedShape where they are not an ATIF document."""
     try:
         return DOCUMENT.decode(data)
     except msgspec.ValidationError as error:
@@ -109,7 +109,7 @@ def decode_step(data: bytes) -> AtifStep:
 
 
 def extra_of(step: AtifStep) -> StepExtra:
-    """The known part of a step's `extra`; nothing where it is not an object."""
+    """The known part of a step's `extra`; nothing if it is not an object."""
     try:
         return EXTRA.decode(step.extra)
     except msgspec.ValidationError:
@@ -177,7 +177,7 @@ def details_of(result: Result, extra: StepExtra) -> tuple[str | None, bool | Non
 
 
 def own_extra(result: Result) -> dict[str, Any]:
-    """A result's `extra` without our own labels; nothing where it is not an object."""
+    """A result's `extra` without our own labels; nothing if it is not an object."""
     try:
         content = msgspec.json.decode(result.extra, type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:

@@ -276,5 +276,5 @@ def name_of(call: ToolCall) -> str | None:
 
 
 def text_id(value: Any) -> str | None:
-    """An id as text; null where there is none."""
+    """An id as text, or None."""
     return None if value is None or value == "" else value if isinstance(value, str) else as_json(value)

@@ -37,7 +37,7 @@ def slim_details(raw: bytes) -> str | None:
 
 
 def short_text(value: Any) -> str | None:
-    """The JSON text of a value as `json.dumps` writes it, in a third of its time; null where it is too long to keep."""
+    """The JSON text of a value as `json.dumps` writes it, in a third of its time; None if it is too long to keep."""
     if type(value) is str:
         if len(value) > DETAIL_STRING:
             return None

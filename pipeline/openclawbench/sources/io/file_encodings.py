@@ -23,7 +23,7 @@ def is_packed(head: bytes) -> bool:
 
 def decompressed(data: bytes) -> bytes:
     """The bytes themselves, or what they were compressed from. BrokenPacking where the compressed data is,
-    ValueError where it stands for more than MOST_BYTES."""
+    ValueError if it stands for more than MOST_BYTES."""
     if not is_packed(data):
         return data
     kind = next(name for magic, name in MAGIC.items() if data.startswith(magic))
@@ -37,7 +37,7 @@ def decompressed(data: bytes) -> bytes:
 
 
 def limited(stream: "pa.CompressedInputStream", data: bytes) -> bytes:
-    """All that a stream gives. ValueError where it is too much."""
+    """All that a stream gives. ValueError if it is too much."""
     parts: list[bytes] = []
     size = 0
     while part := stream.read(CHUNK):
@@ -65,7 +65,7 @@ WIDE = {  # longer marks first: one begins as another does
 
 
 def other_form(content: bytes) -> str | None:
-    """What a file is and what to do, as two sentences; null where it is in no such form."""
+    """What a file is and what to do, as two sentences; None if it is in no such form."""
     if is_packed(content):
         return "it is packed twice. Unpack it once"
     packed = next((name for magic, name in PACKED.items() if content.startswith(magic)), None)

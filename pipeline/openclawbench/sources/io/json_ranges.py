@@ -14,9 +14,9 @@ Range = tuple[int, int]  # first byte, byte after the last
 
 
 def element_ranges(content: bytes, key: str) -> list[Range]:
-    """Byte range of each element of the array that `key` of the document's object holds; empty where none does.
+    """Byte range of each element of the array that `key` of the document's object holds; empty if none does.
 
-    ValueError where brackets, quotes, colons or commas do not fit.
+    ValueError if brackets, quotes, colons or commas do not fit.
     """
     start = skip_blanks(content, len(BOM) if content.startswith(BOM) else 0)
     if content[start : start + 1] != b"{":
@@ -28,7 +28,7 @@ def element_ranges(content: bytes, key: str) -> list[Range]:
 def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
     """Byte range of each member's value of the object at `start`; of a repeated key the last, as parsers do.
 
-    ValueError where there is no whole object.
+    ValueError if there is no whole object.
     """
     ranges: dict[str, Range] = {}
     at = after(data, start, b"{")
@@ -42,7 +42,7 @@ def object_ranges(data: bytes, start: int = 0) -> dict[str, Range]:
 
 
 def array_ranges(data: bytes, start: int = 0) -> list[Range]:
-    """Byte range of each element of the array at `start`. ValueError where there is no whole array."""
+    """Byte range of each element of the array at `start`. ValueError if there is no whole array."""
     ranges: list[Range] = []
     at = after(data, start, b"[")
     while data[at : at + 1] != b"]":

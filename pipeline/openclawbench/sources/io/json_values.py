@@ -21,7 +21,7 @@ STANDARD = json.JSONDecoder(parse_int=whole_number)
 
 def loaded(text: str | bytes) -> Any:
     """A JSON value: by the fast parser, or by the standard one where that gives up (a number beyond all bounds, half an
-    emoji). Raises ValueError or RecursionError where it is not valid JSON."""
+    emoji). Raises ValueError or RecursionError if it is not valid JSON."""
     try:
         return QUICK.decode(text)
     except (ValueError, RecursionError):

@@ -106,7 +106,7 @@ def escape_surrogates(data: bytes) -> bytes:
 
 
 def is_second_half(data: bytes, match: re.Match[bytes]) -> bool:
-    """True where a low surrogate escape stands right after a high one."""
+    """True if a low surrogate escape stands right after a high one."""
     before = data[max(0, match.start() - 6) : match.start()]
     return not match[1] and re.fullmatch(rb"\\u[dD][89abAB][0-9a-fA-F]{2}", before) is not None
 
@@ -177,7 +177,7 @@ def clean_lines(content: bytes, decoder: msgspec.json.Decoder[Any]) -> list[RawL
 
 
 def ends_of_objects(content: bytes) -> list[int] | None:
-    """Where each line ends; null where one does not begin with { or end with }. Where all do, no object is on several
+    """Where each line ends; None if one does not begin with { or end with }. Where all do, no object is on several
     lines: none goes on with a { where it may be interrupted after a }, and no text has a newline."""
     ends, start, size = [], 0, len(content)
     while start < size:
@@ -210,7 +210,7 @@ def plain_lines(content: bytes, decode: Callable[[bytes], Any]) -> list[RawLine]
 
 
 def is_last(content: bytes | memoryview, end: int) -> bool:
-    """True where nothing but blanks follows a line that ends here."""
+    """True if nothing but blanks follows a line that ends here."""
     return not bytes(content[end:]).strip()
 
 
@@ -233,7 +233,7 @@ def is_closed(text: str) -> bool:
 
 
 def is_utf8(content: bytes) -> bool:
-    """True where the bytes are UTF-8."""
+    """True if the bytes are UTF-8."""
     if content.isascii():
         return True
     try:
@@ -266,7 +266,7 @@ def readable(data: bytes) -> bytes:
 
 def split_objects(row: RawLine, data: bytes, decode: Callable[[bytes], Any], faults: list[Fault]) -> list[RawLine]:
     """Rows with their own offsets where objects are chained on one line; a fault where it is not JSON, with the rows of
-    what stands before that."""
+    what is before that."""
     text = data.decode("utf-8", "surrogateescape").rstrip(BLANKS)
     position, offset = 0, row.offset
     objects: list[RawLine] = []

@@ -1,4 +1,4 @@
-"""Very large files: mapped into memory instead of read, and given back to the system behind whoever reads on.
+"""Very large files: mapped into memory instead of read, and given back to the system once they are read.
 
 What is mapped is a copy of the file without a name: a file that its writer cuts short while it is mapped would end the
 program. Where the file system can, the copy takes no room.
@@ -17,7 +17,7 @@ MAPPED: WeakValueDictionary[int, mmap.mmap] = WeakValueDictionary()  # by the ad
 
 
 def mapped(handle: int, size: int) -> mmap.mmap | None:
-    """The bytes of an open file as they are now; null where they cannot be copied (no room, no such system call)."""
+    """The bytes of an open file as they are now; None if they cannot be copied (no room, no such system call)."""
     try:
         with tempfile.TemporaryFile() as copy:
             while (at := copy.seek(0, os.SEEK_END)) < size and os.sendfile(copy.fileno(), handle, at, size - at):

@@ -23,7 +23,7 @@ class Spans:
             self.escaped.append(row.escaped)
 
     def row(self, index: int) -> RawLine:
-        """A record, decoded. Raises ValueError or RecursionError where it is not valid JSON."""
+        """A record, decoded. Raises ValueError or RecursionError if it is not valid JSON."""
         offset, length = self.offsets[index], self.lengths[index]
         data = readable(bytes(self.content[offset : offset + length]))
         return RawLine(self.lines[index], offset, length, bool(self.escaped[index]), self.decode(data))

@@ -51,7 +51,7 @@ class Usage:
             self.sums["pico_usd"] = self.sums.get("pico_usd", 0) + round(value * PICO)
 
     def known(self) -> dict[str, Any]:
-        """Fields of a RunSummary; null where nothing says a figure, or one of its parts cannot be."""
+        """Fields of a RunSummary; None if nothing says a figure, or one of its parts cannot be."""
         sums = {name: value for name, value in self.sums.items() if name not in self.impossible}
         counts = {f"{name}_tokens": sums.get(name) for name, _ in TOKENS}
         usd = sums["pico_usd"] / PICO if "pico_usd" in sums else None

@@ -136,7 +136,7 @@ class OpenClaw(Source):
         return session
 
     def parse_long(self, content: memoryview, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession | None:
-        """A very long session in little more memory than its steps take as columns; null where something is wrong
+        """A very long session in little more memory than its steps take as columns; None if something is wrong
         with it and it has to be read as any other.
 
         Read twice: the outlines of all records give the active branch; then each record is decoded by itself.
@@ -194,7 +194,7 @@ def begin_session(
 
 
 def dropped_head(session: ParsedSession, context: dict[str, Any]) -> bool:
-    """True where the trajectory sidecar has a prompt that no user turn of the session has. All turns may be gone with
+    """True if the trajectory sidecar has a prompt that no user turn of the session has. All turns may be gone with
     the head, but then something that came after it is there: a file cut before its first turn lacks the tail."""
     first_prompt = context.get("sidecar", {}).get("first_prompt")
     if not isinstance(first_prompt, str) or not (session.user_turns or session.steps or session.packed_steps):
@@ -348,7 +348,7 @@ def abandoned_steps(rows: Iterable[RawLine], rules: NormalizeRules) -> list[dict
 
 
 def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryview) -> bool:
-    """True where a file has headers of several sessions (an id alone does not identify one: the time belongs to it), or
+    """True if a file has headers of several sessions (an id alone does not identify one: the time belongs to it), or
     runs of several session ids wrote into it. `headers`: how many there are."""
     if headers > 1 and len({identity_of(row, content) for row in lines if row.value.type == "session"}) > 1:
         return True
@@ -362,7 +362,7 @@ def seems_several(lines: list[RawLine], headers: int, content: bytes | memoryvie
 
 
 def identity_of(row: RawLine, content: bytes | memoryview) -> tuple[str | None, str | None]:
-    """Id and time of a header; an outline does not have the time. ValueError where it is not a record."""
+    """Id and time of a header; an outline does not have the time. ValueError if it is not a record."""
     value = row.value
     if isinstance(value, Outline):
         value = decode_line(readable(bytes(content[row.offset : row.offset + row.length])))

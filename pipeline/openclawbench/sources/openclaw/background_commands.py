@@ -69,7 +69,7 @@ class Unnoticed:
         self.shortened.setdefault(key[: self.short], set()).add(key)
 
     def resolve(self, user_turn: int, notice: Notice) -> None:
-        """Link the one command that a notice names; nothing where it names none, or its short name fits several."""
+        """Link the one command that a notice names; nothing if it names none, or its short name fits several."""
         names = set(notice.names)
         keys = names & self.steps.keys() or set().union(*(self.shortened.get(name, ()) for name in names))
         if len(keys) == 1:
@@ -98,18 +98,18 @@ def all_that_may_be_open(steps: list[Row], rules: NormalizeRules) -> list[Row]:
 
 
 def is_open(details: Row, rules: NormalizeRules) -> bool:
-    """True where details say that a command is running, or waits to be approved."""
+    """True if details say that a command is running, or waits to be approved."""
     status = details.get("status")
     return status == rules.background.running or status in rules.background.awaiting
 
 
 def may_be_open(details: str, rules: NormalizeRules) -> bool:
-    """False where the text of the details cannot say that a command has not ended; spares reading all of them."""
+    """False if the text of the details cannot say that a command has not ended; spares reading all of them."""
     return any(sign in details for sign in rules.open_signs)
 
 
 def is_final(details: Row, text: str | None, rules: NormalizeRules) -> bool:
-    """True where a process result says that the process has ended, or that it was told to."""
+    """True if a process result says that the process has ended, or that it was told to."""
     known = rules.background
     own_text = text or ""
     if details.get("exitCode") is not None or any(words in own_text for words in known.final_words):

@@ -14,7 +14,7 @@ class Branch:
     abandoned: list[int] = field(default_factory=list)
     duplicates: list[int] = field(default_factory=list)
     missing_parents: list[int] = field(default_factory=list)
-    later_parents: dict[int, int] = field(default_factory=dict)  # record -> its parent, which stands behind it
+    later_parents: dict[int, int] = field(default_factory=dict)  # record -> its parent, which is behind it
     circular: list[int] = field(default_factory=list)  # would be their own ancestors
 
 
@@ -28,7 +28,7 @@ class Node(NamedTuple):
 
 
 def is_chain(ids: list[Any], parents: list[Any]) -> bool:
-    """True where each record hangs on the one before it and no id repeats: nothing is off the branch.
+    """True if each record hangs on the one before it and no id repeats: nothing is off the branch.
 
     Most sessions are one; the walk of active_branch would give the same, more slowly.
     """
@@ -49,7 +49,7 @@ def active_branch(nodes: list[Node]) -> Branch:
     first: dict[Hashable, int] = {}
     before: dict[int, int | None] = {}  # of each record that is kept, the one before it
     above: dict[int, int | None] = {}
-    open_ended: list[int] = []  # records whose parent does not stand before them
+    open_ended: list[int] = []  # records whose parent does not come before them
     previous: int | None = None
     for index, node in enumerate(nodes):
         same = latest.get(node.id) if node.id is not None else None
@@ -106,7 +106,7 @@ def cut_circles(branch: Branch, above: dict[int, int | None], before: dict[int, 
 
 
 def root_of(index: int, roots: dict[int, int | None]) -> int:
-    """Where the way up from a record ends; the way gets shorter for whoever asks next."""
+    """Where the way up from a record ends; the way gets shorter for the next caller."""
     while (up := roots[index]) is not None:
         roots[index] = roots[up] if roots[up] is not None else up
         index = up
@@ -123,7 +123,7 @@ def hanging_on(last: int | None, above: dict[int, int | None]) -> int | None:
 
 def place(branch: Branch, nodes: list[Node], above: dict[int, int | None], last: int | None) -> None:
     """Say of each record that is kept where it is. The way up begins at the last record of the file, or where something
-    hangs on that and stands before it, at the last of these."""
+    hangs on that and is before it, at the last of these."""
     path: dict[int, None] = {}
     cursor = hanging_on(last, above) if branch.later_parents else last
     while cursor is not None:

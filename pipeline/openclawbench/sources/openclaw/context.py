@@ -39,7 +39,7 @@ def fits(value: Any, kind: type) -> bool:
 
 
 def first_prompt(sidecar: Any) -> dict[str, Any]:
-    """First prompt that a trajectory sidecar has; empty where it has none. `sidecar`: its text, or its only event."""
+    """First prompt that a trajectory sidecar has; empty if it has none. `sidecar`: its text, or its only event."""
     text = json.dumps(sidecar) if isinstance(sidecar, dict) else sidecar
     for line in text.split("\n") if isinstance(text, str) else []:
         try:
@@ -54,7 +54,7 @@ def first_prompt(sidecar: Any) -> dict[str, Any]:
 
 
 def native_name(printed: Any, session_id: str | None) -> str | None:
-    """Basename of agentMeta.sessionFile in what `openclaw agent --json` printed; null where it is of another session.
+    """Basename of agentMeta.sessionFile in what `openclaw agent --json` printed; None if it is of another session.
 
     A harness that copies every session to one file name leaves this as the only thing that tells them apart.
     """

@@ -66,7 +66,7 @@ def result_of(block: Block) -> Message:
 
 
 def content_in(raw: msgspec.Raw) -> list[Block] | str | None:
-    """Text or blocks; any other JSON value as it is written, null where it is absent."""
+    """Text or blocks; any other JSON value as it is written, None if it is absent."""
     written = bytes(raw)
     try:
         return CONTENT.decode(written) if written else None

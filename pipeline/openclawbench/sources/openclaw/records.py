@@ -135,7 +135,7 @@ OUTLINE = msgspec.json.Decoder(Outline)
 
 
 def decode_line(data: bytes) -> Line:
-    """A record; ValueError where the bytes are not valid JSON, UnexpectedShape where they are but not a record's."""
+    """A record; ValueError if the bytes are not valid JSON, UnexpectedShape where they are but not a record's."""
     try:
         return LINE.decode(data)
     except msgspec.ValidationError as error:
@@ -178,7 +178,7 @@ def content_of(raw: msgspec.Raw) -> list[Block] | str | None:
 
 
 def loose_block(raw: msgspec.Raw) -> Block:
-    """A block. ValidationError where it is of a type that is read and has a field that is not as it should be."""
+    """A block. ValidationError if it is of a type that is read and has a field that is not as it should be."""
     try:
         return BLOCK.decode(raw)
     except msgspec.ValidationError:
@@ -197,7 +197,7 @@ def read_values(loose: msgspec.Struct) -> None:
 
 
 def decode_outline(data: bytes) -> Outline:
-    """A record's outline; ValueError where the bytes are not valid JSON or no record."""
+    """A record's outline; ValueError if the bytes are not valid JSON or no record."""
     try:
         return OUTLINE.decode(data)
     except msgspec.ValidationError:

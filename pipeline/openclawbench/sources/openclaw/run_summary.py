@@ -8,7 +8,7 @@ from openclawbench.sources.step_builder import how_it_ended as how_steps_end
 
 
 def run_summary(builder: StepBuilder, times: list[str]) -> dict[str, Any]:
-    """The RunSummary of a session, given its records' times: counts, tokens, USD, seconds; null where not said."""
+    """The RunSummary of a session, given its records' times: counts, tokens, USD, seconds; None if not said."""
     return {
         **{name: builder.noise.get(name, 0) for name in NOISE},
         "run_errors": len(builder.run_errors),

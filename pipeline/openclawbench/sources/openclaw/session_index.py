@@ -32,7 +32,7 @@ def is_index(path: str) -> bool:
 
 
 def contexts_by_session(content: bytes | memoryview) -> dict[str, dict[str, Any]]:
-    """RunContext fields by session id, of several entries of one the first; empty where the index is broken."""
+    """RunContext fields by session id, of several entries of one the first; empty if the index is broken."""
     try:
         index = entries_of(content)
     except (ValueError, RecursionError):
@@ -61,7 +61,7 @@ def entries_of(content: bytes | memoryview) -> dict[str, Any]:
 
 
 def entry_of(raw: msgspec.Raw) -> Any:
-    """An entry, of an object the keys that are looked at. ValueError or RecursionError where it is not valid JSON."""
+    """An entry, of an object the keys that are looked at. ValueError or RecursionError if it is not valid JSON."""
     try:
         entry = ENTRY_DECODER.decode(raw)
     except ValueError:
@@ -117,7 +117,7 @@ def entry_faults(index: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """(session key, what is wrong) of each value that is not of its type."""
     for key, entry in index.items():
         if not isinstance(entry, dict):
-            yield key, "it is no object"
+            yield key, "it is not an object"
             continue
         if entry.get("sessionId") is not None and not isinstance(entry["sessionId"], str):
             yield key, "`sessionId` is not text"

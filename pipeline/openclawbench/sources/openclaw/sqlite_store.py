@@ -29,7 +29,7 @@ BESIDE = ("-wal", "-journal")  # logs: what is not in the database yet, and what
 LOGS = (*BESIDE, "-shm")  # the last is an index into the first, which is made anew
 ATTEMPTS = 3
 STORE_HINT = "Take the store from a backup, or the session out of it; its other sessions are read."
-Stamp = tuple[int, int, int] | None  # size and times of a file; null where there is none
+Stamp = tuple[int, int, int] | None  # size and times of a file, or None
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def stamps(path: Path) -> list[Stamp]:
 
 
 def stamp(path: Path) -> Stamp:
-    """Size and times of a file; null where there is none."""
+    """Size and times of a file, or None."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -145,7 +145,7 @@ def notes(connection: sqlite3.Connection, ids: list[Any], fault: str | None) -> 
 
 
 def member_content(path: Path, session_id: str) -> bytes:
-    """The records of one session again. Raises BrokenStore with the reason; OSError where the store is not there."""
+    """The records of one session again. Raises BrokenStore with the reason; OSError if the store is not there."""
     try:
         with copied(path) as connection:
             return lines(connection, session_id)
@@ -156,7 +156,7 @@ def member_content(path: Path, session_id: str) -> bytes:
 def stored(connection: sqlite3.Connection, session_id: Any, context: dict[str, Any]) -> StoredSession:
     """One session; where one of its rows cannot be read it says so, and the rest of the store is read all the same."""
     if not isinstance(session_id, str):
-        return StoredSession(repr(session_id), b"", {}, "records of the store whose session id is no text")
+        return StoredSession(repr(session_id), b"", {}, "records of the store whose session id is not text")
     try:
         return StoredSession(session_id, lines(connection, session_id), context)
     except (sqlite3.Error, ValueError) as error:

@@ -23,7 +23,7 @@ from openclawbench.sources.openclaw.texts import (
 from openclawbench.sources.result_pairing import Called, Pairing, clean_name, pair
 from openclawbench.sources.step_builder import StepRows, pointer
 
-# Roles of messages that the program or an extension adds for the model: nobody's turn and no step.
+# Roles of messages that the program or an extension adds for the model: neither a user's turn nor a step.
 ADDED_ROLES = ("custom", "hookMessage", "branchSummary", "compactionSummary")
 NOTHING, ONE_WITH_ONE = (
     Pairing(),
@@ -183,7 +183,7 @@ class StepBuilder(StepRows):
         self.counts[f"injected:{rule.id}"] += 1
 
     def was_said(self, text: str) -> bool:
-        """True where the latest message or reply says this too: it is delivered late."""
+        """True if the latest message or reply says this too: it is delivered late."""
         plain = self.rules.repeat.plain
         return any(plain(text) in plain(spoken) for spoken in (self.stretch.text, self.last_reply) if spoken)
 
@@ -357,5 +357,5 @@ def paired(calls: list[Block], results: list[Result]) -> Pairing:
 
 
 def has_used(message: Message) -> bool:
-    """True where a message says that it used any tokens, or cost anything."""
+    """True if a message says that it used any tokens, or cost anything."""
     return any(value for value in (message.usage or {}).values() if isinstance(value, int | float))

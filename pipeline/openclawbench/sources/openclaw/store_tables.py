@@ -31,7 +31,7 @@ def why_not_laid_out(connection: sqlite3.Connection) -> str | None:
 
 
 def windows_without_records(connection: sqlite3.Connection) -> list[str]:
-    """Ids of sessions that the store knows of and has no record of, sorted; empty where it does not list sessions."""
+    """Ids of sessions that the store knows of and has no record of, sorted; empty if it does not list sessions."""
     if "session_id" not in columns_of(connection, WINDOWS) or not is_table(connection, WINDOWS):
         return []
     rows = connection.execute(
@@ -53,7 +53,7 @@ def columns_of(connection: sqlite3.Connection, table: str) -> list[str]:
 
 
 def written_by(connection: sqlite3.Connection, tables: list[str]) -> str:
-    """What the store says of the release that wrote it, to be set behind a list; empty where it does not."""
+    """What the store says of the release that wrote it, to be set behind a list; empty if it does not."""
     if VERSIONS not in tables or not {"app_version", "schema_version"} <= set(columns_of(connection, VERSIONS)):
         return ""
     row = connection.execute(f"SELECT app_version, schema_version FROM {VERSIONS} LIMIT 1").fetchone()
@@ -81,7 +81,7 @@ class Nodes:
 
 
 def read_nodes(connection: sqlite3.Connection) -> Nodes:
-    """The table's rows in the order of keys; of several for one session the first counts. Nothing where a store has no
+    """The table's rows in the order of keys; of several for one session the first counts. Nothing if a store has no
     such table. What can be used of a broken row is used: its other columns, another row."""
     nodes, faults = Nodes(), []
     try:
@@ -118,16 +118,16 @@ def rows_of(connection: sqlite3.Connection) -> Iterator[Node]:
 
 
 def entry_of(node: Node) -> tuple[dict[str, Any], list[str]]:
-    """A row's entry, empty where it cannot be read, and what is wrong with it."""
+    """A row's entry, empty if it cannot be read, and what is wrong with it."""
     text = node["entry_json"]
     if text is None:
-        return {}, ["`entry_json` is no text"]
+        return {}, ["`entry_json` is not text"]
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError) as error:
         return {}, [f"`entry_json` is not JSON: {why_not_json(text, error)}"]
     if not isinstance(entry, dict):
-        return {}, ["`entry_json` is no object"]
+        return {}, ["`entry_json` is not an object"]
     return entry, [what for _, what in entry_faults({"": entry})]
 
 

@@ -37,7 +37,7 @@ def texts_of(message: Message) -> list[str]:
 
 
 def joined_lines(texts: list[str]) -> str | None:
-    """Texts that are not empty, with a newline between; null where all is blank."""
+    """Texts that are not empty, with a newline between; None if all is blank."""
     if not texts:
         return None
     text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
@@ -45,7 +45,7 @@ def joined_lines(texts: list[str]) -> str | None:
 
 
 def narration_position(message: Message, call: Block) -> str:
-    """Whether text stands before or after the first call, or on both sides."""
+    """Whether text is before or after the first call, or on both sides."""
     blocks = blocks_of(message)
     before = after = passed = False
     for block in blocks:

@@ -125,7 +125,7 @@ def lacks_steps(document: Document) -> bool:
 
 
 def is_native(content: Any, where: str, path: str, named: list[str]) -> bool:
-    """True where a file is the run's native session: its header has an id that the artifact names.
+    """True if a file is the run's native session: its header has an id that the artifact names.
 
     In the run's own folder that is enough where the artifact names no session, or the header cannot be had.
     """
@@ -136,7 +136,7 @@ def is_native(content: Any, where: str, path: str, named: list[str]) -> bool:
 
 
 def header_id(content: Any) -> str | None:
-    """The id in a session's header line; null where there is none."""
+    """The id in a session's header line, or None."""
     header = content
     if isinstance(content, str):
         try:

@@ -58,7 +58,7 @@ def attempts(events: list[Event]) -> tuple[list[Event], list[list[Event]]]:
 
 
 def acts(part: list[Event]) -> bool:
-    """True where a model said or did something."""
+    """True if a model said or did something."""
     return any(
         event.kind in ("tool_call", "tool_result", "final_output") or event.role == "assistant" for event in part
     )

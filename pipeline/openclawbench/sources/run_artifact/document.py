@@ -43,7 +43,7 @@ class Event:
         return role if isinstance(role, str) else None
 
     def text(self, key: str) -> str | None:
-        """A value as text: a string as it is, any other JSON value as it is written; null where absent or blank."""
+        """A value as text: a string as it is, any other JSON value as it is written; None if absent or blank."""
         value = self.value.get(key)
         if value is None:
             return None
@@ -66,7 +66,7 @@ class Document:
     warnings: list[Fault] = field(default_factory=list)
 
     def part(self, *keys: str) -> dict[str, Any]:
-        """The object at this path; empty where there is none."""
+        """The object at this path; empty if there is none."""
         value: Any = self.value
         for key in keys:
             value = value.get(key) if isinstance(value, dict) else None
@@ -80,7 +80,7 @@ def read_document(content: bytes) -> Document:
         value = json.loads(readable(content.removeprefix(BOM)).decode("utf-8"))
         trace = value.pop("trace", None) if isinstance(value, dict) else None
         if not isinstance(trace, list):
-            raise MalformedSession(Fault("unexpected_shape", 1, "the artifact's trace is no list"))
+            raise MalformedSession(Fault("unexpected_shape", 1, "the artifact's trace is not a list"))
         digests = [digest(value), *(digest(event) for event in trace)]
     except json.JSONDecodeError as error:
         message = f"line {error.lineno}: not JSON: {error.msg}"

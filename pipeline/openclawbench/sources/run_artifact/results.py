@@ -45,13 +45,13 @@ class Result:
 
     @property
     def is_error(self) -> bool | None:
-        """True where the runner says that the tool raised; null where it says nothing."""
+        """True if the runner says that the tool raised; None if it says nothing."""
         status = self.event.value.get("status")
         return None if status is None else status == FAILED
 
     @property
     def details(self) -> str | None:
-        """The output's exit code and time-out under the names that results of sessions have; null where it has none."""
+        """The output's exit code and time-out under the names that results of sessions have; None if it has none."""
         output = self.event.value.get(output_key(self.event))
         fields: dict[str, Any] = {}
         if isinstance(output, dict):
@@ -69,7 +69,7 @@ def output_key(event: Event) -> str:
 
 
 def belongs(result: Result, echo: Event) -> bool:
-    """True where a tool message is about the same call as a result: by id, else by tool name and equal content."""
+    """True if a tool message is about the same call as a result: by id, else by tool name and equal content."""
     if result.echo is not None or result.event.kind != "tool_result":
         return False
     ours, theirs = result.call_id, text_of(echo.metadata.get("tool_call_id"))
@@ -80,7 +80,7 @@ def belongs(result: Result, echo: Event) -> bool:
 
 
 def repeats(event: Event, echo: Event) -> bool:
-    """True where a tool message has the content of the result event, alone or beside its status."""
+    """True if a tool message has the content of the result event, alone or beside its status."""
     key = output_key(event)
     output, content = event.value.get(key), echo.value.get("content")
     if content == output or not isinstance(content, str):
@@ -93,7 +93,7 @@ def repeats(event: Event, echo: Event) -> bool:
 
 
 def written_in(content: str, key: str) -> str | None:
-    """JSON text of a member of the object that a text is; null where it is no such object."""
+    """JSON text of a member of the object that a text is; None if it is no such object."""
     data = content.encode("utf-8")
     try:
         start, end = object_ranges(data)[key]

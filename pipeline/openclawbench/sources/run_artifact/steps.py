@@ -17,7 +17,7 @@ ARGUMENTS = ("raw_arguments", "parsed_arguments", "arguments")  # the first that
 
 @dataclass
 class Stretch:
-    """What one agent message did, and what came back until the next one. `message` is null where only calls are."""
+    """What one agent message did, and what came back until the next one. `message` is None if only calls are."""
 
     moment: Moment
     message: Event | None = None
@@ -110,7 +110,7 @@ class TraceBuilder:
             self.last_text = text
 
     def is_over(self) -> bool:
-        """True where a call can no longer be the open message's: results or a user came after it, or it was final."""
+        """True if a call can no longer be the open message's: results or a user came after it, or it was final."""
         now = self.stretch
         final = now.message is not None and now.message.kind == "final_output"
         return bool(now.results) or now.moment.followed or final
@@ -180,7 +180,7 @@ def feedback(result: Result) -> Feedback:
 
 
 def time_of(event: Event) -> str | None:
-    """When an event was recorded; null where it does not say."""
+    """When an event was recorded; None if it does not say."""
     return iso_time(event.value.get("timestamp"))
 
 

@@ -13,7 +13,7 @@ FORBIDDEN = re.compile(r"[\\:\x00-\x1f]")
 
 
 def relative(uri: str) -> str | None:
-    """The path that a URI names, relative to the folder of the artifact; null where it may not be followed.
+    """The path that a URI names, relative to the folder of the artifact; None if it may not be followed.
 
     An absolute path was written on another machine: what stands from `run_<N>.artifacts/` on is looked for here.
     """
@@ -38,7 +38,7 @@ def is_absolute(uri: str) -> bool:
 
 
 def resolve(uri: str, path: str) -> str | None:
-    """The raw file that a URI of the artifact at `path` names; null where it names none next to it."""
+    """The raw file that a URI of the artifact at `path` names; None if it names none next to it."""
     relative_path = relative(uri)
     folder = path.rpartition("/")[0]
     return None if relative_path is None else f"{folder}/{relative_path}" if folder else relative_path

@@ -51,7 +51,7 @@ def natives(paths: frozenset[str]) -> dict[str, list[str]]:
 
 
 def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
-    """The native session below the folder of an ATIF document that Harbor made of it; empty where there is none, or no
+    """The native session below the folder of an ATIF document that Harbor made of it; empty if there is none, or no
     trial result above says that this is Harbor's folder."""
     if basename(path) != ATIF_NAME or not find_sidecars(path, paths):
         return {}
@@ -60,7 +60,7 @@ def native_beside(path: str, paths: frozenset[str]) -> dict[str, str]:
 
 
 def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
-    """What a trial result says of the session, small; null where there is none."""
+    """What a trial result says of the session, small, or None."""
     result: Any = sidecars.get(TRIAL)
     if not is_trial(result):
         return None

@@ -60,7 +60,7 @@ def context_for_session(session_id: str | None, session_path: str, sidecars: dic
 
 
 def describe_run_use(session_id: str | None, session_path: str, sidecars: dict[str, Any]) -> dict[str, str]:
-    """What context_for_session() takes of each sidecar, in words, by its key; empty where it takes nothing."""
+    """What context_for_session() takes of each sidecar, in words, by its key; empty if it takes nothing."""
     runs = {key: value for key, value in sidecars.items() if key.startswith(ARTIFACT)}
     mine = [key for key, run in runs.items() if is_of(run, key.removeprefix(ARTIFACT), session_id, session_path)]
     if len(mine) != 1:
@@ -81,7 +81,7 @@ def describe_outcome_use(evaluations: dict[str, Any], identity: dict[str, Any]) 
 
 
 def is_of(document: Any, path: str, session_id: str | None, session_path: str) -> bool:
-    """True where the artifact names the session, or names none and has the session in its own folder."""
+    """True if the artifact names the session, or names none and has the session in its own folder."""
     if not isinstance(document, dict) or not isinstance(document.get("identity"), dict):
         return False
     named = named_sessions(document)
@@ -89,7 +89,7 @@ def is_of(document: Any, path: str, session_id: str | None, session_path: str) -
 
 
 def run_context(document: dict[str, Any]) -> dict[str, Any]:
-    """RunContext fields of a run's artifact; null where it does not say."""
+    """RunContext fields of a run's artifact; None if it does not say."""
     blank: dict[str, Any] = dict.fromkeys(RunContext.model_fields)
     reports = command_reports(document)
     aborted = [report["meta"].get("aborted") for report in reports]
@@ -130,7 +130,7 @@ def command_reports(document: dict[str, Any], traces: tuple[Any, ...] = ()) -> l
 
 
 def report_in(text: Any) -> dict[str, Any]:
-    """The JSON object in a text that may begin with lines of a log; empty where there is none."""
+    """The JSON object in a text that may begin with lines of a log; empty if there is none."""
     if not isinstance(text, str) or '"meta"' not in text:
         return {}
     start = 0 if text.startswith("{") else text.find("\n{") + 1

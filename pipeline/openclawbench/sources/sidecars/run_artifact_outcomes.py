@@ -13,7 +13,7 @@ CHECKS = ("passed", "failed", "error")  # deterministic checks of an evaluation,
 
 
 def slim_evaluation(result: Any, path: str) -> dict[str, Any] | None:
-    """What of a final_result_<N>.json concerns the outcome; null where the file is no such result, or where one of its
+    """What of a final_result_<N>.json concerns the outcome; None if the file is no such result, or where one of its
     counts of checks cannot be read: a count that is not there is not zero."""
     summary = result.get("summary") if isinstance(result, dict) else None
     checks = summary if isinstance(summary, dict) else {}
@@ -44,7 +44,7 @@ def evaluation_faults(evaluations: list[dict[str, Any]], unreadable: list[str], 
     ids = identity if isinstance(identity, dict) else {}
     strangers = [evaluation["path"] for evaluation in evaluations if evaluation not in of_run(evaluations, ids)]
     another = "the evaluation names another run, so it says nothing of this one"
-    broken = "is no evaluation whose checks can be counted, so it says nothing; make it anew"
+    broken = "its checks cannot be counted, so it says nothing; evaluate again"
     apart = [same[0]["path"] for same in by_verdict(of_run(evaluations, ids)).values()]
     differing = "evaluations of one run that say different things; neither is taken for true"
     return [

@@ -71,7 +71,7 @@ def evaluations_of(path: str, paths: frozenset[str]) -> list[str]:
 
 
 def is_evaluation_of(path: str, run: str) -> bool:
-    """True where a file is an evaluation result of the run at `run`: its repetition, not another's beside it."""
+    """True if a file is an evaluation result of the run at `run`: its repetition, not another's beside it."""
     own, evaluated = RUN.match(run), EVALUATION.match(path)
     return own is not None and evaluated is not None and own.groups() == evaluated.groups()
 

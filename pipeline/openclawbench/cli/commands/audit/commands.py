@@ -162,7 +162,7 @@ def report(kind: Kind = None, data: Data = DATA, json_out: Json = False) -> None
 
 
 def audits(folder: DataFolder) -> dict[AuditKind, Callable[[], Report | None]]:
-    """What makes each audit's report; it gives null where nothing was reviewed."""
+    """What makes each audit's report; it gives None if nothing was reviewed."""
     from openclawbench.audit.calibration.form import CALIBRATION
     from openclawbench.audit.calibration.report import calibration_audit
     from openclawbench.audit.events.form import EVENTS

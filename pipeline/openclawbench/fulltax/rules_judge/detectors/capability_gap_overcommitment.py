@@ -68,7 +68,7 @@ def is_gap(trace: Trace, step: EvidenceStep) -> bool:
 
 
 def closed(trace: Trace, gap: EvidenceStep, last: dict[EventType, int]) -> bool:
-    """True where a later step did what the gap kept from being done: same kind of event, or any look-up or run. `last`:
+    """True if a later step did what the gap kept from being done: same kind of event, or any look-up or run. `last`:
     the last success of each kind before the reply."""
     kinds = {gap.event_type, *trace.rules.events.retrieval, *trace.rules.events.checks} - {"reply"}
     first = gap.step_id + 1 if trace.failed(gap) else gap.step_id

@@ -1,7 +1,7 @@
 """premature_external_write (T17: early external mutation before grounding; excluded where not clearly premature).
 
 Weak in that grounding is any look or run that told something, failed runs too, not one of the artifact itself; and that
-a target counts as named when its file name stands in the user's words. Overwriting by a plain write tool is not seen:
+a target counts as named when its file name is in the user's words. Overwriting by a plain write tool is not seen:
 the call does not say whether the file existed.
 """
 
@@ -28,7 +28,7 @@ def early_writes(trace: Trace) -> Iterator[Trigger]:
 
 
 def grounds(trace: Trace, step: EvidenceStep) -> bool:
-    """True where a look or run told something about the workspace, whatever its end; not where it was refused."""
+    """True if a look or run told something about the workspace, whatever its end; not where it was refused."""
     if step.event_type not in trace.rules.events.grounding:
         return False
     if trace.succeeded(step):
@@ -40,7 +40,7 @@ def grounds(trace: Trace, step: EvidenceStep) -> bool:
 
 
 def mutates(trace: Trace, step: EvidenceStep) -> bool:
-    """True where the call changes something that existed: an editing tool, or a command that edits or removes."""
+    """True if the call changes something that existed: an editing tool, or a command that edits or removes."""
     editing = trace.rules.groups["mutation_tool"]
     names = [name for name in (step.tool_name, step.tool_name_raw) if name]
     if any(pattern.regex.search(name) for pattern in editing for name in names):
@@ -49,7 +49,7 @@ def mutates(trace: Trace, step: EvidenceStep) -> bool:
 
 
 def named_by_user(trace: Trace, step: EvidenceStep) -> bool:
-    """True where the user's words name the target; also where the target is unknown, which proves nothing."""
+    """True if the user's words name the target; also where the target is unknown, which proves nothing."""
     if not step.artifact_target:
         return True
     last = LAST_PART.search(step.artifact_target)

@@ -21,12 +21,12 @@ WORD = re.compile(r"[A-Za-z]{4,}")
 
 
 def recovered(trace: Trace, failure: EvidenceStep, later: list[EvidenceStep]) -> bool:
-    """True where one of the later steps put the failure right."""
+    """True if one of the later steps put the failure right."""
     return any(trace.succeeded(step) and repairs(trace, step, failure) for step in later)
 
 
 def repairs(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True where a successful step does what the failed call was to do."""
+    """True if a successful step does what the failed call was to do."""
     if step.tool_name == failure.tool_name and step.action_text == failure.action_text:
         return True
     if failure.event_type in trace.rules.events.mutations:
@@ -48,7 +48,7 @@ def looks(trace: Trace, failure: EvidenceStep) -> bool:
 
 
 def mutates(trace: Trace, step: EvidenceStep) -> bool:
-    """True where a step changes something: by its kind of event, or by code that writes."""
+    """True if a step changes something: by its kind of event, or by code that writes."""
     if step.side_effect or step.event_type in trace.rules.events.mutations:
         return True
     return step.event_type in trace.rules.events.checks and bool(trace.find_raw("writing_code", step, "action_text"))
@@ -62,7 +62,7 @@ def target_name(step: EvidenceStep) -> str | None:
 
 
 def mutates_target(step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True where a mutation has the failed call's target, or is a command or patch that names it."""
+    """True if a mutation has the failed call's target, or is a command or patch that names it."""
     name, own = target_name(failure), target_name(step)
     if name is None or name == own:
         return name is not None
@@ -71,7 +71,7 @@ def mutates_target(step: EvidenceStep, failure: EvidenceStep) -> bool:
 
 
 def touches(step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True where a step is about the failed call's target: same target, or its file name in the call."""
+    """True if a step is about the failed call's target: same target, or its file name in the call."""
     name = target_name(failure)
     return bool(name) and (str(name) in (step.artifact_target or "") or str(name) in (step.action_text or ""))
 
@@ -85,7 +85,7 @@ def similar(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
 
 
 def retried(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True where a command's last part, or its test run, runs again; not where both state targets that differ."""
+    """True if a command's last part, or its test run, runs again; not where both state targets that differ."""
     first, second = command(failure), command(step)
     if not first or not second:
         return False
@@ -148,7 +148,7 @@ def bare(trace: Trace, words: list[str]) -> list[str]:
 
 
 def named(trace: Trace, failure: EvidenceStep, text: str) -> bool:
-    """True where a text speaks of what failed: its target, or a word of the command's program and operand."""
+    """True if a text speaks of what failed: its target, or a word of the command's program and operand."""
     lower = text.lower()
     name = target_name(failure)
     if name and name.lower() in lower:

@@ -52,12 +52,12 @@ def executed_before(trace: Trace, reply: EvidenceStep, steps: Stretch) -> set[st
 
 
 def supports(claim: Compiled, kinds: set[str]) -> bool:
-    """True where one of the kinds of steps is one that the claim could be about."""
+    """True if one of the kinds of steps is one that the claim could be about."""
     return not kinds.isdisjoint(claim.supported_by)
 
 
 def reported_earlier(trace: Trace, reply: EvidenceStep) -> bool:
-    """True where calls of the stretch were tried but never ran: other detectors judge what is said about those."""
+    """True if calls of the stretch were tried but never ran: other detectors judge what is said about those."""
     calls = [step for step in trace.steps if step.action_kind == "tool_call" and step.user_turn == reply.user_turn]
     return any(not trace.executed(step) for step in calls)
 

@@ -66,7 +66,7 @@ def ambiguous_writes(trace: Trace, stretch: Stretch) -> Iterator[Trigger]:
 
 
 def disclosed_default(trace: Trace, onset: EvidenceStep, reply: EvidenceStep) -> bool:
-    """True where a standard default was taken and the reply says so (D.8 ii)."""
+    """True if a standard default was taken and the reply says so (D.8 ii)."""
     standard = trace.find_before_action("standard_default", onset) or trace.find("standard_default", reply, REPLY)
     return bool(standard and trace.find("assumption_disclosed", reply, REPLY))
 

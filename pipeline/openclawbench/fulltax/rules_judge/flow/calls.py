@@ -17,7 +17,7 @@ WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "qu
 
 
 def arguments(step: EvidenceStep) -> dict[str, Any]:
-    """The arguments of a call; empty where they are not a JSON object."""
+    """The arguments of a call; empty if they are not a JSON object."""
     text = step.action_text or ""
     start = text.find("{")
     if step.action_kind != "tool_call" or start < 0:
@@ -30,7 +30,7 @@ def arguments(step: EvidenceStep) -> dict[str, Any]:
 
 
 def shell_command(step: EvidenceStep) -> str:
-    """The command line of a call; empty where it has none."""
+    """The command line of a call; empty if it has none."""
     known = arguments(step)
     return next((known[name] for name in ("command", "cmd", "script") if isinstance(known.get(name), str)), "")
 

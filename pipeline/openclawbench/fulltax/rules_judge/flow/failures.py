@@ -61,7 +61,7 @@ def asked_for(trace: Trace, step: EvidenceStep) -> bool:
 
 
 def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
-    """True where a later call that did not fail is about the same path, or runs the same program."""
+    """True if a later call that did not fail is about the same path, or runs the same program."""
     if step.action_kind != "tool_call" or trace.failed(step) or LISTING.match(shell_command(step)):
         return False
     mine, other = named_in(step), named_in(failure)
@@ -74,7 +74,7 @@ def reaches(trace: Trace, step: EvidenceStep, failure: EvidenceStep) -> bool:
 
 
 def resembles(path: str, text: str) -> bool:
-    """True where a text has a path's file name, or one that differs by a slip."""
+    """True if a text has a path's file name, or one that differs by a slip."""
     name = last_part(path)
     names = {last_part(known) for known in paths(text)}
     return name in text or bool(get_close_matches(name, names, n=1, cutoff=ALIKE))
@@ -104,5 +104,5 @@ def operands(text: str) -> list[str]:
 
 
 def covers(pattern: str, path: str) -> bool:
-    """True where a removal takes a path with it."""
+    """True if a removal takes a path with it."""
     return fnmatchcase(path, pattern) or path.startswith(f"{pattern.rstrip('/')}/")

@@ -18,7 +18,7 @@ SHORT_REST = 200  # lines: what is longer is mostly read in part with reason
 SCRIPT = re.compile(
     r"(?:^|[;&|]\s*)(?:(?:ba|z)?sh|python3?|node|ruby|perl|make -f)?\s*((?:[\w.-]+/)*[\w-]+\.(?:sh|py|js|rb|pl))\b"
 )
-Row = tuple[str, str]  # of file names: what stands before and after the number
+Row = tuple[str, str]  # of file names: what is before and after the number
 
 
 def skipped_members(trace: Trace) -> Iterator[Trigger]:
@@ -57,7 +57,7 @@ def known_numbers(trace: Trace, row: Row, steps: list[EvidenceStep]) -> set[str]
 
 
 def taken_whole(row: Row, steps: list[EvidenceStep]) -> bool:
-    """True where a command takes files of the row's folder by a pattern, or the whole folder."""
+    """True if a command takes files of the row's folder by a pattern, or the whole folder."""
     folder = row[0].rpartition("/")[0]
     commands = [shell_command(step) for step in steps]
     wild = any(last_part(row[0])[:2] in pattern for command in commands for pattern in WILD.findall(command))
@@ -158,7 +158,7 @@ def named_scripts(trace: Trace, step: EvidenceStep) -> set[str]:
 
 
 def about(change: EvidenceStep, check: EvidenceStep, scripts: set[str]) -> bool:
-    """True where what was changed lies beside the script, or is named in the check or its output; not the script."""
+    """True if what was changed lies beside the script, or is named in the check or its output; not the script."""
     changed = paths(named_in(change))
     text = f"{check.action_text} {check.reflection_text}"
     if any(last_part(path) in scripts for path in changed):

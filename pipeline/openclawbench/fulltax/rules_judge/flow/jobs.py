@@ -16,7 +16,7 @@ NOWHERE = "/dev/null"
 
 def open_jobs(trace: Trace, until: EvidenceStep) -> Iterator[tuple[EvidenceStep, str]]:
     """Jobs that were started before a step and whose log, or whose process, was not looked at by then: the step that
-    started each, and its log (empty where its output goes to the runtime)."""
+    started each, and its log (empty if its output goes to the runtime)."""
     started: dict[str, EvidenceStep] = {}
     for step in trace.steps:
         if step.step_id >= until.step_id:

@@ -101,7 +101,7 @@ def check_made_from(
 def check_certificate(
     judge: JudgeUsed, certificate: JudgeCertificate, provenance: MadeFrom, findings: Findings
 ) -> None:
-    """A certificate is of the judge that it stands beside, and its shares follow from its counts."""
+    """A certificate is of the judge that it is beside, and its shares follow from its counts."""
     prompts = {prompt.stage: prompt.sha256 for prompt in provenance.prompts}
     if not certificate.is_of(judge.judge, judge.judge_model, prompts, judge.blind):
         findings.add("datapackage", NAME, f"the certificate of pass {judge.annotation_pass} is of another judge")
