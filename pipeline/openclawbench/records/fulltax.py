@@ -29,7 +29,7 @@ LARGEST = 2**63 - 1  # that an integer column can store
 
 
 def storable(number: int) -> int:
-    """The number; ValueError if no column can store it, so that the answer does not meet its schema."""
+    """The number; ValueError where no column can store it, so that the answer does not meet its schema."""
     if abs(number) > LARGEST:
         raise ValueError("is larger than any step number")
     return number
@@ -39,7 +39,7 @@ Number = Annotated[int, AfterValidator(storable)]
 
 
 class EvidenceQuote(Record):
-    """A cited place: the quote must be in that field of that step. For user_turn, step_id is the turn's number."""
+    """A cited place: the quote must stand in that field of that step. For user_turn, step_id is the turn's number."""
 
     step_id: Number
     field: EvidenceField
@@ -100,7 +100,7 @@ class StageA(Record):
 
 
 class StageB1(Record):
-    """Paper T26: the closed-set subtype decision. trajectory_is_anomalous is None if it cannot be told."""
+    """Paper T26: the closed-set subtype decision. trajectory_is_anomalous is null where it cannot be told."""
 
     trajectory_id: str
     trajectory_is_anomalous: bool | None
@@ -262,7 +262,7 @@ class DecisionC(Decision):
 
 
 class PromptVersions(Record):
-    """Version of the prompt of each stage; None if the stage was not asked."""
+    """Version of the prompt of each stage; null where the stage was not asked."""
 
     a: str | None
     b1: str | None
