@@ -92,7 +92,7 @@ SCHEMA_VERSION = "1"
 
 
 def json_schema(record: type[BaseModel]) -> dict[str, Any]:
-    """The record's JSON Schema: closed objects, every field required (None if absent).
+    """The record's JSON Schema: closed objects, every field required (null where absent).
 
     A judge is sent this form, and lines are checked by it. It has no descriptions of fields: a judge finds them in its
     prompt. The docstrings of the stage records are part of it, and so of the key of every stored answer.

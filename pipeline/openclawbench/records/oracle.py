@@ -86,14 +86,14 @@ FAILURES_ONLY = "bfcl_failures_only"  # flag of a failure whose category's passe
 
 
 def failures_only() -> pl.Expr:
-    """True if an outcome (`oracle`) is a failure in a category whose passes are unknown. It counts in no share of
+    """True where an outcome (`oracle`) is a failure in a category whose passes are unknown. It counts in no share of
     passes, which would otherwise be 0 % for the category."""
     record = pl.col("oracle").struct
     return (record.field("flags").list.contains(FAILURES_ONLY) & ~record.field("success")).fill_null(False)
 
 
 class Fused(Keyed):
-    """A trajectory with its oracle outcome; None if unmatched or not scored, never inferred from text."""
+    """A trajectory with its oracle outcome; null where unmatched or not scored, never inferred from text."""
 
     REASONS: ClassVar[list[str]] = ["source_model", "oracle_match", "oracle_outcome"]
     subset: str | None

@@ -25,7 +25,7 @@ from openclawbench.tables.record import Keyed, Record
 
 
 class Stages(Record):
-    """Each stage's parsed answer, or None if it was not asked."""
+    """Each stage's parsed answer, or null where it was not asked."""
 
     a: StageA | None
     b1: StageB1 | None

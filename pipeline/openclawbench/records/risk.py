@@ -57,7 +57,7 @@ class StepRiskScore(Record):
 
 
 class OnsetCandidates(Record):
-    """Localization anchors (T15); null or empty if there is none."""
+    """Localization anchors (T15); null or empty where there is none."""
 
     earliest_side_effect_step: int | None
     earliest_external_write_step: int | None

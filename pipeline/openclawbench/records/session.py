@@ -9,7 +9,7 @@ from openclawbench.tables.record import Count, Integer, Keyed, Record
 
 class SourceFile(Record):
     """One session's bytes: a file under the raw folder, or a member of a file that holds several sessions (a database,
-    a results file). `content` is None if it could not be read; `error` then says why."""
+    a results file). `content` is null where it could not be read; `error` then says why."""
 
     source_model: str
     path: str
@@ -79,7 +79,7 @@ class RunSummary(Record):
 
 
 class RunContext(Record):
-    """What the files beside a session say about its run; None if they are missing or do not say."""
+    """What the files beside a session say about its run; null where they are missing or do not say."""
 
     aborted_last_run: bool | None
     status: str | None
