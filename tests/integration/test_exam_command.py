@@ -88,6 +88,13 @@ def test_judges_that_know_the_key(says: Callable[[Item], bool], both: int, alarm
     assert json.loads((sitting.folder / "certificate.json").read_text())["pairs"] == 39
 
 
+@pytest.mark.slow
+def test_a_coin_gets_a_quarter_of_the_pairs(tmp_path: Path) -> None:
+    card = keyed(tmp_path / "data", lambda item: int(item.id[0], 16) % 2 == 0).card
+    assert card["both_right"]["low"] < 0.25 < card["both_right"]["high"]
+    assert card["both_right"]["part"] + card["review"]["part"] < 30, "the exam tells it from a judge"
+
+
 def asked(endpoint: Endpoint, data: Path, folder: Path, *more: str) -> Ended:
     judge = ["--judge", "openai", "--model", "test-model", "--base-url", f"{endpoint.url}/v1", *PRICES]
     return call("exam", "--data", data, *judge, *more, env=rules(folder))
@@ -143,7 +150,7 @@ def test_own_families_are_checked_before_anything_is_asked(tmp_path: Path) -> No
     source = Path(Exam(DataFolder(tmp_path), "quick", 1).source) / "skeleton_commit"
     own = tmp_path / "own" / "skeleton_commit"
     shutil.copytree(source, own)
-    file = next(own.glob("*.toml"))
+    (file,) = [path for path in own.glob("*.toml") if 'onset = "blank_page"' in path.read_text(encoding="utf-8")]
     file.write_text(file.read_text(encoding="utf-8").replace('onset = "blank_page"', 'onset = "asked_first"'))
     ended = call("exam", "--data", tmp_path / "data", "--families", own.parent)
     assert ended.status == 2 and "is not a step of the anomalous twin alone" in ended.err

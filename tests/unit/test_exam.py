@@ -2,22 +2,37 @@
 
 import json
 import shutil
+import sqlite3
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+from normalizing import check_accounting, normalized_folder
 
 from openclawbench.errors import InvalidFamily
 from openclawbench.exam.answers import Answer
 from openclawbench.exam.check import check_family
-from openclawbench.exam.clothe import Clothes, clothe
-from openclawbench.exam.family import FAMILIES, LANGUAGES, TWINS, ClassName, load_families, load_family
+from openclawbench.exam.clothe import Clothes, clothe, ids, record
+from openclawbench.exam.family import (
+    FAMILIES,
+    LANGUAGES,
+    RELEASES,
+    TWINS,
+    WITH_STORE,
+    ClassName,
+    Release,
+    load_families,
+    load_family,
+)
+from openclawbench.exam.filler import agent_lines, insert_filler
 from openclawbench.exam.paper import Item, Paper, make_paper
-from openclawbench.exam.recording import parsed, recorded
+from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded
 from openclawbench.exam.score import compare, score_card
-from openclawbench.exam.values import recorded_values
+from openclawbench.exam.store import is_stored, other_rows, session_lines, store_of, transcript_rows
+from openclawbench.exam.values import drawn_values, recorded_values
 from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, StoredSession, read_store
 
 ALL = load_families()
 NAMES = sorted(ALL)
@@ -96,7 +111,12 @@ def test_a_paper_that_is_written_again_leaves_nothing_else_behind(tmp_path: Path
     make_paper(FAMILIES, ALL, "quick", 1).write(tmp_path)
     second = make_paper(FAMILIES, ALL, "quick", 2)
     second.write(tmp_path)
-    assert {path.stem for path in (tmp_path / "raw").rglob("*.jsonl")} == set(second.contents)
+    files = [path for path in (tmp_path / "raw").rglob("*") if path.is_file()]
+    stored = {name for name, content in second.contents.items() if is_stored(content)}
+    assert {path.stem for path in files if path.name != FILE_NAME} == second.contents.keys() - stored
+    for path in files:
+        if path.name == FILE_NAME:
+            assert {one.session_id for one in read_store(path) if isinstance(one, StoredSession)} == stored
 
 
 FEATURES: dict[str, Any] = {
@@ -139,6 +159,11 @@ BROKEN = {
         "No anomaly: {total}",
         "is a word of the taxonomy",
     ),
+    "has filler in one twin": (
+        'id = "same_sheet"\ntwin = "anomalous"',
+        'id = "same_sheet"\ntwin = "anomalous"\nfiller = true',
+        "is for steps of both twins",
+    ),
     "has a twin that differs elsewhere": ('id = "same_sheet"\ntwin = "anomalous"', 'id = "same_sheet"', "same_sheet"),
 }
 
@@ -164,6 +189,98 @@ def test_a_family_with_an_error_is_named(case: str, tmp_path: Path) -> None:
 def test_a_folder_without_families_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidFamily, match="there is no family here"):
         load_families(tmp_path)
+
+
+# ----------------------------------------------------------------------------------------------------------- releases
+STORED = [name for name in NAMES if ALL[name].release in WITH_STORE]
+
+
+def test_every_release_has_families_of_several_classes() -> None:
+    classes = defaultdict(set)
+    for family in ALL.values():
+        classes[family.release].add(family.class_)
+    assert set(classes) == set(RELEASES)
+    assert all(len(own) >= 3 for own in classes.values())
+    assert {is_stored(recorded(FAMILIES, name, twin)) for name in STORED for twin in TWINS} == {True}
+    assert not any(is_stored(recorded(FAMILIES, name, twin)) for name in NAMES for twin in TWINS if name not in STORED)
+
+
+def test_an_unknown_release_is_refused(tmp_path: Path) -> None:
+    text = (FAMILIES / f"{GOOD}.toml").read_text(encoding="utf-8")
+    file = tmp_path / "family.toml"
+    file.write_text(text.replace('level = "easy"', 'level = "easy"\nrelease = "2025.1.1"'), encoding="utf-8")
+    with pytest.raises(InvalidFamily, match="release"):
+        load_family(file)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_recorded_values_put_back_give_the_recorded_rows(name: str, tmp_path: Path) -> None:
+    values = {value: value for value in recorded_values(name, ALL[name]).values()}
+    contents = [recorded(FAMILIES, name, twin) for twin in TWINS]
+    path = tmp_path / FILE_NAME
+    path.write_bytes(store_of(clothe(content, Clothes(values, None)) for content in contents))
+    assert path.read_bytes() == store_of(reversed(contents)), "the order of the sessions is that of their times"
+    read = {one.session_id: one.content for one in read_store(path) if isinstance(one, StoredSession)}
+    assert read == {parsed(name, content).session_id: session_lines(content) for content in contents}
+    with sqlite3.connect(path) as store:
+        store.row_factory = sqlite3.Row
+        for content in contents:
+            rows = [*other_rows(content)[1:], *(("transcript_events", row) for row in transcript_rows(content))]
+            assert {table for table, _ in rows} == {"session_nodes", "session_windows", "transcript_events"}
+            for table, row in rows:
+                wanted = " AND ".join(f"{column} IS ?" for column in row)
+                found = store.execute(f"SELECT count(*) FROM {table} WHERE {wanted}", tuple(row.values()))
+                assert found.fetchone()[0] == 1, (table, row)
+
+
+def test_a_family_of_a_store_is_normalized_like_one_of_a_file(paper: Paper, tmp_path: Path) -> None:
+    chosen = [item for item in paper.items if item.family in STORED][:12]
+    stored = Paper(paper.size, paper.seed, chosen, {item.id: paper.contents[item.id] for item in chosen})
+    as_files = Paper(
+        paper.size, paper.seed, chosen, {item.id: session_lines(paper.contents[item.id]) for item in chosen}
+    )
+    steps = []
+    for number, one in enumerate((stored, as_files)):
+        folder = tmp_path / str(number)
+        one.write(folder)
+        intake, found = normalized_folder(folder / "raw", folder / "data")
+        check_accounting(found, sum(len(entries) for entries in intake.entries.values()))
+        assert {row["session_id"] for row in found.trajectories} == {item.id for item in chosen}
+        assert [row["disposition"] for row in found.files] == ["trajectory"] * len(chosen)
+        assert {row["source_format"] for row in found.trajectories} == {("openclaw_sqlite", "openclaw")[number]}
+        steps.append({(row["trajectory_id"].split(".")[0], row["step_id"]): row for row in found.steps})
+    assert steps[0].keys() == steps[1].keys() and len(steps[0]) == sum(item.steps for item in chosen)
+    own = {"trajectory_id", "raw"}  # what says where a step was read
+    for key, row in steps[0].items():
+        assert {name: row[name] for name in row if name not in own} == {
+            name: steps[1][key][name] for name in row if name not in own
+        }
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_filler_has_the_records_of_its_release(release: Release) -> None:
+    """Ids and times are those of one session, each record follows the one before, and no recorded id is left."""
+    name = next(name for name in NAMES if ALL[name].release == release)
+    content = recorded(FAMILIES, name, "anomalous")
+    longer = insert_filler(content, {0: 2, 2: 30, 3: 20}, seeded(1), release)
+    assert insert_filler(content, {}, seeded(1), release) == content
+    values = drawn_values(name, ALL[name], seeded(2))
+    session_id = "00000000-0000-4000-8000-000000000000"
+    clothed = in_clothes(name, ALL[name], longer, values, "en", 3, session_id)
+    assert len(parsed(name, clothed).steps) == len(parsed(name, content).steps) + 52
+    rows = [record(line) for line in session_lines(clothed).split(b"\n") if line]
+    assert [row["parentId"] for row in rows[2:]] == [row["id"] for row in rows[1:-1]]
+    assert [row["timestamp"] for row in rows] == sorted(row["timestamp"] for row in rows)
+    added = [rows[place] for place in agent_lines(session_lines(clothed).split(b"\n"))[:2]]
+    own = [record(line) for line in content.split(b"\n") if b'"role":"assistant"' in line]
+    assert all(row["message"].keys() == own[0]["message"].keys() for row in added)
+    before = {one for line in content.split(b"\n") for one in ids(record(line))} | {parsed(name, content).session_id}
+    assert not [one for one in before if one and one.encode() in clothed]
+    listed = [row["data"]["frozenToolResults"] for row in rows if "frozenToolResults" in row.get("data", {})]
+    results = [row for row in rows if row.get("message", {}).get("role") == "toolResult"]
+    keys = [f"tool:{row['message']['toolCallId']}:{row['message']['timestamp']}" for row in results]
+    assert not listed or [one["key"] for one in listed[-1]] == keys
+    assert bool(listed) == (release in WITH_STORE)
 
 
 # --------------------------------------------------------------------------------------------------------- score card

@@ -18,7 +18,8 @@ from openclawbench.rules.onset import OnsetRules
 from openclawbench.rules.risk import RiskRules
 from openclawbench.rules.taxonomy import Taxonomy
 
-FILES = sorted(path for path in BUILT_IN.parent.rglob("*.toml") if "families" not in path.parts)  # those have no loader
+DATA = ("families", "store.toml")  # of the exam, and no rules
+FILES = sorted(path for path in BUILT_IN.parent.rglob("*.toml") if not {*DATA} & {*path.parts})
 TEXT = """\
 # a comment with a [table] and a key = "value"
 top = 1

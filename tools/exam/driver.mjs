@@ -27,12 +27,15 @@ const agentCommand = isPlain ? (await import(pathToFileURL(plain).href)).agentCo
 let deps;
 if (!isPlain) try { deps = (await find("createDefaultDeps", "deps"))(); } catch (error) { console.error(String(error)); }
 
-// The program refuses a workspace that lost the files it was seeded with, unless this folder is gone too.
-const attested = "workspace-attestations";
+// What the program seeds a workspace with. It refuses one that lost these files, so they stay.
+const seeded = new Set([
+  ".git", ".openclaw", "AGENTS.md", "BOOTSTRAP.md", "HEARTBEAT.md", "IDENTITY.md", "SOUL.md", "TOOLS.md", "USER.md",
+  "openclaw-workspace-state.json",
+]);
 
 for (const session of JSON.parse(fs.readFileSync(planFile, "utf8"))) {
-  for (const name of fs.readdirSync(session.workspace)) fs.rmSync(path.join(session.workspace, name), { recursive: true });
-  fs.rmSync(path.join(session.workspace, "..", attested), { recursive: true, force: true });
+  for (const name of fs.readdirSync(session.workspace))
+    if (!seeded.has(name)) fs.rmSync(path.join(session.workspace, name), { recursive: true });
   for (const [name, content] of Object.entries(session.files)) {
     const file = path.join(session.workspace, name);
     fs.mkdirSync(path.dirname(file), { recursive: true });

@@ -38,8 +38,8 @@ class Answer:
 
 def read_answers(items: list[Item], tables: Tables) -> list[Answer]:
     """The answers to all items, in their order."""
-    files = tables[FileOutcome].select("path", "trajectory_id").collect()
-    names = {row["trajectory_id"]: Path(row["path"]).stem for row in files.iter_rows(named=True)}
+    files = tables[FileOutcome].select("path", "member", "trajectory_id").collect()
+    names = {row["trajectory_id"]: row["member"] or Path(row["path"]).stem for row in files.iter_rows(named=True)}
     rows = {names[row["trajectory_id"]]: row for row in annotations(tables).iter_rows(named=True)}
     return [answer(item, rows.get(item.id)) for item in items]
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from openclawbench.errors import InvalidFamily
-from openclawbench.exam.clothe import Clothes, clothe
-from openclawbench.exam.family import RECORDED_LANGUAGE, TWINS, Check, Family, Twin, filled
+from openclawbench.exam.clothe import Clothes, clothe, ids
+from openclawbench.exam.family import RECORDED_LANGUAGE, TWINS, WITH_STORE, Check, Family, Twin, filled, strings_in
 from openclawbench.exam.recording import Values, facts, in_clothes, parsed, recorded, seeded, step_numbers
 from openclawbench.exam.values import drawn_values, recorded_values
 from openclawbench.rules.taxonomy import Taxonomy
 
 SCRIPT_OVER = "The script of this session is at its end."
-OF_RUNTIME = ("id", "parentId", "timestamp", "responseId", "toolCallId", "type", "version")
+OF_RUNTIME = ("id", "parentId", "timestamp", "responseId", "toolCallId", "type", "version", "idempotencyKey")
 Steps = list[dict[str, Any]]
 Numbers = Mapping[str, tuple[int, int]]
 
@@ -30,6 +30,7 @@ def check_family(folder: Path, name: str, family: Family) -> list[str]:
 def findings(folder: Path, name: str, family: Family) -> Iterator[str]:
     """Every finding about a family."""
     yield from taxonomy_words(name, family)
+    yield from lines_in_texts(name, family)
     contents = {twin: recorded(folder, name, twin) for twin in TWINS}
     values = recorded_values(name, family)
     steps = {twin: parsed(name, content).steps for twin, content in contents.items()}
@@ -67,6 +68,15 @@ def taxonomy_words(name: str, family: Family) -> Iterator[str]:
             yield f"{name}: {match[0]!r} is a word of the taxonomy, in {text[:60]!r}"
 
 
+def lines_in_texts(name: str, family: Family) -> Iterator[str]:
+    """A release with a store says line by line what it wrote: there a text cannot be found that has several lines."""
+    if family.release not in WITH_STORE:
+        return
+    for text in sorted({value[1:] for value in family.references()}):
+        if "\n" in family.texts[text][RECORDED_LANGUAGE].rstrip("\n"):
+            yield f"{name}: text {text} has several lines, which {family.release} would tell one by one. Shorten it."
+
+
 def follows_script(name: str, family: Family, twin: Twin, steps: Steps, values: Values) -> Iterator[str]:
     """The recorded steps are those of the script."""
     expected = [
@@ -96,6 +106,7 @@ def values_in_runtime(name: str, twin: Twin, content: bytes, values: Values) -> 
         record = json.loads(line)
         message = record.get("message", {})
         own = [str(part.get(field, "")) for part in (record, message) for field in OF_RUNTIME]
+        own += [*ids(record), *strings_in(record.get("row", {}))]
         for slot, value in values.items():
             if any(value in text for text in own):
                 yield f"{name}: {twin}: line {number}: slot {slot}: {value!r} is part of an id or time. Record another."

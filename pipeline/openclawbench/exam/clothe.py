@@ -13,8 +13,12 @@ from typing import Any, NamedTuple
 
 STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 ISO = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-MILLISECONDS = re.compile(rb'(?<="timestamp":)(\d{13})(?=[,}])')
+MILLISECONDS = re.compile(rb'("(?:timestamp|\w+At|\w+_at)":|"tool:[\w-]+:)(\d{13})(?=[,}"])')
 HEX_ID = re.compile(r"[0-9a-f]{8}")
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+HASH = re.compile(r"[\w-]{43}", re.ASCII)  # SHA-256 in the letters of URLs
+HASH_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+NAME = re.compile(r"[\w-]{8,}", re.ASCII)  # of which an id is a whole one
 WROTE = re.compile(r"Successfully wrote (\d+) bytes to ")
 
 
@@ -125,9 +129,14 @@ def record(line: bytes) -> dict[str, Any]:
 
 def calls(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The tool calls of a message."""
+    found = (block for block in blocks(record) if block.get("type") == "toolCall")
+    return [block for block in found if isinstance(block.get("arguments"), dict)]
+
+
+def blocks(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The content of a message; none where it is a text."""
     content = record.get("message", {}).get("content")
-    blocks = content if isinstance(content, list) else []
-    return [block for block in blocks if block.get("type") == "toolCall" and isinstance(block.get("arguments"), dict)]
+    return content if isinstance(content, list) else []
 
 
 def move_times(lines: bytes, source: random.Random, start: datetime | None) -> bytes:
@@ -147,8 +156,8 @@ def move_times(lines: bytes, source: random.Random, start: datetime | None) -> b
         return moved(parse_time(match[0])).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
     def milliseconds(match: re.Match[bytes]) -> bytes:
-        time = datetime.fromtimestamp(int(match[1]) / 1000, UTC)
-        return str(round(moved(time).timestamp() * 1000)).encode()
+        time = datetime.fromtimestamp(int(match[2]) / 1000, UTC)
+        return match[1] + str(round(moved(time).timestamp() * 1000)).encode()
 
     return MILLISECONDS.sub(milliseconds, ISO.sub(iso, lines.decode()).encode())
 
@@ -161,33 +170,40 @@ def parse_time(text: str) -> datetime:
 def renumber(lines: bytes, source: random.Random) -> bytes:
     """New ids of records, calls and responses; what points to one points to it still."""
     names: dict[str, str] = {}
-
-    def renamed(name: str) -> str:
-        if name not in names:
-            names[name] = new_id(name, source)
-        return names[name]
-
     for line in lines.split(b"\n"):
         for name in ids(record(line)):
-            renamed(name)
-    known = re.compile("|".join(map(re.escape, sorted(names, key=len, reverse=True)))) if names else None
-    if known is None:
-        return lines
-    return known.sub(lambda match: names[match[0]], lines.decode()).encode()
+            if name not in names:
+                names[name] = new_id(name, source)
+    return NAME.sub(lambda match: names.get(match[0], match[0]), lines.decode()).encode()
 
 
 def ids(record: Mapping[str, Any]) -> Iterator[str]:
-    """Ids that a record gives: its own, its response's, its calls'."""
-    message = record.get("message", {})
-    if record.get("type") != "session" and HEX_ID.fullmatch(str(record.get("id", ""))):
-        yield record["id"]
+    """Ids that a record gives: its own, its response's, its calls', its run's, and hashes of results."""
+    message, data = record.get("message", {}), record.get("data", {})
+    own = str(record.get("id", ""))
+    if record.get("type") != "session" and (HEX_ID.fullmatch(own) or UUID.fullmatch(own)):
+        yield own
     if message.get("responseId"):
         yield message["responseId"]
+    if run := UUID.match(message.get("idempotencyKey", "")):
+        yield run[0]
     yield from (call["id"] for call in calls(record))
+    yield from (json.loads(block["textSignature"])["id"] for block in blocks(record) if "textSignature" in block)
+    yield from (result["sourceHash"] for result in data.get("frozenToolResults", []))
 
 
 def new_id(name: str, source: random.Random) -> str:
     """Another id of the same form: letters of hexadecimal numbers and digits are drawn anew, the rest stays."""
-    head, mark, tail = name.rpartition("-" if name.startswith("chatcmpl") else "_")
+    if HASH.fullmatch(name):
+        return "".join(source.choice(HASH_LETTERS) for _ in name)
+    if UUID.fullmatch(name):
+        return uuid_of(source.getrandbits(128))
+    head, mark, tail = name.rpartition("_" if name.startswith("call") else "-")
     kept, drawn = (f"{head}{mark}", tail) if mark else ("", name)
     return kept + "".join(source.choice("0123456789abcdef") for _ in range(max(8, len(drawn))))
+
+
+def uuid_of(bits: int) -> str:
+    """An id of the form that the runtime gives to sessions."""
+    digits = f"{bits:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,6 +24,9 @@ TWINS: tuple[Twin, ...] = ("anomalous", "innocent")
 Level = Literal["easy", "medium", "hard"]
 LANGUAGES = ("en", "de", "es", "fr", "ru", "zh")
 RECORDED_LANGUAGE = "en"
+Release = Literal["2026.2.1", "2026.4.15", "2026.6.11", "2026.9.6"]  # of OpenClaw, whose record shapes differ
+RELEASES: tuple[Release, ...] = get_args(Release)
+WITH_STORE: frozenset[Release] = frozenset({"2026.9.6"})  # releases that keep sessions in an SQLite store
 SHORTEST_VALUE = 3  # characters of a recorded value: a shorter one would be found where it is not meant
 SHORTEST_TEXT = 12
 PLACE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -104,6 +107,10 @@ class Step(Part):
             raise ValueError("is either `user`, or the agent's: `say`, `calls` or both")
         if self.user is not None and (self.thinking is not None or self.filler):
             raise ValueError("a message of the user has no thinking and no filler before it")
+        if self.filler and self.twin != "both":
+            raise ValueError(
+                "filler = true is for steps of both twins: harmless steps stand in the same places of both"
+            )
         return self
 
     @property
@@ -155,6 +162,7 @@ class Family(Part):
     class_: ClassName = Field(alias="class")
     level: Level
     manner: Literal["plain", "calm_anomalous", "scary_innocent", "both"] = "plain"
+    release: Release = "2026.6.11"  # of OpenClaw, that recorded it
     setup: list[str] = []  # shell commands in the workspace before the session, without slots
     slots: dict[str, Slot] = {}
     files: dict[str, str] = {}  # path -> content of a file in the workspace; "@name" is the text of that name

@@ -1,27 +1,48 @@
-"""Harmless recorded steps that make a session longer: each is a call and its result."""
+"""Harmless recorded steps that make a session longer: each is a call and its result, recorded with every release."""
 
 import json
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from openclawbench.exam.clothe import parse_time, record
+from openclawbench.exam.clothe import MILLISECONDS, blocks, new_id, parse_time, record
+from openclawbench.exam.family import Release
+from openclawbench.exam.store import ROW
 
 FILLER = Path(__file__).parent / "filler.toml"
 PAUSE = timedelta(milliseconds=900)  # between two records of the filler
-Unit = tuple[dict[str, Any], dict[str, Any]]  # the agent's message, the tool's result
+Record = dict[str, Any]
+Unit = tuple[Record, ...]  # the agent's message, the tool's result, and what the release notes of that result
+
+
+def filler_file(release: Release) -> Path:
+    """The filler as a release recorded it."""
+    return FILLER.with_name(f"filler.{release}.jsonl")
 
 
 @cache
-def units() -> tuple[Unit, ...]:
+def units(release: Release) -> tuple[Unit, ...]:
     """Every step of the recorded filler."""
-    lines = [record(line) for line in FILLER.with_suffix(".jsonl").read_bytes().split(b"\n")]
-    messages = [line for line in lines if line.get("type") == "message"]
-    return tuple((call, result) for call, result in pairwise(messages) if result["message"]["role"] == "toolResult")
+    found: list[list[Record]] = []
+    for line in filler_file(release).read_bytes().split(b"\n"):
+        row = record(line)
+        role = row.get("message", {}).get("role")
+        if role == "assistant":
+            found.append([row])
+        elif found and (role == "toolResult" or frozen(row)):
+            found[-1].append(row)
+    return tuple(tuple(unit) for unit in found if len(unit) > 1)
+
+
+def frozen(row: Record) -> list[Record]:
+    """The results that a record about the runtime's cache lists: all of the session so far."""
+    listed: list[Record] = row.get("data", {}).get("frozenToolResults", [])
+    return listed
 
 
 def agent_lines(lines: Sequence[bytes]) -> list[int]:
@@ -29,66 +50,107 @@ def agent_lines(lines: Sequence[bytes]) -> list[int]:
     return [number for number, line in enumerate(lines) if record(line).get("message", {}).get("role") == "assistant"]
 
 
-def insert_filler(content: bytes, counts: dict[int, int], source: random.Random) -> bytes:
+def insert_filler(content: bytes, counts: dict[int, int], source: random.Random, release: Release) -> bytes:
     """Insert steps before messages of the agent: `counts` has index of the message -> number of steps.
 
     Later records keep their distance in time; ids are new.
     """
     lines = content.split(b"\n")
     places = {agent_lines(lines)[index]: count for index, count in counts.items()}
+    session = Lengthened(record(lines[0])["id"], source)
     result: list[bytes] = []
-    delay, parent, renamed = timedelta(), "", False
     for number, line in enumerate(lines):
-        row = record(line)
         if number in places:
-            start = moved_time(row["timestamp"], delay)
-            for unit in chosen(places[number], source):
-                for part in unit:
-                    start += PAUSE
-                    delay += PAUSE
-                    new = {**part, "id": new_id(source), "parentId": parent or row["parentId"], "timestamp": iso(start)}
-                    new["message"] = {**part["message"], "timestamp": round(start.timestamp() * 1000)}
-                    parent = new["id"]
-                    result.append(json.dumps(new, ensure_ascii=False, separators=(",", ":")).encode())
-            renamed = True
-        if row and delay:
-            row["timestamp"] = iso(moved_time(row["timestamp"], delay))
-            if "timestamp" in row.get("message", {}):
-                row["message"]["timestamp"] += round(delay.total_seconds() * 1000)
-            if renamed:
-                row["parentId"], parent, renamed = parent, "", False
-            line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()  # noqa: PLW2901
-        result.append(line)
+            row = record(line)
+            for unit in chosen(release, places[number], source):
+                result += map(as_line, session.inserted(unit, row))
+        result.append(session.later(line))
     return b"\n".join(result)
 
 
-def chosen(count: int, source: random.Random) -> list[Unit]:
-    """This many steps, with call and response ids of their own; none twice until all were used."""
+def chosen(release: Release, count: int, source: random.Random) -> list[Unit]:
+    """This many steps; none twice until all were used."""
     order: list[Unit] = []
     while len(order) < count:
-        order += source.sample(units(), len(units()))
-    renamed = []
-    for call, result in order[:count]:
-        call_id = f"call_{new_id(source)}"
-        message = json.loads(json.dumps(call["message"]))
-        for block in message["content"]:
-            if block["type"] == "toolCall":
-                block["id"] = call_id
-        message["responseId"] = f"chatcmpl-{new_id(source)}"
-        renamed.append(
-            ({**call, "message": message}, {**result, "message": {**result["message"], "toolCallId": call_id}})
-        )
-    return renamed
+        order += source.sample(units(release), len(units(release)))
+    return order[:count]
 
 
-def new_id(source: random.Random) -> str:
-    """An id as the runtime gives one."""
-    return f"{source.getrandbits(32):08x}"
+@dataclass
+class Lengthened:
+    """A session while steps are inserted into it."""
+
+    session: str  # its id
+    source: random.Random
+    delay: timedelta = timedelta()  # of what comes now
+    since: int = 0  # milliseconds: recorded time of the last place
+    parent: str | None = None  # what the next record follows, if that is not the recorded one
+    listed: list[Record] = field(default_factory=list)  # what the runtime's cache has by now, of the filler too
+    known: int = 0  # how many of these are recorded
+
+    def inserted(self, unit: Unit, row: Record) -> Iterator[Record]:
+        """The records of a step before the record `row`, with ids and times of their own."""
+        call, response = (f"{kind}{self.source.getrandbits(32):08x}" for kind in ("call_", "chatcmpl-"))
+        for part in unit:
+            self.delay += PAUSE
+            time = parse_time(row["timestamp"]) + self.delay
+            new: Record = json.loads(json.dumps(part))
+            new |= {"id": new_id(part["id"], self.source), "parentId": self.parent or row["parentId"]}
+            new["timestamp"] = iso(time)
+            if "message" in new:
+                rename(new["message"], call, response, self.session)
+                new["message"]["timestamp"] = milliseconds(time)
+            else:
+                own = {**frozen(part)[-1], "key": f"tool:{call}:{milliseconds(time - PAUSE)}"}
+                self.listed.append(own)
+                new["data"]["frozenToolResults"] = list(self.listed)
+            self.parent = new["id"]
+            yield new
+        self.since = milliseconds(parse_time(row["timestamp"]))
+
+    def later(self, line: bytes) -> bytes:
+        """A recorded record after the steps that were inserted before it."""
+        if not self.delay or not line:
+            self.listed = frozen(record(line)) or self.listed
+            self.known = len(self.listed)
+            return line
+        is_row = line.startswith(ROW)
+        row = record(MILLISECONDS.sub(lambda match: self.moved(match, self.since if is_row else 0), line))
+        if not is_row:
+            row["timestamp"] = iso(parse_time(row["timestamp"]) + self.delay)
+        if self.parent is not None and not is_row:
+            row["parentId"], self.parent = self.parent, None
+        if results := frozen(row):
+            self.listed += results[self.known :]
+            self.known = len(results)
+            row["data"]["frozenToolResults"] = list(self.listed)
+        return as_line(row)
+
+    def moved(self, match: re.Match[bytes], since: int) -> bytes:
+        """A time later by the delay, if it is not before `since`."""
+        time = int(match[2])
+        return match[1] + str(time + (milliseconds(self.delay) if time >= since else 0)).encode()
 
 
-def moved_time(text: str, delay: timedelta) -> datetime:
-    """A time of the recording, later."""
-    return parse_time(text) + delay
+def rename(message: Record, call: str, response: str, session: str) -> None:
+    """Give a message these ids of its call, its response and its session, where it has such."""
+    ids = {"toolCallId": call, "responseId": response}
+    message |= {name: value for name, value in ids.items() if name in message}
+    if "__openclaw" in message:
+        message["__openclaw"]["runId"] = session
+    for block in blocks({"message": message}):
+        if block["type"] == "toolCall":
+            block["id"] = call
+
+
+def as_line(row: Record) -> bytes:
+    """A record as the runtime writes it."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def milliseconds(time: datetime | timedelta) -> int:
+    """A time in milliseconds since 1970, or a span."""
+    return round((time.timestamp() if isinstance(time, datetime) else time.total_seconds()) * 1000)
 
 
 def iso(time: datetime) -> str:

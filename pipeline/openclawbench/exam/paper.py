@@ -12,11 +12,14 @@ from typing import Any, Literal, get_args
 
 from openclawbench.errors import InvalidFamily, UsageError
 from openclawbench.exam.check import failed_checks
+from openclawbench.exam.clothe import uuid_of
 from openclawbench.exam.family import TWINS, ClassName, Family, Step, Twin
 from openclawbench.exam.filler import insert_filler
 from openclawbench.exam.recording import in_clothes, parsed, recorded, seeded, step_numbers
+from openclawbench.exam.store import is_stored, store_of
 from openclawbench.exam.values import drawn_values
 from openclawbench.records.oracle import Evaluator, OracleRecord
+from openclawbench.sources.openclaw.sqlite_store import FILE_NAME
 
 Size = Literal["quick", "full"]
 PAIRS_OF_A_CLASS: dict[Size, int] = {"quick": 3, "full": 20}
@@ -50,7 +53,7 @@ UNALTERED = Alteration()
 class Item:
     """One session of a paper, with its key. Step numbers are those of the normalized session; empty for `innocent`."""
 
-    id: str  # file name and session id
+    id: str  # session id, and name of its file if it is not in the store
     pair: int
     family: str
     class_: str
@@ -70,7 +73,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Paper:
-    """Items in the order of their files, and the bytes of each."""
+    """Items in the order of their ids, and each one's session as text (exam/store.py for one that a store keeps)."""
 
     size: str
     seed: int
@@ -78,15 +81,19 @@ class Paper:
     contents: dict[str, bytes]
 
     def write(self, folder: Path) -> None:
-        """Write raw/agent/ID.jsonl, oracle/outcomes.jsonl and key.jsonl. Sessions of another paper are removed."""
+        """Write raw/agent/ID.jsonl, the store of all sessions that one keeps, oracle/outcomes.jsonl and key.jsonl.
+        Sessions of another paper are removed."""
         raw, oracle = folder / "raw" / SOURCE_MODEL, folder / "oracle"
         raw.mkdir(parents=True, exist_ok=True)
         oracle.mkdir(exist_ok=True)
-        for path in raw.glob("*.jsonl"):
-            if path.stem not in self.contents:
+        stored = [content for content in self.contents.values() if is_stored(content)]
+        files = {f"{name}.jsonl": content for name, content in self.contents.items() if not is_stored(content)}
+        files |= {FILE_NAME: store_of(stored)} if stored else {}
+        for path in raw.iterdir():
+            if path.name not in files:
                 path.unlink()
-        for name, content in self.contents.items():
-            (raw / f"{name}.jsonl").write_bytes(content)
+        for name, content in files.items():
+            (raw / name).write_bytes(content)
         outcomes = [json.dumps(outcome(item, self.seed)) for item in self.items]
         (oracle / "outcomes.jsonl").write_text("\n".join(outcomes) + "\n")
         keys = [json.dumps(asdict(item), ensure_ascii=False) for item in self.items]
@@ -165,11 +172,11 @@ class Draft:
         name, family, pair = self.name, self.family, self.pair
         language = family.languages[(pair + self.seed + alteration.language_shift) % len(family.languages)]
         source = seeded(self.seed, pair, self.attempt, twin)
-        item_id = session_id(source.getrandbits(128))
+        item_id = uuid_of(source.getrandbits(128))
         messages = agent_messages(family, twin)
         filler = {messages[step]: count for step, count in self.counts.items() if count}
         content = recorded(self.folder, name, twin)
-        content = insert_filler(content, filler, seeded(self.seed, pair, self.attempt, "filler"))
+        content = insert_filler(content, filler, seeded(self.seed, pair, self.attempt, "filler"), family.release)
         clothes_seed = source.randrange(2**32)
         content = in_clothes(name, family, content, self.values, language, clothes_seed, item_id, alteration.text)
         content = alteration.session(content, pair)
@@ -274,12 +281,6 @@ def shifted(
             first, last = numbers[step.id]
             result[step.id] = first + added, last + added
     return result
-
-
-def session_id(bits: int) -> str:
-    """A session id of the form that the runtime gives."""
-    digits = f"{bits:032x}"
-    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def outcome(item: Item, seed: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from openclawbench.errors import InvalidFamily
 from openclawbench.exam.clothe import Clothes, clothe
 from openclawbench.exam.family import RECORDED_LANGUAGE, Family, Twin
+from openclawbench.exam.store import session_lines
 from openclawbench.exam.values import recorded_values
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.base import ParsedSession
@@ -39,10 +40,12 @@ def replacements(
     changed = {before[slot]: values[slot] for slot in before}
     said = family.said
     for text in family.texts:
-        new = family.text(text, language, values)
-        changed[family.text(text, RECORDED_LANGUAGE, before)] = (
-            altered(new, language, said.index(text)) if text in said else new
-        )
+        told = family.text(text, language, values)
+        new = altered(told, language, said.index(text)) if text in said else told
+        old = family.text(text, RECORDED_LANGUAGE, before)
+        changed[old] = new
+        if old.endswith("\n"):  # without it in what a command prints and in what changed in a file
+            changed.setdefault(old.rstrip("\n"), new.rstrip("\n"))
     return changed
 
 
@@ -72,10 +75,11 @@ def in_clothes(
 
 def parsed(name: str, content: bytes) -> ParsedSession:
     """The session as the pipeline reads it. Raises InvalidFamily if it does not."""
-    source = identify(content).source
+    events = session_lines(content)
+    source = identify(events).source
     if source is None:
         raise InvalidFamily(f"{name}: the recording is not in a format that is known. Record the family again.")
-    return source.parse(content, {}, NormalizeRules.load())
+    return source.parse(events, {}, NormalizeRules.load())
 
 
 def step_numbers(family: Family, twin: Twin) -> dict[str, tuple[int, int]]:

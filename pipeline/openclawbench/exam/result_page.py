@@ -252,7 +252,8 @@ def pair_section(pairs: Sequence[Pair]) -> Section:
     return Section(
         name="pairs",
         title="Every pair",
-        about="The sessions lie in `raw/agent/ID.jsonl` of the exam's folder; `key.jsonl` holds what is right.",
+        about="The sessions lie in `raw/agent/` of the exam's folder, in `ID.jsonl` or in the SQLite store of the "
+        "release that keeps one; `key.jsonl` holds what is right.",
         columns={
             "pair": "number",
             "family": "its family",
