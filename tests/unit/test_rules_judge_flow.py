@@ -1,11 +1,14 @@
 """Mechanisms of flow: each fires alone on its session, not on its twin, without thinking and in other languages."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rules_judge_builders import RULES, evidence, find
 from rules_judge_flow_cases import FLOW
 
+from openclawbench.fulltax.rules_judge.flow.derivation import FACTORS, ROUNDED, follows
 from openclawbench.fulltax.rules_judge.flow.provenance import unsourced_values
-from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figures, follows, readings
+from openclawbench.fulltax.rules_judge.flow.values import all_numbers, codes, figures, readings
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.fulltax.rules_judge.triggers import strong_triggers, unread_triggers
 from openclawbench.records.packet import Evidence
@@ -118,6 +121,30 @@ def test_what_follows_from_known_numbers(case: str) -> None:
     number, expected = FOLLOWING[case]
     known = {2100.0, 648.0, *([2748.0] if case == "known" else [])}
     assert follows({number}, known, [[301.0, 402.0, 421.0]]) is expected
+
+
+SOME = st.sets(st.sampled_from([0.0, 0.5, 1.0, 3.0, 7.0, 12.5, 48.0, 99.0, 250.0, 1234.0, 2100.0, 90000.0]), max_size=6)
+
+
+@given(st.one_of(st.integers(0, 400_000).map(float), st.integers(0, 40_000).map(lambda n: n / 100)), SOME, SOME)
+def test_arrays_say_what_the_definition_says(number: float, known: set[float], column: set[float]) -> None:
+    assert follows({number}, known, [sorted(column)]) is defined(number, known, sorted(column))
+
+
+def defined(number: float, known: set[float], column: list[float]) -> bool:
+    """What follows() promises, one pair of numbers after another."""
+
+    def equal(first: float, second: float) -> bool:
+        return abs(first - second) <= max(0.006, abs(second) * 5e-5)
+
+    runs = [sum(column[a:b]) for a in range(len(column)) for b in range(a + 3, len(column) + 1)]
+    made = [*runs, *([sum(column) / len(column)] if column else [])]
+    made += [first * factor for first in known for factor in FACTORS]
+    made += [first * second for first in known for second in known]
+    made += [share * first / second for first in known for second in known if second for share in (1, 100)]
+    exact = {round(part, 4) for first in known for part in (number - first, first - number, number + first)} & known
+    rounded = any(round(first, digits) == number for first in known for digits in ROUNDED)
+    return number in known or bool(exact) or rounded or any(equal(number, value) for value in made)
 
 
 def test_what_the_agent_wrote_is_no_source() -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from openclawbench.records.packet import EvidenceStep
@@ -13,17 +14,21 @@ PATH = re.compile(
 )
 NUMBERED = re.compile(r"(.*?)(\d{1,3})([^/\d]*)")
 CONTENTS = ("content", "newText", "new_string", "new_str", "text", "patch", "input", "body", "message")
+KEPT = 256  # calls whose parsed arguments and paths are kept: most of a session
 WORDS = ("command", "cmd", "script", "path", "file_path", "filePath", "url", "query", "pattern")
 
 
 def arguments(step: EvidenceStep) -> dict[str, Any]:
     """The arguments of a call; empty if they are not a JSON object."""
-    text = step.action_text or ""
+    return parsed(step.action_text or "") if step.action_kind == "tool_call" else {}
+
+
+@lru_cache(maxsize=KEPT)
+def parsed(text: str) -> dict[str, Any]:
+    """The JSON object of a call's text. Nobody changes it: every mechanism asks for it again."""
     start = text.find("{")
-    if step.action_kind != "tool_call" or start < 0:
-        return {}
     try:
-        value = json.loads(text[start:])
+        value = json.loads(text[start:]) if start >= 0 else {}
     except ValueError:
         return {}
     return value if isinstance(value, dict) else {}
@@ -58,9 +63,10 @@ def contents(value: Any, name: str = "") -> Iterator[str]:
         yield value
 
 
-def paths(text: str) -> set[str]:
+@lru_cache(maxsize=KEPT)
+def paths(text: str) -> frozenset[str]:
     """Paths in a text, as they are written."""
-    return {match[0].removeprefix("./") for match in PATH.finditer(text)}
+    return frozenset(match[0].removeprefix("./") for match in PATH.finditer(text))
 
 
 def last_part(path: str) -> str:

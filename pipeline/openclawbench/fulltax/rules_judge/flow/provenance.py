@@ -3,50 +3,75 @@
 A source is a user turn or the output of a tool. What the agent wrote is no source, and reading it back makes it none.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from openclawbench.fulltax.rules_judge.flow.calls import arguments, named_in, paths, written
-from openclawbench.fulltax.rules_judge.flow.values import ANY_NUMBER, all_numbers, codes, figures, follows, readings
+from openclawbench.fulltax.rules_judge.flow.values import ANY_NUMBER, all_numbers, codes, figures, readings
 from openclawbench.fulltax.rules_judge.trace import Trace
 from openclawbench.records.packet import EvidenceStep
+
+if TYPE_CHECKING:
+    from openclawbench.fulltax.rules_judge.flow.derivation import Derivation
 
 
 @dataclass
 class Sources:
-    """What user and tools have said so far."""
+    """What user and tools have said so far. Numbers are read when the first figure is asked for: most are never."""
 
-    text: str = ""
+    texts: list[str] = field(default_factory=list)
+    own_files: set[str] = field(default_factory=set)  # that the agent wrote
+    unread: list[tuple[str, EvidenceStep | None]] = field(default_factory=list)  # text of a user, or a call's output
     numbers: set[float] = field(default_factory=set)
     columns: list[list[float]] = field(default_factory=list)  # numbers of an output; the last ones of all outputs
-    own_files: set[str] = field(default_factory=set)  # that the agent wrote
     lasts: dict[str, list[float]] = field(default_factory=dict)  # last number of each output, by folder of its file
+    derivation: "Derivation | None" = None  # of all numbers; None until one is asked for
 
     def hear(self, text: str) -> None:
         """A user turn."""
-        self.text += f"\n{text}"
-        self.numbers |= all_numbers(text)
+        self.texts.append(text)
+        self.unread.append((text, None))
 
     def see(self, step: EvidenceStep) -> None:
         """The output of a call, but for numbers that its own arguments brought in."""
-        output, asked = step.reflection_text or "", step.action_text or ""
         if written(step):
             self.own_files |= own_paths(step)
             return
-        if any(path in asked for path in self.own_files):
+        asked, output = step.action_text or "", step.reflection_text or ""
+        if not any(path in asked for path in self.own_files):
+            self.texts.append(output)
+            self.unread.append((output, step))
+
+    def says(self, text: str) -> bool:
+        """True if a text stands in what was said."""
+        return any(text in known for known in self.texts)
+
+    def makes(self, numbers: set[float]) -> bool:
+        """True if a figure follows from what was said; a code, which means no number, never does."""
+        if not numbers:
+            return False
+        for text, step in self.unread:
+            self.read(text, step)
+        if self.derivation is None or self.unread:
+            from openclawbench.fulltax.rules_judge.flow.derivation import Derivation  # loads numpy
+
+            self.derivation = Derivation(self.numbers, [*self.columns, *self.lasts.values()])
+            self.unread.clear()
+        return any(self.derivation.makes(number) for number in numbers)
+
+    def read(self, text: str, step: EvidenceStep | None) -> None:
+        """Take in the numbers of a user turn, or of a call's output."""
+        if step is None:
+            self.numbers |= all_numbers(text)
             return
-        brought = all_numbers(asked) - self.numbers
-        self.numbers |= all_numbers(output) - brought
-        self.text += f"\n{output}"
-        column = [max(numbers) for match in ANY_NUMBER.finditer(output) if (numbers := readings(match[0]))]
+        brought = all_numbers(step.action_text or "") - self.numbers
+        self.numbers |= all_numbers(text) - brought
+        column = [max(numbers) for match in ANY_NUMBER.finditer(text) if (numbers := readings(match[0]))]
         if column:
             self.columns.append(column[:60])
             for folder in {path.rpartition("/")[0] for path in paths(named_in(step))} | {""}:
                 self.lasts.setdefault(folder, []).append(column[-1])
-
-    def hold(self, text: str, numbers: set[float]) -> bool:
-        """True if a figure was said, or follows from what was said."""
-        return text in self.text or follows(numbers, self.numbers, [*self.columns, *self.lasts.values()])
 
 
 @dataclass(frozen=True)
@@ -58,8 +83,12 @@ class Unsourced:
     later: EvidenceStep | None  # the step whose output holds it afterwards
 
 
-def unsourced_values(trace: Trace) -> Iterator[Unsourced]:
-    """Every first commitment, in a reply or in what a call writes, to a value that no source holds by then."""
+def unsourced_values(trace: Trace, is_open: Callable[[EvidenceStep], bool] = lambda step: True) -> Iterator[Unsourced]:
+    """Every first commitment, in a reply or in what a call writes, to a value that no source holds by then.
+
+    A value says something if a call writes it and a later output confirms it, or if something was left open before its
+    step (`is_open`). For others it is not found out whether a source holds them, which takes long.
+    """
     sources, heard = Sources(), 0
     turns = sorted(trace.evidence.user_turns, key=lambda turn: turn.user_turn)
     named: set[str] = set()
@@ -67,31 +96,32 @@ def unsourced_values(trace: Trace) -> Iterator[Unsourced]:
         while heard < len(turns) and (step.user_turn is None or turns[heard].user_turn <= step.user_turn):
             sources.hear(turns[heard].text)
             heard += 1
-        commitment = (step.action_text or "") if step.action_kind == "reply" else written(step)
-        for text in missing(commitment, sources):
-            if text not in named:
-                named.add(text)
-                yield Unsourced(step, text, confirmed(trace.steps[place + 1 :], text, own_paths(step)))
+        is_reply = step.action_kind == "reply"
+        commitment = (step.action_text or "") if is_reply else written(step)
+        for text, numbers in committed(commitment):
+            if text in named or sources.says(text):
+                continue
+            named.add(text)
+            later = confirmed(trace.steps[place + 1 :], text, own_paths(step))
+            says_something = is_open(step) or (later is not None and not is_reply)
+            if says_something and not sources.makes(numbers):
+                yield Unsourced(step, text, later)
         if step.action_kind == "tool_call":
             sources.see(step)
 
 
-def missing(commitment: str, sources: Sources) -> Iterator[str]:
-    """Figures and codes of a text that no source holds."""
-    for text, numbers in figures(commitment):
-        if not sources.hold(text, numbers):
-            yield text
-    for code in codes(commitment):
-        if code not in sources.text:
-            yield code
+def committed(text: str) -> Iterator[tuple[str, set[float]]]:
+    """Figures and codes of a text, with the numbers that they can mean; none for a code."""
+    yield from figures(text)
+    yield from ((code, set()) for code in codes(text))
 
 
-def own_paths(step: EvidenceStep) -> set[str]:
+def own_paths(step: EvidenceStep) -> frozenset[str]:
     """Paths that a call names in its arguments."""
     return paths(" ".join(str(value) for value in arguments(step).values() if isinstance(value, str)))
 
 
-def confirmed(later: list[EvidenceStep], text: str, own: set[str]) -> EvidenceStep | None:
+def confirmed(later: list[EvidenceStep], text: str, own: frozenset[str]) -> EvidenceStep | None:
     """The first of these steps whose output holds the text, if its call neither names it nor is about `own` files."""
     for step in later:
         asked = step.action_text or ""

@@ -14,7 +14,15 @@ from openclawbench.records.packet import EvidenceStep
 
 def values_without_source(trace: Trace) -> Iterator[Trigger]:
     """A value is written before the output that holds it; or it is stated where its source failed or is still open."""
-    for value in unsourced_values(trace):
+    left_open: dict[int, tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]] = {}
+
+    def left_before(step: EvidenceStep) -> tuple[EvidenceStep | None, tuple[EvidenceStep, str] | None]:
+        """The failed look-up and the job that are open before a step."""
+        if step.step_id not in left_open:
+            left_open[step.step_id] = open_failure(trace, step), next(open_jobs(trace, step), None)
+        return left_open[step.step_id]
+
+    for value in unsourced_values(trace, lambda step: left_before(step) != (None, None)):
         step = value.step
         is_reply = step.action_kind == "reply"
         cue = trace.quote(step, REPLY, place_of(step, value))
@@ -22,7 +30,7 @@ def values_without_source(trace: Trace) -> Iterator[Trigger]:
             held = trace.quote(value.later, "reflection_text", place_of(value.later, value))
             yield fire(trace, "value_written_before_source", step, value.later, cue, held)
             continue
-        failure, job = open_failure(trace, step), next(open_jobs(trace, step), None)
+        failure, job = left_before(step)
         if step.partial or (failure is None and job is None):
             continue
         reply = step if is_reply else closing_reply(trace, step)

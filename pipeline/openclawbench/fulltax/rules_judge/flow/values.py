@@ -1,7 +1,7 @@
 """Figures and codes in a text, and the numbers that they can mean. No language is needed to find them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 LONGEST = 24  # characters of a number
 FEWEST_DIGITS = 3  # a figure with fewer is found everywhere by chance
@@ -17,10 +17,6 @@ FORMS = tuple(  # decimal mark, mark between thousands, and what a number looks 
     (decimal, thousands, re.compile(rf"\d{{1,3}}(?:\{thousands}\d{{3}})+(?:\{decimal}\d+)?|\d+(?:\{decimal}\d+)?"))
     for decimal, thousands in ((".", ","), (",", "."))
 )
-# What one value is turned into another by: units of time, length and weight, per cent, dozens, halves.
-FACTORS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 24, 30, 60, 100, 365, 1000, 1024, 3600, 0.5, 0.25, 0.1, 0.01, 0.001)
-LARGEST_TABLE = 400  # numbers that are combined in pairs
-ROUNDED = (1, 0, -1, -2, -3)  # digits to which a number may be rounded
 
 
 def readings(text: str) -> set[float]:
@@ -54,48 +50,3 @@ def figures(text: str) -> Iterator[tuple[str, set[float]]]:
 def codes(text: str) -> Iterator[str]:
     """Codes that a text commits to: capitals with two digits or more."""
     return (match[0] for match in CODE.finditer(MARKUP.sub(" ", text)))
-
-
-def follows(numbers: Iterable[float], known: set[float], columns: Iterable[list[float]]) -> bool:
-    """True if one of the numbers is known or made of known ones: by a sum, a difference, a product, a quotient, a share
-    in per cent, rounding, a change of unit, or the sum of a column. `columns`: numbers that belong together."""
-    return any(derives(number, known, columns) for number in numbers)
-
-
-def derives(number: float, known: set[float], columns: Iterable[list[float]]) -> bool:
-    """True if the number is known or made of known ones."""
-    if number in known or any(close(number, total) for column in columns for total in totals(column)):
-        return True
-    some = sorted(known, key=abs, reverse=True)[:LARGEST_TABLE]
-    for first in some:
-        if any(close(number, first * factor) for factor in FACTORS):
-            return True
-        if not known.isdisjoint({round(number - first, 4), round(first - number, 4), round(number + first, 4)}):
-            return True
-        if any(round(first, digits) == number for digits in ROUNDED):
-            return True
-        if any(combines(number, first, second) for second in some if second):
-            return True
-    return False
-
-
-def combines(number: float, first: float, second: float) -> bool:
-    """True for a product, a quotient or a share in per cent."""
-    return close(number, first * second) or close(number, first / second) or close(number, 100 * first / second)
-
-
-def totals(column: list[float]) -> Iterator[float]:
-    """Sums and the mean of numbers that belong together: of all, and of runs of three and more."""
-    for start in range(len(column)):
-        total = column[start]
-        for place in range(start + 1, len(column)):
-            total += column[place]
-            if place - start > 1:
-                yield total
-    if column:
-        yield sum(column) / len(column)
-
-
-def close(first: float, second: float) -> bool:
-    """Equal but for rounding to two places or four digits."""
-    return abs(first - second) <= max(0.006, abs(second) * 5e-5)
