@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm test-scout test-wheel lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-llm test-scout test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
@@ -43,6 +43,9 @@ setup: $(READY) ## make the virtual environment and install everything, every ex
 
 demo: $(READY) ## run every stage on data/example and show what came out
 	@$(OCB) demo $(WHERE) $(ARGS)
+
+view: $(READY) ## the workbench in the browser: read trajectories, follow labels to raw lines, give verdicts
+	@$(OCB) view $(WHERE) $(ARGS)
 
 test: $(READY) ## pass the tests
 	@POLARS_MAX_THREADS=1 $(VENV)/bin/python -m pytest -n 2 --dist worksteal $(ARGS)
@@ -57,6 +60,12 @@ test-scout: $(READY) ## open an export in Inspect Scout with Chromium (Debian: c
 	@test -x $(VENV)/scout/bin/scout || { "$(PYTHON)" -m venv $(VENV)/scout && $(VENV)/scout/bin/python -m pip -qq --disable-pip-version-check install inspect-scout==0.6.1 playwright==1.65.2; }
 	@OPENCLAWBENCH_TEST_SCOUT=$(abspath $(VENV))/scout/bin/python OPENCLAWBENCH_BIN=$(abspath $(VENV))/bin $(VENV)/bin/python -m pytest -rs tests/scout $(ARGS)
 
+test-browser: $(READY) ## the workbench in Debian's headless Chromium (make browser installs it): by keyboard, without script, with axe
+	@POLARS_MAX_THREADS=1 $(VENV)/bin/python -m pytest -rs -m browser tests/workbench $(ARGS)
+
+browser: ## install what the tests of the workbench look with: Debian's headless Chromium (as root; nothing where one is there)
+	@command -v chromium-headless-shell chromium > /dev/null || { apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium-headless-shell > /dev/null; }
+
 test-wheel: $(READY) ## build the wheel, install it into an empty environment and run it outside the checkout
 	@VENV="$(VENV)" .ci/test-wheel
 
@@ -69,12 +78,13 @@ docs: $(READY) ## build the documentation as a site in site/; broken links are e
 	@NO_MKDOCS_2_WARNING=1 $(VENV)/bin/python -m mkdocs build --strict $(ARGS)
 	@echo "docs: open site/index.html, or search in it too: $(VENV)/bin/python -m http.server -d site"
 
-bench: $(READY) ## what ingest, the CPU stages, all of it, a release, and asking cost (ARGS="--scale 1": the whole gigabyte)
+bench: $(READY) ## what ingest, the CPU stages, all of it, a release, asking, and the workbench cost (ARGS="--scale 1": the whole gigabyte)
 	@$(OCB) bench ingest $(ARGS)
 	@$(OCB) bench stages $(ARGS)
 	@$(OCB) bench end-to-end $(ARGS)
 	@$(OCB) bench release $(ARGS)
 	@$(OCB) bench judge $(ARGS)
+	@$(OCB) bench workbench $(ARGS)
 
 bench-peers: $(READY) ## asking beside the tools that do the same, each installed in an environment of its own
 	@$(OCB) bench peers $(ARGS)

@@ -134,6 +134,21 @@ def release(
     save(out, "release.json", results)
 
 
+@app.command()
+def workbench(
+    scale: Annotated[float, typer.Option("--scale", min=0.0, help="1 is 31264 sessions, about 1 GB.")] = 0.1,
+    seed: Seed = 1,
+    out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for workbench.json.")] = None,
+    scratch: Scratch = None,
+) -> None:
+    """Measure the pages of the workbench beside reading what they show, and a verdict beside a synced append."""
+    from benchmarks.workbench import print_workbench, run_workbench  # serves pages: not before it is needed
+
+    results = run_workbench(sessions_at(scale), seed, create_scratch(scratch))
+    print_workbench(output(), results)
+    save(out, "workbench.json", results)
+
+
 @app.command("rules-judge")
 def rules_judge(
     release: Annotated[Path, typer.Option("--release", help="A release of data/example.")] = Path("data/demo/release"),

@@ -4,8 +4,10 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from child import EXAMPLE, ROOT, Ended, call, few_shards
 
@@ -38,10 +40,24 @@ TESTED = [command for command in COMMANDS if command not in COVERED_BY_CI]
 
 def carry_out(command: str, folder: Path) -> Ended:
     """One command in a checkout."""
+    if command.startswith("openclawbench view"):
+        return view(shlex.split(command)[1:], folder)
     if command.startswith("openclawbench "):
         return call(*shlex.split(command)[1:], cwd=folder)
     done = subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
     return Ended(done.returncode, done.stdout, done.stderr.decode())
+
+
+def view(arguments: list[str], folder: Path) -> Ended:
+    """Start the workbench, open its first page, and end it."""
+    command = [sys.executable, "-m", "openclawbench", *(name for name in arguments if name != "--open")]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        address = server.stdout.readline().split()[-1]
+        answer = httpx.get(address, follow_redirects=False)
+        entered = httpx.get(address.partition("?")[0], cookies=answer.cookies)
+        server.terminate()
+    return Ended(0 if entered.status_code == 200 else 1, entered.content, "")
 
 
 @pytest.fixture(scope="module")

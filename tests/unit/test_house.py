@@ -21,7 +21,7 @@ MOST_MODULES = 17  # of a folder; `rules` has a loader beside each rule file and
 ORDER = [
     *("version", "errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime"),
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
-    *("exam", "api", "cli", "__main__", "__init__"),
+    *("exam", "api", "workbench", "cli", "__main__", "__init__"),
 ]
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [
@@ -42,6 +42,7 @@ CALLS = {
     "demo": f"demo {WHERE}",
     "status": f"status {WHERE}",
     "audit": f"audit sample-events {WHERE}",
+    "view": f"view {WHERE}",
     **{stage: f"{stage} {INPUT}" for stage in ("normalize", "enrich", "fuse", "slice", "onset", "packet")},
     **{verb: f"{verb} {ASK}" for verb in ("annotate", "merge", "release", "run")},
     **{f"stage-{stage}": f"annotate --stage {stage} {ASK}" for stage in ("a", "b1", "b2", "c")},
@@ -229,7 +230,7 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     assert (
         set(CALLS)
         | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "bench-peers", "clean", "schemas", "lock"}
-        | {"test-wheel", "test-scout", "docs", "certificate"}
+        | {"test-wheel", "test-scout", "docs", "certificate", "browser", "test-browser"}
         == targets
     )
     shown = set(re.findall(r"^  make (\S+)", make().stdout, re.MULTILINE))

@@ -26,6 +26,7 @@ from openclawbench.cli.commands.show import show
 from openclawbench.cli.commands.status import status
 from openclawbench.cli.commands.trace import trace
 from openclawbench.cli.commands.validate import validate
+from openclawbench.cli.commands.view import view
 from openclawbench.cli.commands.whatif import whatif
 from openclawbench.cli.exit import run_program
 from openclawbench.cli.help import PanelGroup
@@ -57,7 +58,7 @@ PANELS: dict[str, dict[str, Command]] = {
         "export": export,
     },
     "Release": {"release": stages.release, "validate": validate, "diff": diff, "push": push},
-    "Review": {"audit": audit},
+    "Review": {"view": view, "audit": audit},
     "Judge": {"exam": exam, "ledger": ledger},
     "Developer": {"bench": bench},
 }

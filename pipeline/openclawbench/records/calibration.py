@@ -11,6 +11,7 @@ from openclawbench.tables.record import Keyed, Record
 AgreementStatus = Literal["agreement", "minor_correction", "major_disagreement", "unresolved"]  # paper T35
 ErrorStage = Literal["a", "b1", "b2", "c"]  # paper E.12
 SettledBy = Literal["one reviewer", "agreeing reviewers", "adjudication", "nobody"]
+CHOSEN = "c-chosen"  # the sample of trajectories that reviewers chose
 
 
 class CalibrationSheetRow(Record):
@@ -105,7 +106,8 @@ class CalibrationSample(Record):
     drawn: dict[str, int]
     pool: dict[str, int]
     population: dict[str, int]
-    allocation: Literal["equal", "neyman"] = "equal"
+    allocation: Literal["equal", "neyman", "chosen"] = "equal"
+    pool_kind: Literal["calibration", "labelled"] = "calibration"
     strata: list[CalibrationStratum] = Field(default=[])
     failing_in_pool: int
     judges: list[str]

@@ -2,9 +2,15 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from openclawbench.tables.record import Record
 
 ErrorType = Literal["missing", "over_specific", "under_specific", "wrong_category", "ambiguous"]  # paper T33
+ReviewedField = Literal[
+    "event_type", "tool_name", "tool_status", "side_effect", "artifact_target", "state_write_target", "auto_flags"
+]
+Structure = Literal["wrong_step", "missing_step", "surplus_step", "wrong_turn_kind", "wrong_trajectory"]
 
 
 class EventSampleRow(Record):
@@ -39,7 +45,11 @@ class EventSampleRow(Record):
 
 
 class EventReview(Record):
-    """A reviewer's verdict on one step's event descriptor (the fields of T33, who, when, and from which sheet)."""
+    """A reviewer's verdict on one step's event descriptor (the fields of T33, who, when, and from which sheet).
+
+    `wrong_fields`: the fields of the descriptor that the step does not support. `structure`: what is wrong with the
+    step itself, one beside it, its user turn or the whole trajectory. Both are our own.
+    """
 
     sample: str
     row: str
@@ -49,6 +59,8 @@ class EventReview(Record):
     event_type: str
     is_supported: bool
     error_type: ErrorType | None
+    wrong_fields: list[ReviewedField] = Field(default=[])
+    structure: Structure | None = None
     review_comment: str | None
     reviewer: str
     reviewed_at: str

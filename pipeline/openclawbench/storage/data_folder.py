@@ -331,6 +331,10 @@ class DataFolder:
             raise UsageError(f"{path}: is there already, and may be filled in. Move it away, or take another --seed.")
         return False
 
+    def replace_review(self, name: str, content: bytes) -> None:
+        """Write a file below review/ that no person fills in, whole or not at all."""
+        write_atomic(self.review_file(name), [content])
+
     def failure_file(self, stage: str, shard: int | str) -> Path:
         return self.work / "failed" / f"{stage}-{shard}.json"
 

@@ -5,17 +5,19 @@ from collections import defaultdict
 from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.audit.calibration.verdicts import FIELDS, latest_of, verdict
 from openclawbench.audit.review_folder import drawn_rows, reviews
-from openclawbench.records.calibration import CalibrationReview, HumanVerdict
+from openclawbench.records.calibration import CHOSEN, CalibrationReview, HumanVerdict
 from openclawbench.storage.data_folder import DataFolder
 
 
 def human_verdicts(data: DataFolder) -> list[HumanVerdict]:
     """The verdicts, sorted by key. A trajectory in several samples has one verdict, from the latest review of each
-    reviewer; its silver label is that of the sample reviewed last. Raises UnreadableInput."""
+    reviewer; its silver label is that of the sample reviewed last. Trajectories that a reviewer chose are left out:
+    the corrected gap estimates rates from these verdicts. Raises UnreadableInput."""
     rows = drawn_rows(data, CALIBRATION)
     by_key: dict[tuple[str, str], list[CalibrationReview]] = defaultdict(list)
     for review in reviews(data, CALIBRATION):  # by day
-        by_key[review.source_model, review.trajectory_id].append(review)
+        if review.sample != CHOSEN:
+            by_key[review.source_model, review.trajectory_id].append(review)
     verdicts = []
     for (model, trajectory_id), trajectory_reviews in sorted(by_key.items()):
         last = trajectory_reviews[-1]

@@ -9,7 +9,7 @@ from openclawbench.audit.calibration.summary import summary
 from openclawbench.audit.calibration.tables import by_scope, confusions
 from openclawbench.audit.calibration.verdicts import latest_reviews, verdict
 from openclawbench.audit.settings import AuditRules
-from openclawbench.records.calibration import CalibrationReview, CalibrationSample, CalibrationSampleRow
+from openclawbench.records.calibration import CHOSEN, CalibrationReview, CalibrationSample, CalibrationSampleRow
 from openclawbench.release.baseline_notice import RULES_STAMP, notice_of
 from openclawbench.reports import plots
 from openclawbench.reports.section import Report, Section
@@ -49,8 +49,12 @@ def calibration_audit(
         title="Human-audited calibration (T36)",
         about="Human verdicts on trajectories of the calibration pool. They are kept in "
         "`review/calibration_reviews.jsonl` and change no silver label; the next release publishes them in "
-        "`human_audited.jsonl`. All of these trajectories pass their oracle: unless stated, no number here is a rate "
-        "of the corpus.",
+        "`human_audited.jsonl`. "
+        + (
+            "All of these trajectories pass their oracle: unless stated, no number here is a rate of the corpus."
+            if all(samples[name].pool_kind == "calibration" and name != CHOSEN for name in names)
+            else "Not all of these trajectories were drawn from the calibration pool; each table says what from."
+        ),
         sections=[stamped(section, notice) for section in sections],
         inputs={name: samples[name].release for name in names},
         rules={rules.FILE: rules.digest, measured.FILE: measured.digest},

@@ -3,18 +3,19 @@ source models. It is drawn from the released files alone."""
 
 import hashlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import polars as pl
 
 from openclawbench.audit.sampling import Key, allocate, allocate_neyman, draw_in_turns
 from openclawbench.audit.settings import AuditRules, CalibrationRules
 from openclawbench.base.canonical_json import canonical_json, sha256_text
-from openclawbench.errors import NotFound, UnreadableInput
+from openclawbench.errors import NotFound, UnreadableInput, UsageError
 from openclawbench.records.calibration import CalibrationSample, CalibrationSampleRow, CalibrationStratum
 from openclawbench.records.tiers import REVIEW
+from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.card.configs import models_of
 from openclawbench.release.statistics.composition import PASSING
 from openclawbench.release.statistics.corpus import Corpus, read_corpus
@@ -41,6 +42,8 @@ COLUMNS = (
     "stages",
 )
 TEXTS = ("thinking", "narration", "action_text", "reflection_text")
+NO_SLICE = "no_slice"  # of a trajectory without an outcome
+LABELLED = [*get_args(SliceLabel), NO_SLICE]
 
 
 def draw(
@@ -51,40 +54,38 @@ def draw(
     rules: AuditRules,
     data: Path,
     allocation: Literal["equal", "neyman"] = "equal",
+    pool_kind: Literal["calibration", "labelled"] = "calibration",
 ) -> tuple[CalibrationSample, list[CalibrationSampleRow]]:
     """The sample and its rows, by slice and key.
 
     `wanted`: number of rows, None for the whole pool. `allocation`: as many of each slice, or of each slice and silver
-    label as the corrected gap needs (Neyman). `data`: the data folder that the command in `show` names if the
+    label as the corrected gap needs (Neyman). `pool_kind`: the calibration pool, which needs outcomes, or every
+    trajectory that has a label outside review. `data`: the data folder that the command in `show` names if the
     release is not in one. The same release, number and seed give the same rows, except for that folder. Raises
     UsageError, UnreadableInput, NotFound.
     """
     corpus = read_corpus(root)
-    pool = by_slice(corpus.pool)
-    if corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():
-        raise NotFound(
-            f"{root}: no trajectory has the outcome pass, and the calibration pool holds only such trajectories "
-            "(paper E.11). Join outcomes (`openclawbench fuse --oracle PATH`) and release again."
+    candidates, names = (labelled_pool(corpus), LABELLED) if pool_kind == "labelled" else (corpus.pool, PASSING)
+    refuse_empty_pool(root, corpus, candidates, pool_kind)
+    if pool_kind == "labelled" and allocation == "neyman":
+        raise UsageError(
+            "--pool labelled --allocate neyman: the corrected gap is about passing trajectories. Take one."
         )
-    if not corpus.pool.height:
-        raise NotFound(
-            f"{root}: the calibration pool is empty: of the reserved tasks, no trajectory outside review passes its "
-            "oracle. `task_share` of release.toml sets how many tasks are reserved."
-        )
-    number = corpus.pool.height if wanted is None else wanted
+    pool = by_slice(candidates, names)
+    number = candidates.height if wanted is None else wanted
     if allocation == "equal":
         strata: list[CalibrationStratum] = []
         numbers = allocate(pool, number, number)  # the same number of each slice, while the pool has them
-        keys = pool_keys(corpus)
+        keys = pool_keys(candidates)
     else:
         strata = neyman_strata(corpus, number, rules.calibration)
         numbers = {stratum_name(stratum.slice_label, stratum.silver_anomalous): stratum.drawn for stratum in strata}
         keys = silver_pool(corpus).select("stratum", "source_model", "trajectory_id").iter_rows()
     drawn_keys = draw_in_turns(((label, (model, name)) for label, model, name in keys), numbers, seed)
-    slices = {(model, name): label for label, model, name in pool_keys(corpus)}
+    slices = {(model, name): label for label, model, name in pool_keys(candidates)}
     # Sorted without the silver label: the order of a blind sheet must not tell it.
-    chosen = sorted(drawn_keys, key=lambda key: (PASSING.index(slices[key]), key))
-    rows = rows_of(root, chosen, blind)
+    chosen = sorted(drawn_keys, key=lambda key: (names.index(slices[key]), key))
+    rows = [row | {"slice_label": row["slice_label"] or NO_SLICE} for row in rows_of(root, chosen, blind)]
     sample = "c-" + sha256_text(canonical_json({"seed": seed, "blind": blind, "rows": rows}))[:8]
     common = {"sample": sample, "blind": blind, "guide": f"calibration-{sample}.guide.md"}
     data_option = f" --data {shlex.quote(str(home(root, data).resolve()))}"  # no part of the sample's id
@@ -94,12 +95,11 @@ def draw(
         seed=seed,
         asked=wanted,
         blind=blind,
-        drawn={name: sum(row.slice_label == name for row in drawn) for name in PASSING},
+        drawn={name: sum(row.slice_label == name for row in drawn) for name in names},
         pool=pool,
-        population=by_slice(
-            corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
-        ),
+        population=pool if pool_kind == "labelled" else by_slice(passing(corpus), PASSING),
         allocation=allocation,
+        pool_kind=pool_kind,
         strata=strata,
         failing_in_pool=failing(corpus),
         judges=sorted(corpus.records["judge"].drop_nulls().unique()),
@@ -109,9 +109,37 @@ def draw(
     return sample_record, drawn
 
 
-def pool_keys(corpus: Corpus) -> Iterator[tuple[str, str, str]]:
+def refuse_empty_pool(root: Path, corpus: Corpus, candidates: pl.DataFrame, pool_kind: str) -> None:
+    """Raise NotFound if there is nothing to draw from."""
+    if pool_kind == "calibration" and corpus.records.filter(pl.col("oracle_outcome") == "pass").is_empty():
+        raise NotFound(
+            f"{root}: no trajectory has the outcome pass, and the calibration pool holds only such trajectories "
+            "(paper E.11). Join outcomes (`openclawbench fuse --oracle PATH`) and release again, or draw from every "
+            "labelled trajectory: --pool labelled."
+        )
+    if candidates.is_empty() and pool_kind == "calibration":
+        raise NotFound(
+            f"{root}: the calibration pool is empty: of the reserved tasks, no trajectory outside review passes its "
+            "oracle. `task_share` of release.toml sets how many tasks are reserved."
+        )
+    if candidates.is_empty():
+        raise NotFound(f"{root}: no trajectory has a label outside review. Annotate first.")
+
+
+def labelled_pool(corpus: Corpus) -> pl.DataFrame:
+    """slice_label, source_model and trajectory_id of every record with a decided label outside review."""
+    decided = corpus.records.filter((pl.col("quality_tier") != REVIEW) & pl.col("is_anomalous").is_not_null())
+    return decided.select(pl.col("slice_label").fill_null(NO_SLICE), "source_model", "trajectory_id")
+
+
+def passing(corpus: Corpus) -> pl.DataFrame:
+    """The records outside review that pass their oracle."""
+    return corpus.records.filter((pl.col("quality_tier") != REVIEW) & (pl.col("oracle_outcome") == "pass"))
+
+
+def pool_keys(candidates: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
     """slice_label, source_model and trajectory_id of each record of the pool."""
-    return corpus.pool.select("slice_label", "source_model", "trajectory_id").iter_rows()
+    return candidates.select("slice_label", "source_model", "trajectory_id").iter_rows()
 
 
 def silver_pool(corpus: Corpus) -> pl.DataFrame:
@@ -151,9 +179,9 @@ def neyman_strata(corpus: Corpus, wanted: int, rules: CalibrationRules) -> list[
     ]
 
 
-def by_slice(rows: pl.DataFrame) -> dict[str, int]:
-    """Slice -> number of rows, in the order of risk."""
-    return {name: rows.filter(pl.col("slice_label") == name).height for name in PASSING}
+def by_slice(rows: pl.DataFrame, names: Sequence[str]) -> dict[str, int]:
+    """Slice -> number of rows, in the order of `names`."""
+    return {name: rows.filter(pl.col("slice_label") == name).height for name in names}
 
 
 def failing(corpus: Corpus) -> int:

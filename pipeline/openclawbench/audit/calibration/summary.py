@@ -25,7 +25,8 @@ def summary(
     return Section(
         name=f"calibration_{number}",
         title=f"Calibration sample {sample.sample} (T36)",
-        about="Human verdicts on the sample's trajectories, compared with the silver labels. Shares "
+        about=(CHOSEN_WORDS if sample.allocation == "chosen" else "")
+        + "Human verdicts on the sample's trajectories, compared with the silver labels. Shares "
         f"have Wilson's score intervals of {100 * rules.confidence:g} %; kappa has a bootstrap interval of the same "
         f"level ({rules.bootstrap_samples} samples, fixed seed).",
         columns={
@@ -69,13 +70,24 @@ def summary(
 
 
 def drawn_from(sample: CalibrationSample) -> list[Row]:
-    """The rows of T36 about the pool and the sample."""
+    """The rows of T36 about the pool and the sample; none for trajectories that reviewers chose."""
+    if sample.allocation == "chosen":
+        return []
     pool, drawn = sum(sample.pool.values()), sum(sample.drawn.values())
+    return [
+        *pool_rows(sample, pool),
+        quantity("sample", drawn, pool, "trajectories drawn from it"),
+        *(quantity(f"{OF_SLICE}{name}", number, drawn, "of this slice") for name, number in sample.drawn.items()),
+    ]
+
+
+def pool_rows(sample: CalibrationSample, pool: int) -> list[Row]:
+    """The rows of T36 about what was drawn from."""
+    if sample.pool_kind == "labelled":
+        return [quantity("labelled trajectories", pool, None, "every trajectory with a label outside review")]
     return [
         quantity("calibration pool", pool, None, "trajectories of the release's pool"),
         quantity("oracle-fail records in the pool", sample.failing_in_pool, pool, "0 in a valid release"),
-        quantity("sample", drawn, pool, "trajectories drawn from it"),
-        *(quantity(f"{OF_SLICE}{name}", number, drawn, "of this slice") for name, number in sample.drawn.items()),
     ]
 
 
@@ -85,7 +97,7 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], settled: list
     other_subtype = [verdict.other_subtype for verdict in both_anomalous if verdict.answers["human_subtype"]]
     other_onset = [verdict.other_onset for verdict in both_anomalous if verdict.onset_known]
     anomalous = sum(bool(verdict.label) for verdict in settled)
-    drawn = sum(sample.drawn.values())
+    drawn = len(verdicts) if sample.allocation == "chosen" else sum(sample.drawn.values())
     over_flags = sum(verdict.silver and not verdict.label for verdict in settled)
     misses = sum(bool(verdict.label) and not verdict.silver for verdict in settled)
     blind = sum(verdict.row.blind for verdict in verdicts)
@@ -110,8 +122,13 @@ def quantities(sample: CalibrationSample, verdicts: list[Verdict], settled: list
 
 
 OF_SLICE = "sample, "
+CHOSEN_WORDS = (
+    "Reviewers chose these trajectories themselves, so no share here is a rate of the corpus, and the corrected gap "
+    "does not use them. "
+)
 NOT_MEASURED = {
     "calibration pool",
+    "labelled trajectories",
     "oracle-fail records in the pool",
     "sample",
     "audited records",

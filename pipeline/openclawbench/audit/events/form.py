@@ -4,9 +4,16 @@ from typing import get_args
 
 from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.check import ROW, SIGNATURE, Answers, Form, InvalidAnswer, Read
-from openclawbench.records.review import ErrorType, EventReview, EventSample, EventSampleRow
+from openclawbench.records.review import ErrorType, EventReview, EventSample, EventSampleRow, ReviewedField, Structure
 
-ANSWERS = ("is_supported", "error_type", "review_comment", *SIGNATURE)  # T33's fields; who, when
+ANSWERS = (  # T33's fields, our own, who, when
+    "is_supported",
+    "error_type",
+    "review_comment",
+    "wrong_fields",
+    "structure",
+    *SIGNATURE,
+)
 
 
 def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
@@ -14,14 +21,35 @@ def read(answers: Answers, drawn: EventSampleRow, rules: AuditRules) -> Read:
     words = rules.answers
     verdict, error_type = answers["is_supported"].lower(), answers["error_type"].lower()
     comment = answers["review_comment"]
-    if not (verdict or error_type or comment):
+    fields = [name for name in answers["wrong_fields"].lower().replace(",", " ").split() if name]
+    structure = answers["structure"].lower()
+    if not (verdict or error_type or comment or fields or structure):
         return None
     if verdict not in {*words.supported, *words.unsupported}:
         return InvalidAnswer("wrong_verdict", f"is_supported is {verdict!r}; write yes or no")
     supported = verdict in words.supported
     if problem := wrong_type(supported, error_type):
         return InvalidAnswer("wrong_error_type", problem)
-    return {"is_supported": supported, "error_type": error_type or None, "review_comment": comment or None}
+    if problem := wrong_fields(supported, fields):
+        return InvalidAnswer("wrong_field", problem)
+    if structure and structure not in get_args(Structure):
+        known = ", ".join(get_args(Structure))
+        return InvalidAnswer("wrong_structure", f"structure is {structure!r}; use one of: {known}")
+    return {
+        "is_supported": supported,
+        "error_type": error_type or None,
+        "wrong_fields": fields,
+        "structure": structure or None,
+        "review_comment": comment or None,
+    }
+
+
+def wrong_fields(supported: bool, fields: list[str]) -> str | None:
+    """What is wrong with the named fields given the verdict; None if they fit."""
+    if supported and fields:
+        return f"wrong_fields is {', '.join(fields)} although the descriptor is supported; leave it empty"
+    unknown = [name for name in fields if name not in get_args(ReviewedField)]
+    return f"wrong_fields has {', '.join(unknown)}; use: {', '.join(get_args(ReviewedField))}" if unknown else None
 
 
 def wrong_type(supported: bool, error_type: str) -> str | None:

@@ -1,10 +1,10 @@
 """The table of the event-evidence audit (paper T34), from review records alone."""
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from openclawbench.audit.reviewer_agreement import PAIR_COLUMNS, pair, pairs, similar_names
-from openclawbench.records.review import EventReview, EventSample
+from openclawbench.records.review import EventReview, EventSample, ReviewedField, Structure
 from openclawbench.reports.counting import share
 from openclawbench.reports.section import Report, Row, Section
 from openclawbench.reports.settings import AgreementRules
@@ -37,6 +37,8 @@ def event_audit(reviews: Sequence[EventReview], samples: dict[str, EventSample])
     rules = AgreementRules.load()
     for number, sample in enumerate(dict.fromkeys(sample for sample, _ in groups), start=1):
         own_reviews = [review for review in latest.values() if review.sample == sample]
+        if any(review.wrong_fields or review.structure for review in own_reviews):
+            sections.append(field_section(own_reviews, number))
         if len({review.reviewer for review in own_reviews}) > 1:
             sections.append(reviewer_section(own_reviews, sample, number, rules))
     return Report(
@@ -76,6 +78,25 @@ def table(reviews: Sequence[EventReview], sample: EventSample, number: int) -> S
             "supported_in_the_corpus_share": "The same with each category weighted by its steps in the corpus, without "
             "the categories that have no review.",
         },
+    )
+
+
+def field_section(reviews: Sequence[EventReview], number: int) -> Section:
+    """Which fields of the descriptors, and which steps, reviewers call wrong."""
+    fields = {name: sum(name in review.wrong_fields for review in reviews) for name in get_args(ReviewedField)}
+    structures = {name: sum(review.structure == name for review in reviews) for name in get_args(Structure)}
+    return Section(
+        name=f"fields_{number}",
+        title="Which fields are wrong",
+        about="Fields of the descriptor, and faults of the step itself, that reviewers named; all reviewers together.",
+        columns={
+            "field": "field of the descriptor, or fault of the step, its neighbours, its user turn or the trajectory",
+            "wrong": "review records that name it",
+            "reviewed": "review records",
+        },
+        rows=[
+            {"field": name, "wrong": count, "reviewed": len(reviews)} for name, count in (fields | structures).items()
+        ],
     )
 
 

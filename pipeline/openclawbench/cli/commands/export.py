@@ -9,19 +9,27 @@ import typer
 from openclawbench.base.terminal import errors, one_line, output, safe
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, choices
 from openclawbench.cli.write_output import write_output
-from openclawbench.errors import UsageError
+from openclawbench.errors import MissingExtra, UsageError
 from openclawbench.inspect.export.sessions import FORMS, export_sessions
 from openclawbench.inspect.export.tables import FORMATS, TABLES, encode, read_table
-from openclawbench.inspect.find import left_out
+from openclawbench.inspect.find import find, left_out
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run
 
-TableName = Annotated[str | None, typer.Argument(help=f"One of: {', '.join(TABLES)}.", autocompletion=choices(*TABLES))]
+HTML = "html"  # one trajectory as a page
+TableName = Annotated[
+    str | None,
+    typer.Argument(help=f"One of: {', '.join(TABLES)}; with --to html an id.", autocompletion=choices(*TABLES)),
+]
 Format = Annotated[str, typer.Option("--format", help="jsonl, parquet or csv.", autocompletion=choices(*FORMATS))]
 Form = Annotated[
     str | None,
-    typer.Option("--to", help=f"Labelled trajectories: {', '.join(FORMS)}.", autocompletion=choices(*FORMS)),
+    typer.Option(
+        "--to",
+        help=f"Labelled trajectories: {', '.join(FORMS)}; or {HTML}: one, which the argument names, as a page.",
+        autocompletion=choices(*FORMS, HTML),
+    ),
 ]
 
 
@@ -33,6 +41,9 @@ def export(
     to: Annotated[Path | None, typer.Option("-o", "--output", help="File, else stdout; a new folder for --to.")] = None,
 ) -> None:
     """A stage's table as JSONL, Parquet or CSV; or labelled trajectories for other tools (--to)."""
+    if form == HTML:
+        export_one(stage, data, to)
+        return
     if (stage is None) == (form is None):
         raise UsageError("export: name a stage, or a form with --to.")
     if stage is not None and file_format == "parquet" and to is None and sys.stdout.isatty():
@@ -47,3 +58,21 @@ def export(
     if missing := left_out(run, TABLES[stage or "merge"]):
         errors().print(one_line(missing))
         raise typer.Exit(NEEDS_A_PERSON)
+
+
+def export_one(trajectory: str | None, data: Path, to: Path | None) -> None:
+    """One trajectory as one HTML file, keys masked."""
+    if trajectory is None:
+        raise UsageError("export --to html: name a trajectory: openclawbench export --to html ID -o FILE.")
+    try:
+        from openclawbench.workbench.export_page import export_page
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"export --to html: needs {error.name}. Install it: pip install 'openclawbench[view]'."
+        ) from error
+    from openclawbench.workbench.readers.data_folder import DataReader
+
+    folder = DataFolder(data)
+    key = find(open_run(folder, settings(folder)), trajectory)
+    page = export_page(DataReader(data), key.source_model, key.trajectory_id)
+    write_output([page.encode("utf-8", "backslashreplace")], to)

@@ -26,9 +26,10 @@ def summary_lines(summary: dict[str, Any], num_steps: int) -> dict[str, str]:
         pluralize(summary["provider_errors"], "provider error"),
         pluralize(summary["run_errors"], "run error"),
     ]
-    behaviour = f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})"
+    if "behaviour" in summary:  # not in what a blind reviewer sees
+        counts.append(f"behaviour: {summary['behaviour']} (rule {summary['behaviour_rule']})")
     return {
-        "trace": f"{', '.join(counts)}, {behaviour}",
+        "trace": ", ".join(counts),
         "ended": f"{summary['end']}, stop reason: {summary['stop_reason'] or UNKNOWN}",
         "error": first_error(summary),
         "used": f"{tokens(summary)}, {money(summary)}, wall time: {seconds(summary)}{left_out(summary)}",

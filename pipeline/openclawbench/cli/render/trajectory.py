@@ -7,6 +7,7 @@ from rich.text import Text
 
 from openclawbench.base.terminal import flat, one_line, safe
 from openclawbench.cli.render.trace_summary import summary_lines
+from openclawbench.inspect.blind import blind_trajectory
 from openclawbench.inspect.find import Key, has_for, rows_for
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.oracle import Fused
@@ -31,6 +32,8 @@ def print_trajectory(run: Run, key: Key, console: Console, full: bool, labelled:
     trajectory = rows_for(run, Trajectory, key)[0]
     trajectory["trace_summary"] = rows_for(run, TraceSummaryRow, key)[0]["trace_summary"]
     evidence = rows_for(run, Evidence, key)[0]
+    if not labelled:
+        trajectory, evidence = blind_trajectory(trajectory), blind_trajectory(evidence)
     annotation = rows_for(run, Annotation, key)[0] if labelled and has_for(run, Annotation, key) else None
     heading(console, trajectory, rows_for(run, Fused, key)[0], rows_for(run, Risk, key)[0], labelled)
     cited = annotation["evidence_steps"] if annotation else []
@@ -40,7 +43,7 @@ def print_trajectory(run: Run, key: Key, console: Console, full: bool, labelled:
         for number in sorted(n for n in turns if n <= (step["user_turn"] or 0) and n not in shown):
             shown.add(number)
             user(console, turns[number], cited, full)
-        one_step(console, step if labelled else step | {"auto_flags": []}, cited, annotation, full)
+        one_step(console, step, cited, annotation, full)
     for number in sorted(turns.keys() - shown):
         user(console, turns[number], cited, full)
     if not labelled:
@@ -96,7 +99,7 @@ def one_step(
     spans = annotation["segment_spans"] if annotation else []
     inside = any(s["start_step"] <= step["step_id"] <= s["end_step"] and s["label"] == "anomalous" for s in spans)
     descriptor = [step["event_type"], step["tool_status"], "side effect" if step["side_effect"] else None]
-    descriptor += [step["artifact_target"], *step["auto_flags"]]
+    descriptor += [step["artifact_target"], *step.get("auto_flags", [])]
     descriptor += [name for name in ("partial", "orphan") if step[name]]
     descriptor.append("shown to nobody" if step["silent_token"] else None)
     if step["resolved_by_step"]:

@@ -204,15 +204,22 @@ def explain(run: Run, key: Key, step_id: int | None) -> Row:
     """The explanation of a trajectory; `steps` holds all steps or the given one. Raises NotFound if it does not
     exist."""
     known = Known(run, key)
-    if step_id is not None and step_id not in known.steps:
-        raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {len(known.steps)}.")
-    steps = [row for number, row in known.steps.items() if step_id in (None, number)]
+    steps = explain_steps(known, step_id)
     return {
         "source_model": key.source_model,
         "trajectory_id": key.trajectory_id,
         **{name: section(known) for name, section in TRAJECTORY.items()},
-        "steps": [
-            {"step_id": row["step_id"], **{name: explain_step(known, row) for name, explain_step in STEP.items()}}
-            for row in steps
-        ],
+        "steps": steps,
     }
+
+
+def explain_steps(known: Known, step_id: int | None) -> list[Row]:
+    """The explanation of all steps or of one, without the sections of the trajectory. Raises NotFound if the step does
+    not exist."""
+    if step_id is not None and step_id not in known.steps:
+        raise NotFound(f"{known.key.trajectory_id}: has no step {step_id}; it has {len(known.steps)}.")
+    return [
+        {"step_id": number, **{name: explain_step(known, row) for name, explain_step in STEP.items()}}
+        for number, row in known.steps.items()
+        if step_id in (None, number)
+    ]

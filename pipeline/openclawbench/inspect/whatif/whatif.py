@@ -47,7 +47,15 @@ class Plan:
 
 
 def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = False) -> dict[str, Any]:
-    """The changes by other rules, as plain data; the work tables stay as they are.
+    """The changes by other rules, as plain data: the last of what_if_by_shard()."""
+    *_, (_, _, result) = what_if_by_shard(run, paths, examples, packets)
+    return result
+
+
+def what_if_by_shard(
+    run: Run, paths: list[Path], examples: int = 3, packets: bool = False
+) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """(shards done, of how many, the changes so far) after each shard; the work tables stay as they are.
 
     `paths`: rule files, or folders of them, in place of those in force. `examples`: the number for each changed
     value. `packets`: compare packets too. Keys: rules, passed_over, stages, shards, shards_left_out, trajectories,
@@ -59,24 +67,24 @@ def what_if(run: Run, paths: list[Path], examples: int = 3, packets: bool = Fals
     plan = make_plan({file: rules for file, rules in changed.items() if file in RULES}, packets)
     shards = fresh_shards(run, plan)
     tally = Tally(examples)
-    for frame in compare(run, plan, shards):
-        tally.add(frame)
-    sides: dict[str, Any] | None = None
-    if ReleaseRules.FILE in changed:
-        moved_sides, sides = split_again(run, changed[ReleaseRules.FILE])
-        tally.add(moved_sides)
-    return {
+    about = {
         "rules": [{"path": str(path), "file": file, "differs": file in changed} for file, (path, _) in own.items()],
         "passed_over": [str(path) for path in passed_over(paths, KINDS)],
-        "stages": [*(stage.name for stage in plan.stages), *([] if sides is None else ["split"])],
+        "stages": [*(stage.name for stage in plan.stages), *(["split"] if ReleaseRules.FILE in changed else [])],
         "shards": len(shards),
         "shards_left_out": len(run.keys[Trajectory]) - len(shards),
         "trajectories": count_rows(run, Trajectory, shards),
         "steps": count_rows(run, Step, shards),
-        "moved": tally.moved,
-        "changes": tally.as_data(),
-        "sides": sides,
     }
+    for done, frame in enumerate(compare(run, plan, shards), 1):
+        tally.add(frame)
+        if done < len(shards):
+            yield done, len(shards), about | {"moved": tally.moved, "changes": tally.as_data(), "sides": None}
+    sides: dict[str, Any] | None = None
+    if ReleaseRules.FILE in changed:
+        moved_sides, sides = split_again(run, changed[ReleaseRules.FILE])
+        tally.add(moved_sides)
+    yield len(shards), len(shards), about | {"moved": tally.moved, "changes": tally.as_data(), "sides": sides}
 
 
 def make_plan(changed: dict[str, Rules], packets: bool) -> Plan:

@@ -22,6 +22,13 @@ class Allocation(StrEnum):
     neyman = "neyman"
 
 
+class Pool(StrEnum):
+    """The trajectories that a calibration sample is drawn from."""
+
+    calibration = "calibration"
+    labelled = "labelled"
+
+
 def sample_calibration(
     release: Annotated[
         Path | None, typer.Option("--release", help="A release folder, or a copy; that of the data folder without it.")
@@ -36,6 +43,14 @@ def sample_calibration(
             "make the corrected gap most certain.",
         ),
     ] = Allocation.equal,
+    pool: Annotated[
+        Pool,
+        typer.Option(
+            "--pool",
+            help="calibration: the release's pool, which needs outcomes (paper E.11); labelled: every trajectory with "
+            "a label outside review.",
+        ),
+    ] = Pool.calibration,
     show_silver: Annotated[
         bool, typer.Option("--show-silver", help="Show the silver label in the sheet; it is hidden without this.")
     ] = False,
@@ -51,7 +66,9 @@ def sample_calibration(
     from openclawbench.audit.settings import AuditRules
 
     folder, rules = DataFolder(data), AuditRules.load()
-    sample, rows = draw(release or folder.release, number, seed, not show_silver, rules, data, allocate.value)
+    sample, rows = draw(
+        release or folder.release, number, seed, not show_silver, rules, data, allocate.value, pool.value
+    )
     with folder.reviewing():
         sheets = save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
     for name, population in without_pool(sample).items():

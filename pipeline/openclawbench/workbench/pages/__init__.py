@@ -1,0 +1,1 @@
+"""The pages: what each address shows, and what its form does."""

@@ -1,0 +1,245 @@
+"""Pages that put two things side by side: judges, releases, rules; and the reports as tables.
+
+What they compute with is imported when a page is asked for: it takes longer than the workbench takes to start.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.audit.events.form import EVENTS
+from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
+from openclawbench.errors import NotFound, OpenClawBenchError, UsageError
+from openclawbench.inspect.find import rows_of
+from openclawbench.reports.section import Report
+from openclawbench.rules.loading.rule_file import rule_path
+from openclawbench.runtime.run import Run
+from openclawbench.storage.data_folder import read_json
+from openclawbench.workbench.access import open_trajectory
+from openclawbench.workbench.pages.forms import token_of
+from openclawbench.workbench.readers.data_folder import DataReader
+from openclawbench.workbench.site import Site, answer, href, person_of, render, site_of
+from openclawbench.workbench.view.evidence_marks import quotes_of
+from openclawbench.workspace.second_pass import is_same_judge
+from openclawbench.workspace.settings import settings
+
+Row = dict[str, Any]
+EXAMPLES = 25  # of each row of a diff
+DISAGREEMENTS = 50  # of two judges, on a page
+REPORTS = {
+    "audit-calibration": "Human verdicts on labels (T36)",
+    "audit-events": "Human verdicts on event descriptors (T34)",
+    "agreement": "Agreement of two annotation passes",
+    "triage": "What Stage A lets escape",
+    "coverage": "Coverage of the outcomes",
+    "evidence": "The evidence layer in numbers",
+    "statistics": "Statistics of the release",
+}
+
+
+def judges(request: Request) -> Response:
+    """The two annotation passes: confusion of their labels, and every disagreement with both labels."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    index = site.index()
+    both = index.filter(pl.col("second_label").is_not_null() & pl.col("label").is_not_null())
+    names = ["normal", "anomalous", "undecided"]
+    confusion = [
+        {"first": first} | {second: both.filter(label=first, second_label=second).height for second in names}
+        for first in names
+    ]
+    differing = both.filter(pl.col("second_pass") == "differs")
+    page = page_of_query(request)
+    part = differing.slice((page - 1) * DISAGREEMENTS, DISAGREEMENTS)
+    rows = []
+    for model, name in part.select("source_model", "trajectory_id").iter_rows():
+        trajectory = open_trajectory(site.reader, person, model, name)
+        labels = {which: trajectory[which] for which in ("label", "second_label")}
+        quotes = {which: quotes_of(trajectory, label) for which, label in labels.items()}
+        rows.append({"source_model": model, "trajectory_id": name, **labels, "quotes": quotes})
+    data = {"both": both.height, "differing": differing.height, "confusion": confusion, "rows": rows, "page": page}
+    kappa = report_of(site, "agreement").data()["sections"]["binary"]["facts"] if both.height else None
+    return answer(
+        request,
+        "judges.html",
+        data | {"kappa": kappa},
+        names=names,
+        pages=max(1, -(-differing.height // DISAGREEMENTS)),
+    )
+
+
+def page_of_query(request: Request) -> int:
+    """The page that an address asks for."""
+    text = request.query_params.get("page", "1")
+    return max(1, int(text)) if text.isascii() and text.isdigit() and len(text) < 7 else 1
+
+
+def difference(request: Request) -> Response:
+    """Two releases: what differs, by cause."""
+    from openclawbench.release.diff.diff import diff
+
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
+    default = str(site.reader.path / "release" if isinstance(site.reader, DataReader) else site.reader.path)
+    found = None
+    if before:
+        if not site.local:
+            raise UsageError("On a shared server no folder of the machine can be named. Compare on the command line.")
+        found = diff(Path(before), Path(after or default), EXAMPLES)
+    return answer(request, "diff.html", {"before": before, "after": after or default, "difference": found})
+
+
+def what_if_form(request: Request) -> Response:
+    """The rule files, one of them to edit."""
+    from openclawbench.inspect.whatif.whatif import KINDS
+
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    site.folder  # noqa: B018 -- refused where a release is open
+    file = request.query_params.get("file", "flags.toml")
+    if file not in KINDS:
+        raise NotFound(f"{file}: is not a rule file that can be replaced. Use one of: {', '.join(KINDS)}.")
+    text = rule_path(file).read_text(encoding="utf-8")
+    return answer(request, "whatif.html", {"file": file, "files": list(KINDS), "text": text})
+
+
+def what_if_start(request: Request, form: FormData) -> Response:
+    """Begin a what-if with an edited rule file; its page shows how far it is."""
+    from openclawbench.inspect.whatif.whatif import KINDS
+
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    token_of(form, person)
+    file, text = str(form.get("file")), str(form.get("text", "")).replace("\r\n", "\n")
+    if file not in KINDS:
+        raise NotFound(f"{file}: is not a rule file that can be replaced.")
+    job = site.jobs.start(f"what if: {file}", person.name, lambda: what_if_steps(site, file, text))
+    return RedirectResponse(str(href("/whatif", job.name)), 303)
+
+
+def what_if_steps(site: Site, file: str, text: str) -> Iterator[tuple[int, int, Any]]:
+    """The changes by an edited rule file, after each shard."""
+    from openclawbench.inspect.whatif.whatif import what_if_by_shard
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / file
+        path.write_text(text, encoding="utf-8")
+        try:
+            yield from what_if_by_shard(run_of(site), [path], 8)
+        except OpenClawBenchError as error:
+            raise UsageError(str(error).replace(f"{folder}/", "")) from error
+
+
+def what_if_job(request: Request) -> Response:
+    """How far a what-if is, and what it found so far."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    job = site.jobs.get(request.path_params["job"])
+    if job is None:
+        raise NotFound("This what-if is gone: the workbench was started again, or many others have run since.")
+    data = {"title": job.title, "done": job.done, "total": job.total, "ended": job.ended, "error": job.error}
+    return answer(request, "whatif_job.html", data | {"result": job.result, "job": job.name})
+
+
+def what_if_stop(request: Request, form: FormData) -> Response:
+    """Stop a what-if; what it found stays."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    token_of(form, person)
+    job = site.jobs.get(request.path_params["job"])
+    if job is not None:
+        job.stopping.set()
+    return RedirectResponse(str(href("/whatif", request.path_params["job"])), 303)
+
+
+def report(request: Request) -> Response:
+    """One report as tables."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    name = request.path_params["name"].removesuffix(".json")
+    if name not in REPORTS:
+        raise NotFound(f"{name}: there is no such report. There are: {', '.join(REPORTS)}.")
+    made = released_statistics(site) if name == "statistics" else report_of(site, name).data()
+    if request.state.json:
+        return JSONResponse(made)
+    return render(request, "report.html", title=REPORTS[name], name=name, report=made, names=REPORTS)
+
+
+def released_statistics(site: Site) -> Row:
+    """statistics.json of the release."""
+    root = site.reader.path / "release" if isinstance(site.reader, DataReader) else site.reader.path
+    document = read_json(root / "statistics.json")
+    if not isinstance(document, dict):
+        raise NotFound(f"{root}: has no statistics.json. Make a release: `openclawbench release`.")
+    return document
+
+
+def report_of(site: Site, name: str) -> Report:
+    """A report made now. NotFound with the command that makes what it needs."""
+    from openclawbench.reports.agreement.report import agreement_report
+    from openclawbench.reports.coverage import coverage_report
+    from openclawbench.reports.evidence.report import evidence_report
+    from openclawbench.reports.triage import triage_report
+
+    folder = site.folder
+    if name in ("audit-calibration", "audit-events"):
+        made = audit_reports(site)[name]()
+        if made is None:
+            raise NotFound(
+                f"{folder.root}: nothing has been reviewed. Draw a sample on the page of queues, and review it."
+            )
+        return made
+    chosen = settings(folder)
+    run = last_run_of(site)
+
+    def tables(record: type[Any]) -> pl.LazyFrame:
+        return rows_of(run, record)
+
+    if name == "agreement":
+        if run.judges[2] is None:
+            raise NotFound(
+                f"{folder.root}: has no second pass. Make one: openclawbench annotate --pass 2 --model OTHER."
+            )
+        return agreement_report(tables, is_same_judge(chosen))
+    if name == "coverage":
+        return coverage_report(tables, run.intake)
+    return triage_report(tables, run.judges[2] is not None) if name == "triage" else evidence_report(tables)
+
+
+def run_of(site: Site) -> Run:
+    """What is up to date now: what-if compares with the rules in force."""
+    assert isinstance(site.reader, DataReader)
+    return site.reader.looked_at()
+
+
+def last_run_of(site: Site) -> Run:
+    """What the last run made, as the other pages show it, with its inputs."""
+    assert isinstance(site.reader, DataReader)
+    return site.reader.with_inputs()
+
+
+def audit_reports(site: Site) -> dict[str, Callable[[], Report | None]]:
+    """What makes each audit's report; None if nothing was reviewed."""
+    from openclawbench.audit.calibration.report import calibration_audit
+    from openclawbench.audit.events.report import event_audit
+
+    folder = site.folder
+
+    def calibration() -> Report | None:
+        found = reviews(folder, CALIBRATION)
+        samples = drawn_samples(folder, CALIBRATION, CALIBRATION.sample)
+        return calibration_audit(found, samples, drawn_rows(folder, CALIBRATION)) if found else None  # type: ignore[arg-type]
+
+    def events() -> Report | None:
+        found = reviews(folder, EVENTS)
+        return event_audit(found, drawn_samples(folder, EVENTS, EVENTS.sample)) if found else None  # type: ignore[arg-type]
+
+    return {"audit-calibration": calibration, "audit-events": events}

@@ -1,0 +1,98 @@
+"""Named people on a shared server: their file, their passwords, their login."""
+
+import hashlib
+import hmac
+import secrets
+import tomllib
+from pathlib import Path
+from typing import Any, cast
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.storage.data_folder import write_atomic
+from openclawbench.workbench.access import ROLES, Person, Role
+from openclawbench.workbench.security import Sessions, set_cookie
+from openclawbench.workbench.site import TEMPLATES
+
+SHORTEST = 10  # characters of a password
+
+
+class Logins:
+    """reviewers.toml: name -> role and digest of the password."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.people = read_people(path)
+
+    def person(self, name: str, password: str) -> Person | None:
+        """Who has this name and password. An unknown name takes as long as a wrong password."""
+        entry = self.people.get(name)
+        salt, expected = (entry["salt"], entry["digest"]) if entry else ("00", "00")
+        right = hmac.compare_digest(digest_of(password, salt), expected)
+        return Person(name, cast(Role, entry["role"])) if entry and right else None
+
+
+def read_people(path: Path) -> dict[str, dict[str, str]]:
+    """The people of the file. UnreadableInput with what is wrong."""
+    try:
+        content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableInput(
+            f"{path}: cannot be read: {error}. Make it with `openclawbench view --add-reviewer NAME --role ROLE`."
+        ) from error
+    for name, entry in content.items():
+        if not isinstance(entry, dict) or {*entry} != {"role", "salt", "digest"} or entry["role"] not in ROLES:
+            raise UnreadableInput(f"{path}: {name}: needs role ({', '.join(ROLES)}), salt and digest, and no more.")
+    return content
+
+
+def add_person(path: Path, name: str, role: str, password: str) -> None:
+    """Add a person, or give one another password or role. UsageError for a name, role or password that will not do."""
+    if role not in ROLES:
+        raise UsageError(f"--role {role}: use one of {', '.join(ROLES)}.")
+    if len(password) < SHORTEST:
+        raise UsageError(f"A password has at least {SHORTEST} characters.")
+    name = " ".join(name.split())
+    if not name or not name.isprintable() or '"' in name or "\\" in name:
+        raise UsageError(f"--add-reviewer {name!r}: is not a name. Use letters, digits and spaces.")
+    people = read_people(path) if path.exists() else {}
+    salt = secrets.token_hex(16)
+    people[name] = {"role": role, "salt": salt, "digest": digest_of(password, salt)}
+    lines = [
+        f'["{known}"]\n' + "".join(f'{field} = "{value}"\n' for field, value in entry.items())
+        for known, entry in people.items()
+    ]
+    write_atomic(path, ["\n".join(lines).encode()])
+    path.chmod(0o600)
+
+
+def digest_of(password: str, salt: str) -> str:
+    """scrypt of a password, in hex digits."""
+    return hashlib.scrypt(password.encode(), salt=bytes.fromhex(salt), n=2**14, r=8, p=1, maxmem=64 * 2**20).hex()
+
+
+def page(request: Request) -> Response:
+    """The form of the login; alone on this machine there is none."""
+    if request.app.state.logins is None:
+        return RedirectResponse("/", 303)
+    return HTMLResponse(TEMPLATES.get_template("login.html").render(fault=None))
+
+
+def enter(request: Request, form: FormData) -> Response:
+    """Begin a session."""
+    logins: Logins | None = request.app.state.logins
+    person = logins.person(str(form.get("name", "")), str(form.get("password", ""))) if logins else None
+    if person is None:
+        content = TEMPLATES.get_template("login.html").render(fault="No such name, or another password.")
+        return HTMLResponse(content, 403)
+    sessions: Sessions = request.app.state.sessions
+    return set_cookie(RedirectResponse("/", 303), sessions.enter(person), request.url.scheme == "https")
+
+
+def leave(request: Request, form: FormData) -> Response:
+    """End a session."""
+    request.app.state.sessions.leave(request.headers)
+    return RedirectResponse("/login" if request.app.state.logins else "/static/left.txt", 303)

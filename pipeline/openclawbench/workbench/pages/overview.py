@@ -1,0 +1,67 @@
+"""The numbers of the front page, from the index and the release."""
+
+from typing import Any
+
+import polars as pl
+
+from openclawbench.records.tiers import BASELINE_JUDGES
+from openclawbench.release.baseline_notice import RULES_NOTICE
+from openclawbench.storage.data_folder import read_json
+from openclawbench.workbench.readers.data_folder import DataReader
+from openclawbench.workbench.site import Site
+
+Row = dict[str, Any]
+
+
+def overview_of(site: Site) -> Row:
+    """Trajectories by tier and review cause, slice by label, judges, progress of samples, gap, warnings."""
+    index = site.index()
+    labelled = index.filter(pl.col("label").is_not_null())
+    return {
+        "trajectories": index.height,
+        "steps": int(index["num_steps"].sum()),
+        "models": index["source_model"].n_unique(),
+        "labelled": labelled.height,
+        "tiers": counted(labelled, "tier", "review_cause"),
+        "labels": counted(labelled, "label", "subtype"),
+        "slices": crossed(labelled),
+        "judges": counted(labelled, "judge"),
+        "rules_notice": RULES_NOTICE if set(labelled["judge"].drop_nulls()) & BASELINE_JUDGES else None,
+        "second": counted(index.filter(pl.col("second_pass").is_not_null()), "second_pass"),
+        "samples": site.desk.progress() if site.desk else [],
+        "gap": gap_of(site),
+        "unmatched": index.filter(pl.col("oracle_outcome").is_null()).height,
+    }
+
+
+def counted(rows: pl.DataFrame, *columns: str) -> list[Row]:
+    """Rows by these columns, the most frequent first."""
+    return (
+        rows.group_by(columns)
+        .len("count")
+        .sort("count", *columns, descending=[True, *[False] * len(columns)])
+        .to_dicts()
+    )
+
+
+def crossed(rows: pl.DataFrame) -> list[Row]:
+    """A row a slice: how many are normal, anomalous, undecided."""
+    counts = [(pl.col("label") == label).sum().alias(label) for label in ("normal", "anomalous", "undecided")]
+    return (
+        rows.group_by("slice_label")
+        .agg(pl.len().alias("count"), *counts)
+        .sort("slice_label", nulls_last=True)
+        .to_dicts()
+    )
+
+
+def gap_of(site: Site) -> Row | None:
+    """The headline facts of the outcome-process gap of the release; None without a release."""
+    reader = site.reader
+    root = reader.folder.release if isinstance(reader, DataReader) else reader.path
+    document = read_json(root / "statistics.json")
+    if not isinstance(document, dict):
+        return None
+    section: Any = document.get("sections", {}).get("corrected_gap") or {}
+    facts = section.get("facts")
+    return {"title": section.get("title"), **facts} if facts else None

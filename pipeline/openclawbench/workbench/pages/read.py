@@ -1,0 +1,207 @@
+"""Pages to read: overview, list, trajectory, raw records, why, reports, export of one trajectory."""
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.errors import NotFound
+from openclawbench.workbench.access import Person, explain_step, open_drawn, open_trajectory
+from openclawbench.workbench.export_page import export_page
+from openclawbench.workbench.pages.forms import form_context
+from openclawbench.workbench.pages.overview import overview_of
+from openclawbench.workbench.readers.index import FACETS, NONE, PAGE, SORTS, facets, read_query, selected, ways_out
+from openclawbench.workbench.site import Site, answer, person_of, render, site_of
+from openclawbench.workbench.view.page_model import page_of
+
+Row = dict[str, Any]
+INDENTED = 200_000  # characters of a raw record that are shown indented too
+NEIGHBOURS = "from"  # parameter of a trajectory's address: the query of the list that one came from
+
+
+def overview(request: Request) -> Response:
+    """The front page; a reviewer or adjudicator goes to the queue."""
+    site, person = site_of(request), person_of(request)
+    if person.role != "auditor":
+        return RedirectResponse("/q", 303)
+    return answer(request, "overview.html", overview_of(site))
+
+
+def trajectories(request: Request) -> Response:
+    """The list, its filters in its address."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    pairs = request.query_params.multi_items()
+    query, index = read_query(pairs), site.index()
+    rows = selected(index, query)
+    first = (query.page - 1) * PAGE
+    data = {
+        "total": index.height,
+        "matching": rows.height,
+        "page": query.page,
+        "pages": max(1, -(-rows.height // PAGE)),
+        "rows": (rows if request.state.json else rows.slice(first, PAGE)).to_dicts(),
+        "facets": facets(index, query),
+    }
+    if request.query_params.get("format") == "ids":
+        lines = (f"{model}/{name}\n" for model, name in rows.select("source_model", "trajectory_id").iter_rows())
+        return Response("".join(lines), media_type="text/plain; charset=utf-8")
+    if request.query_params.get("format") == "csv":
+        return Response(rows.write_csv(), media_type="text/csv; charset=utf-8", headers=attached("trajectories.csv"))
+    kept = [(name, value) for name, value in pairs if value and name not in ("page", "format")]
+    context = {"query": query, "names": FACETS, "sorts": SORTS, "none": NONE, "pairs": kept}
+    return answer(request, "list.html", data, ways_out=ways_out(index, query) if not rows.height else [], **context)
+
+
+def trajectory(request: Request) -> Response:
+    """One trajectory with its label."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    key = key_of(request, site)
+    row = open_trajectory(site.reader, person, *key)
+    both = request.query_params.get("pass") == "both"
+    page = page_of(row, both)
+    reviews = [] if site.desk is None else site.desk.reviews_of(*key)
+    data = {"trajectory": row, "reviews": reviews}
+    context = {"page": page, "both": both, "blind": False, "form": form_context(CALIBRATION.name), "key": key}
+    return answer(request, "trajectory.html", data, **context, **neighbours(request, site, key))
+
+
+def neighbours(request: Request, site: Site, key: tuple[str, str]) -> Row:
+    """The trajectories before and after this one in the list that one came from."""
+    from urllib.parse import parse_qsl
+
+    query_text = request.query_params.get(NEIGHBOURS, "")
+    rows = selected(site.index(), read_query(parse_qsl(query_text)))
+    keys = list(rows.select("source_model", "trajectory_id").iter_rows())
+    place = keys.index(key) if key in keys else None
+    before = keys[place - 1] if place else None
+    after = keys[place + 1] if place is not None and place + 1 < len(keys) else None
+    return {"came_from": query_text, "before": before, "after": after, "place": place, "of": len(keys)}
+
+
+def raw(request: Request) -> Response:
+    """The raw records behind a step: exact bytes first, indented JSON second."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    return raw_pane(request, site, key_of(request, site))
+
+
+def why(request: Request) -> Response:
+    """Why the values of a step are what they are."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    return why_pane(request, site, person, key_of(request, site))
+
+
+def drawn_raw(request: Request) -> Response:
+    """The raw records behind a step of a drawn row."""
+    site, drawn = site_of(request), drawn_of(request)
+    return raw_pane(request, site, (drawn.source_model, drawn.trajectory_id))
+
+
+def drawn_why(request: Request) -> Response:
+    """Why the values of a step of a drawn row are what they are, without what hints at its label."""
+    site, drawn = site_of(request), drawn_of(request)
+    return why_pane(request, site, person_of(request), (drawn.source_model, drawn.trajectory_id))
+
+
+def drawn_of(request: Request) -> Any:
+    """The drawn row that an address names, if its trajectory may be opened."""
+    site, person = site_of(request), person_of(request)
+    person.needs("reviewer", "adjudicator", "auditor")
+    drawn = site.reviews.row(request.path_params["sample"], request.path_params["row"])
+    open_drawn(site.reader, person, drawn)
+    return drawn
+
+
+def raw_pane(request: Request, site: Site, key: tuple[str, str]) -> Response:
+    """The pane of raw records."""
+    records = site.reader.raw(*key, step_of(request))
+    for record in records:
+        record["text"] = record["content"].decode("utf-8", "backslashreplace")
+        record["indented"] = indented(record["text"])
+    return answer(request, "raw.html", {"records": records})
+
+
+def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str]) -> Response:
+    """The pane of explanations, its texts with numbered marks."""
+    step = step_of(request)
+    explained = explain_step(site.reader, person, key, step)
+    values = list(explained_values(explained))
+    return answer(request, "why.html", {"step": step, "explained": explained}, values=values)
+
+
+def explained_values(explained: Row) -> Any:
+    """(name, value, rule, marked texts) of each value of a step's explanation."""
+    for name in ("event_type", "tool_status", "side_effect"):
+        if name in explained:
+            yield {"name": name, **explained[name]}
+    for target in explained.get("targets", []):
+        yield {"name": target["field"], **target}
+    for flag in explained.get("flags", []):
+        shown = flag["marked"] or flag.get("cause", {}).get("marked", [])
+        yield {"name": "flag", **flag, "marked": shown}
+    for signal in explained.get("risk", {}).get("signals", []):
+        yield {
+            "name": "risk signal",
+            "value": f"{signal['signal']} {signal['weight']:g}",
+            "rule": signal["rule"],
+            "marked": [],
+        }
+    for onset in explained.get("onset", []):
+        yield {"name": "onset candidate", "value": onset["candidate"], "rule": onset["rule"], "marked": []}
+
+
+def indented(text: str) -> str | None:
+    """JSON with two spaces of indentation; None for what is not JSON, or is long."""
+    if len(text) > INDENTED:
+        return None
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def key_of(request: Request, site: Site) -> tuple[str, str]:
+    """The trajectory that an address names. An id may end in .json."""
+    path = request.path_params["path"]
+    if path.endswith(".json"):
+        try:
+            key = site.reader.key_of(path)
+        except NotFound:
+            request.state.json = True
+            return site.reader.key_of(path.removesuffix(".json"))
+        request.state.json = False
+        return key
+    return site.reader.key_of(path)
+
+
+def step_of(request: Request) -> int:
+    """The step that an address names. NotFound for what is not a number."""
+    text = request.query_params.get("step", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise NotFound(f"{text or 'step'}: is not the number of a step.")
+    return int(text)
+
+
+def export(request: Request) -> Response:
+    """One trajectory as one HTML file."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    model, name = site.reader.key_of(request.path_params["path"].removesuffix(".html"))
+    blind = request.query_params.get("blind") == "1"
+    content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
+    return HTMLResponse(content, headers=attached("trajectory.html"))
+
+
+def attached(name: str) -> dict[str, str]:
+    """The header that makes an answer a file."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def keys(request: Request) -> Response:
+    """The page of keys, for those who have no script."""
+    return render(request, "keys.html")

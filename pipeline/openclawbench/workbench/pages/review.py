@@ -1,0 +1,313 @@
+"""Pages on which people give verdicts: queues, the form of a row, adjudication, and what one sends with them."""
+
+import json
+from typing import Any
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.audit.calibration.sample import draw
+from openclawbench.audit.settings import AuditRules
+from openclawbench.errors import DataFolderLocked, NotFound, UsageError
+from openclawbench.rules.taxonomy import Taxonomy
+from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
+from openclawbench.workbench.desk import QueueRow
+from openclawbench.workbench.pages.forms import answers_sent, form_context, token_of, wants_json
+from openclawbench.workbench.review_log import Saved, answers_of
+from openclawbench.workbench.site import Site, answer, href, person_of, render, site_of
+from openclawbench.workbench.view.page_model import page_of
+
+Row = dict[str, Any]
+
+
+def queues(request: Request) -> Response:
+    """The samples, with this person's progress."""
+    site, person = site_of(request), person_of(request)
+    return answer(request, "queues.html", {"samples": site.reviews.progress(person.name)})
+
+
+def queue(request: Request) -> Response:
+    """The rows of a sample in this person's order; without one, the next open row."""
+    site, person = site_of(request), person_of(request)
+    person.needs("reviewer", "auditor", "adjudicator")
+    sample = request.path_params["sample"]
+    rows = site.reviews.queue(sample, person.name)
+    shown = [
+        {
+            "row": entry.drawn.row,
+            "place": entry.drawn.trajectory_id,
+            "source_model": entry.drawn.source_model,
+            "step_id": getattr(entry.drawn, "step_id", None),
+            "num_steps": getattr(entry.drawn, "num_steps", None),
+            "state": "seen" if seen(person, entry) else entry.state,
+            "reviewed_at": entry.mine.reviewed_at if entry.mine else None,
+        }
+        for entry in rows
+    ]
+    following = next((row["row"] for row in shown if row["state"] == "open"), None)
+    return answer(request, "queue.html", {"sample": sample, "rows": shown, "next": following})
+
+
+def seen(person: Person, entry: QueueRow) -> bool:
+    """True for a blind row whose label this person has seen."""
+    key = entry.drawn.source_model, entry.drawn.trajectory_id
+    return entry.mine is None and getattr(entry.drawn, "blind", False) and key in person.opened
+
+
+def drawn(request: Request) -> Response:
+    """One row of a sample: its trajectory as the reviewer may see it, and the form."""
+    site, person = site_of(request), person_of(request)
+    sample, row = request.path_params["sample"], request.path_params["row"]
+    return drawn_page(request, site, person, sample, row)
+
+
+def drawn_page(
+    request: Request,
+    site: Site,
+    person: Person,
+    sample: str,
+    row: str,
+    fault: str | None = None,
+    sent: Row | None = None,
+) -> Response:
+    """The page of a row; after a fault with the answers that were sent."""
+    person.needs("reviewer", "auditor", "adjudicator")
+    desk = site.reviews
+    record = desk.row(sample, row)
+    form = desk.form_of(sample)
+    mine = desk.queue_row(form, record, person.name).mine
+    rows = desk.queue(sample, person.name)
+    place = next(index for index, entry in enumerate(rows) if entry.drawn.row == row)
+    done = sum(entry.state == "done" for entry in rows)
+    gone = None
+    try:
+        trajectory = open_drawn(site.reader, person, record)
+    except NotFound as error:
+        gone, trajectory = str(error), None
+    context = {
+        "drawn": record,
+        "page": page_of(trajectory) if trajectory else None,
+        "gone": gone,
+        "form": form_context(form.name),
+        "answers": sent or (answers_of(mine, form.answers) if mine else {}),
+        "mine": mine,
+        "fault": fault,
+        "place": place + 1,
+        "of": len(rows),
+        "done": done,
+        "last": request.query_params.get("last"),
+        "taxonomy": Taxonomy.load().subtypes,
+    }
+    status = 422 if fault else 200
+    template = "verdict.html" if form is CALIBRATION else "event.html"
+    shown = {"sample": sample, "row": row, "trajectory": trajectory}
+    if request.state.json:
+        return answer(request, template, shown)
+    return render(request, template, status, **shown, **context)
+
+
+def submit(request: Request, form: FormData) -> Response:
+    """A verdict on a drawn row; then the next open row."""
+    site, person = site_of(request), person_of(request)
+    person.needs("reviewer", "auditor", "adjudicator")
+    sample, row = request.path_params["sample"], request.path_params["row"]
+    fault, saved = "", None
+    try:
+        token_of(form, person)
+        record = site.reviews.row(sample, row)
+        open_drawn(site.reader, person, record)
+        answers = answers_sent(form, site.reviews.form_of(sample).answers)
+        saved = site.reviews.submit(sample, row, answers, person.name)
+    except (DataFolderLocked, OSError) as error:
+        fault = f"Not saved: {words_of(error)}. The form is as you filled it; send it again."
+    if saved is not None:
+        fault = fault_of(saved)
+    if wants_json(request):
+        return JSONResponse(outcome(saved, fault) | {"next": next_row(site, person, sample)}, 422 if fault else 200)
+    if fault:
+        return drawn_page(request, site, person, sample, row, fault, dict(form))
+    following = next_row(site, person, sample)
+    address = href("/q", sample, *([following] if following else []), last=row)
+    return RedirectResponse(str(address).replace("&amp;", "&"), 303)
+
+
+def next_row(site: Site, person: Person, sample: str) -> str | None:
+    """The next open row of this person."""
+    rows = site.reviews.queue(sample, person.name)
+    return next((entry.drawn.row for entry in rows if entry.state == "open" and not seen(person, entry)), None)
+
+
+def disagree(request: Request, form: FormData) -> Response:
+    """A verdict of an auditor on the trajectory in sight: recorded as not blind, in the sample of chosen ones."""
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    model, name = site.reader.key_of(request.path_params["path"])
+    fault, saved = "", None
+    try:
+        token_of(form, person)
+        record = record_of(open_trajectory(site.reader, person, model, name))
+        saved = site.reviews.submit_chosen(record, answers_sent(form, CALIBRATION.answers), person.name)
+    except (DataFolderLocked, OSError, UsageError) as error:
+        fault = f"Not saved: {words_of(error)}"
+    if saved is not None:
+        fault = fault_of(saved)
+    if wants_json(request):
+        return JSONResponse(outcome(saved, fault), 422 if fault else 200)
+    if fault:
+        return render(request, "error.html", 422, title="Not saved", message=fault, advice=None)
+    return RedirectResponse(str(href("/t", model, name)).replace("&amp;", "&") + "#verdicts", 303)
+
+
+def record_of(trajectory: Row) -> Row:
+    """A labelled trajectory with the fields of a released record. UsageError without a label."""
+    label = trajectory["label"]
+    if label is None:
+        raise UsageError("it has no label yet. Run `openclawbench annotate`.")
+    return {**trajectory, **label, "slice_label": (trajectory["risk"] or {}).get("slice_label")}
+
+
+def fault_of(saved: Saved[Any]) -> str:
+    """Why a form was not recorded; empty if it was."""
+    if saved.review is not None:
+        return ""
+    return f"Not saved: {saved.fault.message}." if saved.fault else "Not saved: nothing is filled in."
+
+
+def outcome(saved: Saved[Any] | None, fault: str) -> Row:
+    """What became of a form, as the script reads it."""
+    if fault or saved is None:
+        return {"saved": False, "fault": fault}
+    words = (
+        "already on record"
+        if saved.already
+        else "saved, on disk; the earlier one stays"
+        if saved.replaces
+        else "saved, on disk"
+    )
+    return {"saved": True, "words": words, "status": getattr(saved.review, "agreement_status", None)}
+
+
+def words_of(error: Exception) -> str:
+    """An error as a sentence without its end."""
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return words.rstrip(".")
+
+
+def adjudication(request: Request) -> Response:
+    """The disputed rows of a sample."""
+    site, person = site_of(request), person_of(request)
+    person.needs("adjudicator", "auditor")
+    sample = request.path_params["sample"]
+    disputed = site.reviews.disputed(sample)
+    rows = [
+        {
+            "row": row.row,
+            "trajectory_id": row.trajectory_id,
+            "source_model": row.source_model,
+            "verdicts": hidden(people),
+        }
+        for row, people in disputed
+    ]
+    people = sorted({r.reviewer for r in site.reviews.logs[CALIBRATION.name].refresh() if r.sample == sample})
+    return answer(request, "adjudicate.html", {"sample": sample, "rows": rows, "reviewers": len(people)})
+
+
+def hidden(reviews: list[Any]) -> list[Row]:
+    """Verdicts as A, B, … without names and times."""
+    names = ("human_anomaly_label", "human_subtype", "human_onset", "human_severity", "human_recoverability",
+             "evidence_supported", "audit_comment")  # fmt: skip
+    return [
+        {"seat": chr(65 + place), "answers": as_filled_in(review)} | {name: getattr(review, name) for name in names}
+        for place, review in enumerate(reviews)
+    ]
+
+
+def as_filled_in(review: Any) -> str:
+    """The answers of a verdict as fields of the form, as JSON: for an adjudicator who takes them over."""
+    label = review.human_anomaly_label
+    answers = {
+        "human_anomaly_label": "unresolved" if label is None else "anomalous" if label else "normal",
+        "human_subtype": review.human_subtype,
+        "human_onset": review.human_onset,
+        "human_severity": review.human_severity,
+        "human_recoverability": review.human_recoverability,
+    }
+    return json.dumps([[name, str(value)] for name, value in answers.items() if value is not None])
+
+
+def adjudicate_row(request: Request) -> Response:
+    """One disputed row: the verdicts side by side, the trajectory, the form; the silver label once it is settled."""
+    site, person = site_of(request), person_of(request)
+    person.needs("adjudicator", "auditor")
+    sample, row = request.path_params["sample"], request.path_params["row"]
+    record = site.reviews.row(sample, row)
+    people = next((people for known, people in site.reviews.disputed(sample) if known.row == row), [])
+    own = [r for r in site.reviews.logs[CALIBRATION.name].of(sample, row) if r.adjudication]
+    trajectory = open_drawn(site.reader, person, record)
+    silver = (
+        {name: getattr(record, name) for name in type(record).model_fields if name.startswith("silver_")}
+        if own
+        else None
+    )
+    shown = {"sample": sample, "row": row, "verdicts": hidden(people), "silver": silver, "trajectory": trajectory}
+    context = {
+        "drawn": record,
+        "page": page_of(trajectory),
+        "form": form_context(CALIBRATION.name),
+        "answers": answers_of(own[-1], CALIBRATION.answers) if own else {},
+        "mine": own[-1] if own else None,
+        "fault": None,
+    }
+    return answer(request, "adjudicate_row.html", shown, **context)
+
+
+def settle(request: Request, form: FormData) -> Response:
+    """An adjudication: a verdict with `adjudication: yes`."""
+    site, person = site_of(request), person_of(request)
+    person.needs("adjudicator", "auditor")
+    sample, row = request.path_params["sample"], request.path_params["row"]
+    token_of(form, person)
+    record = site.reviews.row(sample, row)
+    open_drawn(site.reader, person, record)
+    answers = answers_sent(form, CALIBRATION.answers) | {"adjudication": "yes"}
+    fault, saved = "", None
+    try:
+        saved = site.reviews.submit(sample, row, answers, person.name)
+        fault = fault_of(saved)
+    except (DataFolderLocked, OSError) as error:
+        fault = f"Not saved: {words_of(error)}."
+    if wants_json(request):
+        return JSONResponse(outcome(saved, fault), 422 if fault else 200)
+    if fault:
+        return render(request, "error.html", 422, title="Not saved", message=fault, advice=None)
+    return RedirectResponse(str(href("/adjudicate", sample, row)), 303)
+
+
+def draw_sample(request: Request, form: FormData) -> Response:
+    """Draw a calibration sample of the release, blind unless the form says otherwise."""
+    from openclawbench.audit.calibration.guide import guide
+    from openclawbench.audit.review_folder import save_sample
+
+    site, person = site_of(request), person_of(request)
+    person.needs("auditor")
+    token_of(form, person)
+    text = str(form.get("n") or "20")
+    wanted = int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 else 20
+    rules, folder = AuditRules.load(), site.folder
+    sample, rows = draw(folder.release, max(1, wanted), 1, form.get("silver") != "1", rules, folder.root)
+    with folder.reviewing():
+        save_sample(folder, CALIBRATION, sample.sample, sample, rows, guide(sample, rules))
+    return RedirectResponse(str(href("/q", sample.sample)), 303)
+
+
+def change_role(request: Request, form: FormData) -> Response:
+    """Another role, for a person who is alone on this machine."""
+    site, person = site_of(request), person_of(request)
+    token_of(form, person)
+    role = form.get("role")
+    if not site.local or role not in ("auditor", "reviewer", "adjudicator"):
+        raise Refused("On a shared server the role belongs to the login.")
+    person.role = role  # type: ignore[assignment]
+    return RedirectResponse("/" if role == "auditor" else "/q", 303)

@@ -1,0 +1,1 @@
+"""What the pages read: a data folder or a release, and the index of its trajectories."""

@@ -1,0 +1,122 @@
+"""Serve the workbench on this machine."""
+
+import contextlib
+import getpass
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+
+from openclawbench.errors import UsageError
+from openclawbench.workbench.access import ROLES, Person
+from openclawbench.workbench.app import make_app
+from openclawbench.workbench.security import TOKEN, Sessions, is_loopback
+from openclawbench.workbench.site import Site, open_reader
+
+LOOPBACK = "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A workbench that is about to be served."""
+
+    app: Starlette
+    sessions: Sessions
+    listener: socket.socket
+    address: str  # of its front page, with a token where there are no logins
+
+
+def prepare(
+    path: Path,
+    port: int = 0,
+    role: str = "auditor",
+    name: str | None = None,
+    host: str = LOOPBACK,
+    origin: str | None = None,
+) -> Opened:
+    """Open the folder and a socket. `port` 0: any free one. UsageError for a shared server without people or origin,
+    or if the port is taken."""
+    if role not in ROLES:
+        raise UsageError(f"--role {role}: use one of {', '.join(ROLES)}.")
+    reader = open_reader(path)
+    reviewers = None
+    if not is_loopback(host):
+        reviewers = path / "review" / "reviewers.toml"
+        if origin is None or not origin.startswith(("http://", "https://")):
+            raise UsageError("--host: a shared server needs --origin, the address that people type: https://….")
+        if not reviewers.is_file():
+            raise UsageError(
+                f"--host: a shared server needs people. Add each: openclawbench view {path} --add-reviewer NAME "
+                "--role reviewer."
+            )
+    listener = listen(host, port)
+    bound = listener.getsockname()[1]
+    local = {f"http://{name}:{bound}" for name in (LOOPBACK, "localhost")}
+    origins = frozenset({origin.rstrip("/")} if origin else local)
+    sessions = Sessions()
+    app = make_app(Site(reader, local=reviewers is None), sessions, origins, reviewers)
+    address = origin or f"http://{LOOPBACK}:{bound}/"
+    if reviewers is None:
+        person = Person(" ".join((name or user_name()).split()), role)  # type: ignore[arg-type]
+        address = f"{address.rstrip('/')}/?{TOKEN}={sessions.invite(person)}"
+    return Opened(app, sessions, listener, address)
+
+
+def user_name() -> str:
+    """The name of the account."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "reviewer"
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens. UsageError if it cannot."""
+    # With the protocol named, asyncio sends small answers at once; without, each waits 40 ms (Nagle's algorithm).
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        listener.close()
+        raise UsageError(f"{host}:{port}: cannot listen: {error.strerror}. Name another --port.") from error
+    listener.listen(64)
+    return listener
+
+
+def serve(opened: Opened, tell: Callable[[str], None], browser: bool) -> None:
+    """Serve until it is interrupted. `tell` gets the address once it answers."""
+    server = server_of(opened)
+
+    def ready() -> None:
+        tell(opened.address)
+        if browser:
+            webbrowser.open(opened.address)
+
+    threading.Timer(0.2, ready).start()
+    server.run(sockets=[opened.listener])
+
+
+def server_of(opened: Opened) -> uvicorn.Server:
+    """The server of a workbench: it logs nothing, because addresses hold tokens and names."""
+    config = uvicorn.Config(opened.app, log_level="error", access_log=False, server_header=False, lifespan="off")
+    return uvicorn.Server(config)
+
+
+@contextlib.contextmanager
+def in_background(opened: Opened) -> Iterator[str]:
+    """Serve in a thread; gives the address."""
+    server = server_of(opened)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [opened.listener]}, daemon=True)
+    thread.start()
+    try:
+        yield opened.address
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        opened.listener.close()

@@ -1,0 +1,195 @@
+"""What every page needs: the reader, the desk, the templates, the person of a request, and how an answer is made."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Any, cast
+from urllib.parse import quote, urlencode
+
+import polars as pl
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from openclawbench.base.terminal import safe
+from openclawbench.errors import UsageError
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.version import __version__
+from openclawbench.workbench.access import Person
+from openclawbench.workbench.desk import Desk
+from openclawbench.workbench.jobs import Jobs
+from openclawbench.workbench.readers.data_folder import DataReader
+from openclawbench.workbench.readers.reader import Reader
+from openclawbench.workbench.view.html_text import marked, middle, visible
+
+HERE = Path(__file__).parent
+Row = dict[str, Any]
+
+
+def open_reader(path: Path) -> Reader:
+    """A reader of a data folder or a release. UsageError if a folder is neither."""
+    if (path / "CHECKSUMS.sha256").is_file():
+        from openclawbench.workbench.readers.release import ReleaseReader  # loads what validates a release
+
+        return ReleaseReader(path)
+    if (path / "work").is_dir():
+        return DataReader(path)
+    raise UsageError(
+        f"{path}: is neither a data folder nor a release. Make one with `openclawbench demo --data {path}`, or name "
+        "another folder."
+    )
+
+
+@dataclass
+class Site:
+    """One workbench."""
+
+    reader: Reader
+    local: bool = True  # reached from this machine alone: folders named in a form may be read
+    desk: Desk | None = None
+    jobs: Jobs = field(default_factory=Jobs)
+    lock: Lock = field(default_factory=Lock)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.reader, DataReader):
+            self.desk = Desk(self.reader.folder)
+
+    @property
+    def folder(self) -> DataFolder:
+        """The data folder. UsageError where a release is open."""
+        if not isinstance(self.reader, DataReader):
+            raise UsageError(
+                "A release is open: verdicts, reports and what-if need the data folder that it is made from."
+            )
+        return self.reader.folder
+
+    @property
+    def reviews(self) -> Desk:
+        """The desk. UsageError where a release is open."""
+        if self.desk is None:
+            raise UsageError("A release is open: verdicts are recorded in the data folder that it is made from.")
+        return self.desk
+
+    def reload(self) -> None:
+        """Read the folder anew."""
+        with self.lock:
+            self.reader = open_reader(self.reader.path)
+
+    def index(self) -> pl.DataFrame:
+        """The index with the human verdicts of this moment."""
+        index = self.reader.index
+        if self.desk is None or not (verdicts := self.desk.verdicts()):
+            return index
+        rows = [(*key, status) for key, status in verdicts.items()]
+        human = pl.DataFrame(rows, dict.fromkeys(("source_model", "trajectory_id", "human"), pl.String), orient="row")
+        return index.drop("human").join(human, on=["source_model", "trajectory_id"], how="left").select(index.columns)
+
+
+def href(base: str, *parts: str, **query: Any) -> Markup:
+    """An address: parts of a path, each escaped, and a query; names and values are escaped too."""
+    path = "/".join([base, *(quote(part, safe="") for part in parts)])
+    pairs = [(name, value) for name, value in query.items() if value is not None]
+    return Markup(escape(path + (f"?{urlencode(pairs, doseq=True)}" if pairs else "")))
+
+
+def attribute(value: object) -> Markup:
+    """A text inside an attribute: escaped, control characters written out."""
+    return Markup(escape(safe(str(value))))
+
+
+def words(value: object) -> str:
+    """A name of ours, with spaces."""
+    return str(value).replace("_", " ")
+
+
+def number(value: float | int | None, digits: int = 0) -> str:
+    """A number with thin separators; a dash for None."""
+    return "–" if value is None else f"{value:,.{digits}f}".replace(",", "\u202f")
+
+
+def percent(value: float | None) -> str:
+    """A share in percent."""
+    return "–" if value is None else f"{100 * value:.1f} %"
+
+
+def finalize(value: object) -> object:
+    """What an expression of a template writes: text is untrusted unless it is Markup; None is a dash."""
+    if isinstance(value, Markup):
+        return value
+    if value is None:
+        return "–"
+    return visible(value) if isinstance(value, str) else value
+
+
+def environment() -> Environment:
+    """The templates; a name that does not exist is an error."""
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "marked": marked,
+        "middle": middle,
+        "attr": attribute,
+        "words": words,
+        "number": number,
+        "percent": percent,
+    }
+    made.globals |= {"href": href, "version": __version__}
+    return made
+
+
+TEMPLATES = environment()
+
+
+def person_of(request: Request) -> Person:
+    """Who sent a request; the guard lets nobody else through."""
+    return cast(Person, request.state.person)
+
+
+def site_of(request: Request) -> Site:
+    """The workbench of a request."""
+    return cast(Site, request.app.state.site)
+
+
+def render(request: Request, template: str, status: int = 200, **context: Any) -> Response:
+    """A page from its template."""
+    site, person = site_of(request), person_of(request)
+    common = {
+        "person": person,
+        "site": site,
+        "path": request.url.path,
+        "changed": site.reader.has_changed(),
+        "notices": site.reader.notices() if person and person.role == "auditor" else [],
+    }
+    return HTMLResponse(TEMPLATES.get_template(template).render(common | context), status)
+
+
+def answer(request: Request, template: str, data: Mapping[str, Any], **context: Any) -> Response:
+    """The page, or with `.json` at the end of its path its rows."""
+    if request.state.json:
+        return JSONResponse(json.loads(json.dumps(data, default=plain, ensure_ascii=False)))
+    return render(request, template, **data, **context)
+
+
+def plain(value: object) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if hasattr(value, "model_dump"):
+        return value.model_dump()
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if isinstance(value, pl.DataFrame):
+        return value.to_dicts()
+    return str(value)

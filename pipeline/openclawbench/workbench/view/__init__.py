@@ -1,0 +1,1 @@
+"""Trajectories as HTML: texts, marks, blocks and the minimap."""

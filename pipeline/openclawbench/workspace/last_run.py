@@ -1,0 +1,33 @@
+"""The tables of a data folder as the last run left them, by its manifests alone.
+
+To know what is up to date one has to look at every input, rule and module; that takes seconds for a large corpus. What
+the last run wrote is known at once.
+"""
+
+from openclawbench.flow import all_stages
+from openclawbench.intake.intake import Intake
+from openclawbench.intake.rows_by_shard import ByShard, TableByShard
+from openclawbench.records.oracle import OracleRow
+from openclawbench.records.session import RunManifestRow
+from openclawbench.runtime.run import Run
+from openclawbench.runtime.shard_task import ALL, Keys
+from openclawbench.storage.data_folder import DataFolder, read_json
+from openclawbench.workspace.settings import Settings, settings
+from openclawbench.workspace.shares import JudgeBudget
+from openclawbench.workspace.update import first_judge, second_judge
+
+
+def last_run(data: DataFolder, chosen: Settings | None = None) -> Run:
+    """A run whose keys are those of the manifests. Its intake is empty: raw records need `open_run`."""
+    chosen = chosen or settings(data)
+    data.remote = chosen.parts
+    own = JudgeBudget(data.ledger, None, chosen.asking)
+    second = second_judge(own, chosen)
+    intake = Intake(chosen.raw, ByShard({}), TableByShard(RunManifestRow, {}), TableByShard(OracleRow, {}), {}, [], 0)
+    run = Run(data, intake, first_judge(own, chosen), second=second)
+    for stage in all_stages(second is not None):
+        manifest = read_json(data.manifest_file(stage.name)) or {}
+        keys: Keys = {ALL if shard == ALL else int(shard): key for shard, key in manifest.get("parts", {}).items()}
+        for record in stage.writes:
+            run.keys[record] = keys
+    return run

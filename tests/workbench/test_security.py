@@ -1,0 +1,369 @@
+"""Who gets an answer, what an answer may hold, and what reaches a reviewer."""
+
+import html
+import re
+import shutil
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+from child import call
+from hostile import ELEMENTS, HOSTILE, SCRIPT, write_hostile
+from serving import LOOPBACK, Served, Visitor
+
+from openclawbench.errors import ReleaseBlocked, UsageError
+from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workbench.app import ROUTES
+from openclawbench.workbench.export_page import export_page
+from openclawbench.workbench.pages.login import Logins, add_person
+from openclawbench.workbench.server import in_background, prepare
+from openclawbench.workbench.site import open_reader
+
+pytestmark = pytest.mark.slow
+
+SESSION = "scripted-a/2026.6.11-error-escalation.957ec224"
+READING = ["/", "/t", "/q", "/judges", "/diff", "/whatif", "/keys", "/reports/evidence", f"/t/{SESSION}"]
+
+
+def test_it_listens_on_this_machine_alone(read_only: Served) -> None:
+    port = int(read_only.base.rpartition(":")[2])
+    with socket.create_connection((LOOPBACK, port), timeout=5):
+        pass
+    others = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {LOOPBACK}
+    for address in others:
+        with pytest.raises(OSError), socket.create_connection((str(address), port), timeout=2):
+            pass
+
+
+def test_a_token_lets_one_browser_in(served: Served) -> None:
+    assert httpx.get(served.base + "/").status_code == 403
+    assert httpx.get(served.base + "/?token=wrong").status_code == 403
+    served.visitor()
+    again = httpx.get(served.address, follow_redirects=True)
+    assert again.status_code == 403
+    assert "used already" in again.text
+
+
+def test_the_token_leaves_the_address_and_the_cookie_is_closed(served: Served) -> None:
+    answer = httpx.get(served.address + "&x=1")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/?x=1"
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_every_answer_has_its_headers(reader: Visitor) -> None:
+    for path in [*READING, "/nothing", "/static/style.css", "/t.json"]:
+        headers = reader.get(path).headers
+        assert headers["content-security-policy"].startswith("default-src 'none'"), path
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert headers["cache-control"] == "no-store"
+        assert "server" not in headers
+
+
+def test_another_host_is_refused(reader: Visitor) -> None:
+    for host in ("evil.example", "127.0.0.1:1", "127.0.0.1", ""):
+        assert reader.get("/t", headers={"host": host}).status_code in (400, 421)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": ""},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_form_from_elsewhere_is_refused(auditor: Visitor, served: Served, headers: dict[str, str]) -> None:
+    form = {"form_token": auditor.form_token, "human_anomaly_label": "normal"}
+    answer = auditor.http.post(f"{auditor.base}/disagree/{SESSION}", data=form, headers=headers)
+    assert answer.status_code == 403
+    assert not (served.data / "review" / "calibration_reviews.jsonl").exists()
+
+
+@pytest.mark.parametrize("token", ["", "wrong", None])
+def test_a_form_needs_its_token(auditor: Visitor, served: Served, token: str | None) -> None:
+    form = {"human_anomaly_label": "normal"} | ({} if token is None else {"form_token": token})
+    for path in (f"/disagree/{SESSION}", "/q/draw", "/whatif", "/reload", "/role"):
+        assert auditor.http.post(auditor.base + path, data=form).status_code == 403, path
+    assert not (served.data / "review").exists()
+
+
+def test_reading_writes_nothing(auditor: Visitor, served: Served) -> None:
+    before = {path: path.stat().st_mtime_ns for path in served.data.rglob("*") if path.is_file()}
+    for path in READING:
+        assert auditor.get(path).status_code == 200, path
+    for path in (f"/disagree/{SESSION}", "/q/draw", "/reload", "/role", "/logout"):
+        assert auditor.get(path).status_code in (404, 405), path
+    after = {path: path.stat().st_mtime_ns for path in served.data.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/t/../../etc/passwd",
+        "/t/scripted-a/..%2f..%2fetc%2fpasswd",
+        "/t/%00",
+        "/static/../site.py",
+        "/static/..%2fsite.py",
+        "/raw/scripted-a/x?step=1",
+        f"/raw/{SESSION}?step=-1",
+        f"/raw/{SESSION}?step=99999999999",
+        f"/raw/{SESSION}?step=²",
+        "/q/c-../x",
+        "/q/../../etc",
+        "/reports/../../x",
+        "/whatif?file=../../secret.toml",
+        "/export/scripted-a/%2e%2e",
+        "/t/" + "x" * 5000,
+    ],
+)
+def test_tricks_with_paths_find_nothing(reader: Visitor, path: str) -> None:
+    answer = reader.get(path)
+    assert answer.status_code == 404, answer.text[:300]
+    assert "root:" not in answer.text
+    assert "Traceback" not in answer.text
+
+
+# ---- hostile text
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with the hostile session, a second pass, and a hostile comment and reviewer."""
+    root = tmp_path_factory.mktemp("hostile")
+    write_hostile(root / "raw")
+    ended = call("run", "--data", root / "data", "--raw", root / "raw")
+    assert ended.status in (0, 1), ended.err
+    ended = call("annotate", "--pass", "2", "--judge", "rules", "--data", root / "data")
+    assert ended.status in (0, 1), ended.err
+    return root / "data"
+
+
+def addresses(visitor: Visitor) -> Iterator[str]:
+    """Every page about the hostile session, as the pages themselves link to it."""
+    listed = visitor.get("/t").text
+    links = re.findall(r'href="(/t/[^"]+)"', listed)
+    assert links
+    for link in dict.fromkeys(links):
+        path = html.unescape(link)
+        yield path
+        page = visitor.get(path).text
+        yield from (html.unescape(found) for found in re.findall(r'href="(/(?:raw|why|export)/[^"]+)"', page))
+    yield from ["/", "/t", "/t?q=%3Cimg", "/t?label=%3Cscript%3E", "/q", "/judges", "/reports/evidence", "/nothing<b>"]
+    yield from ["/reports/audit-calibration", "/t/<script>alert(1)</script>", "/reports/coverage", "/reports/agreement"]
+
+
+def test_hostile_text_makes_no_element(hostile: Path) -> None:
+    with in_background(prepare(hostile, name=f"ada {SCRIPT}")) as address:
+        visitor = Served(address, hostile).visitor()
+        seen = list(addresses(visitor))
+        link = next(path for path in seen if path.startswith("/t/"))
+        sent = visitor.post(
+            link.replace("/t/", "/disagree/").partition("?")[0],
+            as_json=True,
+            human_anomaly_label="unresolved",
+            audit_comment=HOSTILE,
+        )
+        said = sent.json()
+        assert said["saved"] or "undecided" in said["fault"]
+        shown = 0
+        for path in [*seen, link, "/reports/audit-calibration"]:
+            text = visitor.get(path).text
+            for element in ELEMENTS:
+                assert element not in text, (path, element)
+            shown += "\\u202e" in text
+        assert shown >= 3, "the controls are not written out"
+
+
+def test_hostile_text_reaches_every_kind_of_page(hostile: Path) -> None:
+    """The counter-example: the text is there, escaped."""
+    with in_background(prepare(hostile)) as address:
+        visitor = Served(address, hostile).visitor()
+        kinds = {path.split("/")[1] for path in addresses(visitor) if "&lt;img src=x" in visitor.get(path).text}
+    assert {"t", "raw", "why", "export"} <= kinds
+
+
+def test_a_key_is_masked_or_refused_in_an_export(demo: Path, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(demo, tmp_path / "data"))
+    reader = open_reader(data)
+    model, name = SESSION.split("/")
+    assert "Silver label" in export_page(reader, model, name)
+    blind = export_page(reader, model, name, blind=True)
+    assert "Silver label" not in blind
+    assert "error_ignored" not in blind.replace(" ", "_")
+    found = reader.trajectory(model, name)
+    found["steps"][0]["reflection_text"] = "AWS key AKIA" + "IOSFODNN7QWERTYU"
+
+    def planted(*_: str) -> dict[str, Any]:
+        return found
+
+    reader.trajectory = planted  # type: ignore[method-assign]
+    with pytest.raises(ReleaseBlocked, match="aws_access_key"):
+        export_page(reader, model, name)
+
+
+# ---- roles
+
+
+def flip(folder: Path) -> None:
+    """Another label, outcome, risk, slice and flags for everything."""
+    data = DataFolder(folder)
+    for path in (data.work / "annotation").glob("*.parquet"):
+        frame = pl.read_parquet(path)
+        flipped = frame.with_columns(
+            is_anomalous=~pl.col("is_anomalous"),
+            anomaly_type_l2=pl.lit("premature_external_write"),
+            severity=pl.lit("high"),
+            annotator_rationale=pl.lit("the opposite"),
+        )
+        write_as(path, flipped)
+    for path in (data.work / "fused").glob("*.parquet"):
+        write_as(path, pl.read_parquet(path).with_columns(oracle_outcome=pl.lit("fail")))
+    for path in (data.work / "risk").glob("*.parquet"):
+        write_as(
+            path, pl.read_parquet(path).with_columns(risk_score=pl.lit(99.5), slice_label=pl.lit("fail_high_risk"))
+        )
+    for path in (folder / "review" / "samples").glob("c-*.rows.jsonl"):
+        text = path.read_text(encoding="utf-8")
+        swapped = text.replace('"silver_anomaly_label":true', '"silver_anomaly_label":1').replace(
+            '"silver_anomaly_label":false', '"silver_anomaly_label":true'
+        )
+        path.write_text(swapped.replace('"silver_anomaly_label":1', '"silver_anomaly_label":false'), encoding="utf-8")
+
+
+def write_as(path: Path, frame: pl.DataFrame) -> None:
+    """Write a part with the metadata that it had."""
+    import pyarrow.parquet as pq
+
+    kept = pq.read_schema(path).metadata or {}
+    table = frame.to_arrow()
+    pq.write_table(table.replace_schema_metadata({**(table.schema.metadata or {}), **kept}), path)
+
+
+def crawl(folder: Path, role: str) -> dict[str, str]:
+    """Every address that the pages link to, and the fixed ones, with what a person of this role gets."""
+    with in_background(prepare(folder, role=role, name="rae")) as address:
+        visitor = Served(address, folder).visitor()
+        token = visitor.form_token
+        waiting = [*READING, f"/raw/{SESSION}?step=1", f"/why/{SESSION}?step=1", f"/export/{SESSION}.html", "/t.json"]
+        waiting += [f"/t/{SESSION}.json", "/index.json", "/judges.json", "/reports/audit-calibration"]
+        waiting += ["/reports/statistics", "/q.json"]
+        found: dict[str, str] = {}
+        while waiting:
+            path = waiting.pop()
+            if path in found:
+                continue
+            text = visitor.get(path).text.replace(token, "TOKEN").replace(str(folder), "FOLDER")
+            found[path] = re.sub(r"127\.0\.0\.1:\d+", "HOST", text)
+            links = re.findall(r'(?:href|action)="(/[^"#]*)"', text)
+            waiting += [html.unescape(link) for link in links if not link.startswith("/static")]
+            if path.startswith("/q/") and "?" not in path and not path.endswith(".json"):
+                waiting.append(f"{path}.json")
+        return found
+
+
+@pytest.mark.parametrize("role", ["reviewer", "adjudicator"])
+def test_no_answer_differs_for_who_must_not_know(demo: Path, tmp_path: Path, role: str) -> None:
+    folders = [Path(shutil.copytree(demo, tmp_path / name / "data")) for name in ("as-it-is", "flipped")]
+    assert call("audit", "sample-calibration", "--n", "6", "--data", folders[0]).status == 0
+    shutil.copytree(folders[0] / "review", folders[1] / "review")
+    flip(folders[1])
+    before, after = (crawl(folder, role) for folder in folders)
+    assert sum(path.startswith("/q/") for path in before) >= 15
+    assert before.keys() == after.keys()
+    for path, text in before.items():
+        assert text == after[path], path
+
+
+def test_the_crawl_would_notice(demo: Path, tmp_path: Path) -> None:
+    """The counter-example: an auditor's pages do differ."""
+    folders = [Path(shutil.copytree(demo, tmp_path / name / "data")) for name in ("as-it-is", "flipped")]
+    flip(folders[1])
+    found = []
+    for folder in folders:
+        with in_background(prepare(folder)) as address:
+            visitor = Served(address, folder).visitor()
+            found.append([visitor.get(path).text for path in ("/t", f"/t/{SESSION}")])
+    assert found[0][0] != found[1][0]
+    assert "the opposite" in found[1][1]
+    assert "the opposite" not in found[0][1]
+
+
+def test_who_has_seen_a_label_cannot_review_it_blind(served: Served, auditor: Visitor) -> None:
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    rows = auditor.get(f"/q/{sample}.json").json()["rows"]
+    seen = rows[0]
+    assert auditor.get(f"/t/{seen['source_model']}/{seen['place']}").status_code == 200
+    auditor.post("/role", role="reviewer")
+    answer = auditor.get(f"/q/{sample}/{seen['row']}")
+    assert answer.status_code == 403
+    assert "seen the label" in answer.text
+    refused = auditor.post(f"/q/{sample}/{seen['row']}", human_anomaly_label="normal")
+    assert refused.status_code == 403
+    states = {row["row"]: row["state"] for row in auditor.get(f"/q/{sample}.json").json()["rows"]}
+    assert states[seen["row"]] == "seen"
+    assert auditor.get(f"/q/{sample}/{rows[1]['row']}").status_code == 200
+
+
+# ---- a shared server
+
+
+def test_a_shared_server_needs_people_and_an_origin(data: Path) -> None:
+    with pytest.raises(UsageError, match="--origin"):
+        prepare(data, host="0.0.0.0")
+    with pytest.raises(UsageError, match="--add-reviewer"):
+        prepare(data, host="0.0.0.0", origin="https://review.example")
+
+
+def test_people_log_in_with_their_role(data: Path) -> None:
+    people = data / "review" / "reviewers.toml"
+    add_person(people, "Ada Lovelace", "reviewer", "correct horse")
+    add_person(people, "Max", "auditor", "battery staple")
+    assert oct(people.stat().st_mode)[-3:] == "600"
+    assert "correct horse" not in people.read_text()
+    logins = Logins(people)
+    ada = logins.person("Ada Lovelace", "correct horse")
+    assert ada is not None
+    assert ada.role == "reviewer"
+    assert logins.person("Ada Lovelace", "battery staple") is None
+    assert logins.person("Nobody", "correct horse") is None
+    with pytest.raises(UsageError, match="at least"):
+        add_person(people, "Max", "auditor", "short")
+
+
+def test_a_login_over_http(data: Path, free_port: int) -> None:
+    add_person(data / "review" / "reviewers.toml", "Ada", "reviewer", "correct horse")
+    origin = f"http://127.0.0.1:{free_port}"
+    with (
+        in_background(prepare(data, port=free_port, host="0.0.0.0", origin=origin)),
+        httpx.Client(headers={"origin": origin}, follow_redirects=True) as http,
+    ):
+        assert http.get(origin + "/t").url.path == "/login"
+        wrong = http.post(origin + "/login", data={"name": "Ada", "password": "x"})
+        assert wrong.status_code == 403
+        right = http.post(origin + "/login", data={"name": "Ada", "password": "correct horse"})
+        assert right.url.path == "/q"
+        assert http.get(origin + "/t").status_code == 403
+        token = re.search(r'form_token" value="([^"]+)"', http.get(origin + "/keys").text)
+        form = {"form_token": token[1] if token else "", "role": "auditor"}
+        assert http.post(origin + "/role", data=form).status_code == 403
+
+
+def test_every_route_is_known_to_these_tests() -> None:
+    """A new address must be thought about: which role may see it."""
+    paths = {getattr(route, "path", "").split("/")[1] for route in ROUTES}
+    assert {path.removesuffix(".json") for path in paths} == {
+        *("", "index", "t", "keys", "raw", "why", "export", "q", "disagree", "adjudicate", "judges", "diff"),
+        *("whatif", "reports", "role", "reload", "login", "logout", "static"),
+    }
