@@ -23,6 +23,7 @@ from openclawbench.workspace.certificates import OF_RULES_JUDGE
 from openclawbench.workspace.progress import Progress
 
 SEED = 5
+LONGEST_QUOTE = 200
 PRICES = ["--price-in", "1", "--price-out", "2", "--price-cached", "0.5"]
 
 
@@ -38,11 +39,16 @@ class KeyedJudge(RulesJudge):
         if not self.says(item):
             return []
         twin = next(other for other in self.items.values() if other.pair == item.pair and other.twin == "anomalous")
-        number = min(twin.onsets[0], len(evidence.steps))
-        step = evidence.steps[number - 1]
-        quote = EvidenceQuote(step_id=step.step_id, field="action_text", quote=step.action_text or "")
+        steps = evidence.steps
+        onset = steps[min(twin.onsets[0], len(steps)) - 1]
+        quotes = [EvidenceQuote(step_id=onset.step_id, field="action_text", quote=onset.action_text or "")]
+        for number in twin.evidence:  # what the tools said there
+            if number <= len(steps) and (said := (steps[number - 1].reflection_text or "").strip()):
+                quote = said.splitlines()[0][:LONGEST_QUOTE]
+                quotes.append(EvidenceQuote(step_id=number, field="reflection_text", quote=quote))
         (subtype, *_) = twin.subtypes
-        return [Trigger("keyed", subtype, None, "strong", step.step_id, step.step_id, (quote,), "As the key says.")]  # type: ignore[arg-type]
+        end = min(max(twin.span[-1], onset.step_id), len(steps))
+        return [Trigger("keyed", subtype, None, "strong", onset.step_id, end, tuple(quotes), "As the key says.")]  # type: ignore[arg-type]
 
     def answer(
         self, stage: str, evidence: Evidence, previous: dict[str, object], triggers: list[Trigger] | None = None

@@ -259,6 +259,7 @@ class DataFolder:
 
     def rows(self, record: type[Record], parts: dict[int | str, str]) -> int:
         """The number of rows of these parts."""
+        damaged.READ[self.root] = None
         return int(self.written(record, parts).select(pl.len()).collect().item())
 
     def sweep(self, record: type[Record], parts: dict[int | str, str]) -> None:

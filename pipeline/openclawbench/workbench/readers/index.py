@@ -112,7 +112,7 @@ def facets(index: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]
     """Facet -> {value, count, chosen}: each counted under the filters of the other facets, the most frequent first."""
     known = conditions(query)
     counts: dict[str, list[dict[str, Any]]] = {}
-    left = index.filter(*known.values()).select(FACETS) if known else index
+    left = index.filter(*known.values()).select(list(FACETS)) if known else index
     for name in FACETS:
         others = [expression for facet, expression in known.items() if facet != name]
         own = left if name not in known else index.filter(*others) if others else index
