@@ -56,6 +56,9 @@ def test_one_review_wholly_by_keyboard(entered: Page, served: Served) -> None:
     page.keyboard.press("i")
     page.keyboard.press("s")
     page.keyboard.press("s")
+    body = page.locator("#s1 .line.action_text .body")
+    body.evaluate("body => getSelection().setBaseAndExtent(body.firstChild, 0, body.firstChild, 6)")
+    page.keyboard.press("v")
     page.keyboard.press("c")
     page.keyboard.type("claims 2 things it never checked")
     page.keyboard.press("Control+Enter")
@@ -65,6 +68,8 @@ def test_one_review_wholly_by_keyboard(entered: Page, served: Served) -> None:
     assert record["human_subtype"] == "weak_evidence_commitment"
     assert record["human_onset"] == 1
     assert record["human_severity"] == "medium"
+    (quote,) = record["human_evidence"]
+    assert (quote["step_id"], quote["field"], len(quote["quote"])) == (1, "action_text", 6)
     assert record["audit_comment"] == "claims 2 things it never checked"
     assert record["reviewer"] == "ada"
     page.wait_for_load_state()
@@ -84,7 +89,7 @@ def test_a_draft_survives_a_reload(entered: Page, served: Served) -> None:
     page.keyboard.type("not yet")
     page.reload()
     expect(page.locator("[name=human_anomaly_label][value=normal]")).to_be_checked()
-    expect(page.locator("textarea")).to_have_value("not yet")
+    expect(page.get_by_label("Comment")).to_have_value("not yet")
     expect(page.locator(".outcome")).to_contain_text("not saved")
     assert not (served.data / "review").exists()
 
@@ -103,6 +108,18 @@ def test_disagreeing_and_finding_it_in_the_report(entered: Page, served: Served)
     page.get_by_role("link", name="the audit report").click()
     expect(page.get_by_text("Human verdicts on labels (T36)").first).to_be_visible()
     expect(page.get_by_role("row", name=re.compile("silver over-flags 1"))).to_be_visible()
+
+
+def test_rows_are_taken_into_a_selection_by_keyboard(page: Page, read_only: Served, signed_in: None) -> None:
+    page.goto(f"{read_only.base}/t")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    chosen = page.locator("tr.current a").first.inner_text()
+    page.get_by_role("button", name="Keep the ticked rows").click()
+    page.get_by_role("link", name="only the selection: 1").click()
+    expect(page.get_by_role("heading", name=re.compile("^1 of "))).to_be_visible()
+    expect(page.get_by_role("link", name=chosen)).to_be_visible()
 
 
 def test_a_link_to_a_step_back_and_reload(page: Page, read_only: Served, signed_in: None) -> None:

@@ -14,8 +14,10 @@ from serving import Served, Visitor
 
 from openclawbench.api import open_data
 from openclawbench.errors import UsageError
+from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.readers.index import FACETS, NONE, facets, read_query, selected
 from openclawbench.workbench.server import in_background, prepare
+from openclawbench.workspace.last_run import differences
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +77,53 @@ def test_ids_and_csv_are_what_is_shown(reader: Visitor) -> None:
     assert reader.get("/t?label=anomalous&format=csv").text.count("\n") == len(ids) + 1
 
 
+def test_a_text_is_found_in_steps_and_user_turns(reader: Visitor, demo: Path, tmp_path: Path) -> None:
+    texts = {
+        (view.source_model, view.trajectory_id): [
+            (step.step_id, text)
+            for step in view.evidence.steps
+            for text in (step.thinking, step.narration, step.action_text, step.reflection_text)
+            if text
+        ]
+        + [(0, turn.text) for turn in view.evidence.user_turns]
+        for view in map(open_data(demo).trajectory, reader.get("/t?format=ids").text.split())
+    }
+    words = ["no such file", "ERROR", "größe", "файл", "文件"]
+    with in_background(prepare(Path(shutil.copytree(demo / "release", tmp_path / "copy")))) as address:
+        copy = Served(address, tmp_path).visitor()
+        for word in words:
+            first = {
+                key: min([place for place, text in own if place and word.lower() in text.lower()], default=0)
+                for key, own in texts.items()
+                if any(word.lower() in text.lower() for _, text in own)
+            }
+            for visitor in (reader, copy):
+                rows = rows_of(visitor.get("/t.json", params={"q": word, "in": "steps"}).text)
+                found = {
+                    (row["source_model"], row["trajectory_id"]): row["hit"] for row in rows if row["hit"] is not None
+                }
+                assert found == {key: first[key] for key in first.keys() & found.keys()}
+                assert visitor is copy or found.keys() == first.keys()
+    page = reader.get("/t?q=NO+SUCH+FILE&in=steps").text
+    assert re.search(r'#s[0-9]+">', page)
+    assert rows_of(reader.get("/t.json?q=NO+SUCH+FILE").text) == []
+
+
+def test_columns_and_a_selection_are_in_the_address(reader: Visitor) -> None:
+    text = reader.get("/t?columns=judge,nonsense").text
+    assert re.findall(r'<th scope="col"><a [^>]*>([^<]*)</a>', text) == ["id", "judge"]
+    ids = reader.get("/t?format=ids").text.split()
+    picks = [("pick", ids[0]), ("pick", ids[3]), ("pick", "no/such")]
+    assert reader.get("/t", params=[*picks, ("only", "selection"), ("format", "ids")]).text.split() == [ids[0], ids[3]]
+    page = reader.get("/t", params=picks).text
+    assert page.count(" checked>") == 2
+    assert 'name="pick" value="no/such"' in page, "a selected row of another page stays selected"
+    walked = reader.get(
+        f"/t/{ids[0]}", params={"from": "&".join(f"{n}={v}" for n, v in picks) + "&only=selection"}
+    ).text
+    assert "1 of 2 in the list" in walked
+
+
 def test_a_trajectory_shows_its_steps_label_and_quotes(reader: Visitor, demo: Path) -> None:
     text = reader.get(f"/t/{SESSION}").text
     view = open_data(demo).trajectory(SESSION)
@@ -116,6 +165,21 @@ def test_why_has_the_rules_and_marks_of_explain(reader: Visitor, demo: Path) -> 
                 assert field[mark.start : mark.end] == mark.text
 
 
+def test_what_changed_since_the_last_run_is_named(demo: Path, tmp_path: Path) -> None:
+    data = Path(shutil.copytree(demo, tmp_path / "data"))
+    reader = DataReader(data)
+    assert reader.looked_at()
+    assert (reader.stale, reader.changed_rules) == ([], frozenset())
+    for path in (data / "work" / "manifests").glob("*.json"):
+        manifest = json.loads(path.read_text())
+        if "flags.toml" in manifest.get("rules", {}):
+            manifest["rules"]["flags.toml"]["digest"] = "0" * 64
+        if manifest["stage"] == "onset":
+            manifest["code"] = "0" * 64
+        path.write_text(json.dumps(manifest))
+    assert str(differences(reader.looked_at())) == "flags.toml; the modules of onset"
+
+
 def test_every_trajectory_opens(reader: Visitor) -> None:
     for row in rows_of(reader.get("/t.json").text):
         answer = reader.get(f"/t/{row['source_model']}/{row['trajectory_id']}")
@@ -147,7 +211,28 @@ def test_two_releases(reader: Visitor, demo: Path, tmp_path: Path) -> None:
         file.write(" ")
     data = json.loads(reader.get("/diff.json", params={"before": str(other)}).text)
     assert not data["difference"]["identical"]
+    page = reader.get(f"/t/{SESSION}", params={"against": str(other)}).text
+    assert "The two labels say the same" in page
+    assert f"Label of {other.name}" in page
     assert reader.get("/diff", params={"before": str(tmp_path / "nothing")}).status_code in (400, 404, 500)
+
+
+def test_two_labels_show_what_differs(served: Served, auditor: Visitor) -> None:
+    """A release before a correction: the label that was is beside the one that is, and only what differs is listed."""
+    before = Path(shutil.copytree(served.data / "release", served.data.parent / "before"))
+    model, _, name = SESSION.partition("/")
+    for path in before.rglob("master_table*.parquet"):
+        records = pl.read_parquet(path, glob=False)
+        is_session = (pl.col("source_model") == model) & (pl.col("trajectory_id") == name)
+        other = pl.when(pl.col("severity") == "low").then(pl.lit("high")).otherwise(pl.lit("low"))
+        severity = pl.when(is_session).then(other).otherwise("severity").cast(records.schema["severity"])
+        records.with_columns(severity.alias("severity")).write_parquet(path)
+    page = auditor.get(f"/t/{SESSION}", params={"against": str(before)}).text
+    differing = page.partition("What differs")[2].partition("</table>")[0]
+    assert re.findall(r'<th scope="row">([^<]*)</th>', differing) == ["severity"]
+    assert 'class="second"' in page
+    gone = auditor.get(f"/t/{SESSION}", params={"against": str(before.parent / "nothing")})
+    assert gone.status_code == 400
 
 
 def test_what_if_shows_what_moves(auditor: Visitor) -> None:

@@ -4,6 +4,7 @@ import html
 import re
 import shutil
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,11 @@ from serving import LOOPBACK, Served, Visitor
 
 from openclawbench.errors import ReleaseBlocked, UsageError
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.workbench.access import Person
 from openclawbench.workbench.app import ROUTES
 from openclawbench.workbench.export_page import export_page
 from openclawbench.workbench.pages.login import Logins, add_person
+from openclawbench.workbench.security import COOKIE, IDLE, Sessions
 from openclawbench.workbench.server import in_background, prepare
 from openclawbench.workbench.site import open_reader
 
@@ -342,6 +345,36 @@ def test_people_log_in_with_their_role(data: Path) -> None:
         add_person(people, "Max", "auditor", "short")
 
 
+def test_wrong_passwords_have_to_wait(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    people = data / "review" / "reviewers.toml"
+    add_person(people, "Ada", "reviewer", "correct horse")
+    logins, now = Logins(people), [1000.0]
+    monkeypatch.setattr("openclawbench.workbench.pages.login.time.monotonic", lambda: now[0])
+    waits = []
+    for _ in range(9):
+        waits.append(logins.wait("Ada"))
+        logins.failed("Ada")
+    assert waits == [0, 0, 0, 0, 0, 1, 2, 4, 8]
+    now[0] += 16
+    assert logins.wait("Ada") == 0
+    for number in range(2000):
+        logins.failed(f"nobody {number}")
+    assert "Ada" in logins.failures and len(logins.failures) <= 1000
+
+
+def test_a_session_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("openclawbench.workbench.security.time.monotonic", lambda: now[0])
+    sessions = Sessions()
+    headers = {"cookie": f"{COOKIE}={sessions.enter(Person('ada', 'reviewer'))}"}
+    for _ in range(5):
+        now[0] += IDLE - 1
+        assert sessions.person(headers) is not None
+    now[0] += IDLE + 1
+    assert sessions.person(headers) is None
+    assert not sessions.people
+
+
 def test_a_login_over_http(data: Path, free_port: int) -> None:
     add_person(data / "review" / "reviewers.toml", "Ada", "reviewer", "correct horse")
     origin = f"http://127.0.0.1:{free_port}"
@@ -352,6 +385,11 @@ def test_a_login_over_http(data: Path, free_port: int) -> None:
         assert http.get(origin + "/t").url.path == "/login"
         wrong = http.post(origin + "/login", data={"name": "Ada", "password": "x"})
         assert wrong.status_code == 403
+        for _ in range(4):
+            http.post(origin + "/login", data={"name": "Ada", "password": "x"})
+        early = http.post(origin + "/login", data={"name": "Ada", "password": "correct horse"})
+        assert early.status_code == 429
+        time.sleep(float(early.headers["retry-after"]))
         right = http.post(origin + "/login", data={"name": "Ada", "password": "correct horse"})
         assert right.url.path == "/q"
         assert http.get(origin + "/t").status_code == 403

@@ -1,5 +1,6 @@
 """Verdicts: the same records as `audit import`, on disk when they are acknowledged, none lost and none twice."""
 
+import html
 import json
 import random
 import shutil
@@ -61,6 +62,7 @@ def test_a_verdict_is_the_record_that_import_makes(served: Served, reviewer: Vis
         "human_onset": "1",
         "human_severity": "low",
         "human_recoverability": "recoverable",
+        "human_evidence": '1 action_text "a \\"quote\\" with\\na line"\n1 user_turn as it stands',
         "audit_comment": "claims what it never checked",
     }
     answer = reviewer.post(f"/q/{sample}/{row}", as_json=True, **form).json()
@@ -78,6 +80,12 @@ def test_a_verdict_is_the_record_that_import_makes(served: Served, reviewer: Vis
     assert {name: value for name, value in mine.items() if name not in own} == {
         name: value for name, value in theirs.items() if name not in own
     }
+    assert mine["human_evidence"] == [
+        {"step_id": 1, "field": "action_text", "quote": 'a "quote" with\na line'},
+        {"step_id": 1, "field": "user_turn", "quote": "as it stands"},
+    ]
+    shown = html.unescape(reviewer.get(f"/q/{sample}/{row}").text)
+    assert '1 action_text "a \\"quote\\" with\\na line"\n1 user_turn "as it stands"</textarea>' in shown
     submitted = (served.data / "review" / "submitted.jsonl").read_bytes().splitlines()
     import hashlib
 
@@ -115,6 +123,8 @@ def test_a_correction_is_a_new_record(served: Served, reviewer: Visitor, sample:
         ({"human_anomaly_label": "normal", "human_severity": "low"}, "leave it empty"),
         ({"human_anomaly_label": "anomalous", "human_onset": "999"}, "write a step from 1 to"),
         ({"human_anomaly_label": "anomalous", "human_subtype": "x"}, "use one of"),
+        ({"human_anomaly_label": "anomalous", "human_evidence": "here it is"}, "write a step, a field"),
+        ({"human_anomaly_label": "anomalous", "human_evidence": "999 action_text x"}, "write a step, a field"),
     ],
 )
 def test_a_fault_keeps_the_form(

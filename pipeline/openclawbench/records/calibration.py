@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from openclawbench.records.fulltax import EvidenceQuote
 from openclawbench.records.vocabulary import LabelStatus, QualityTier, Recoverability, Severity, SliceLabel, Subtype
 from openclawbench.tables.record import Keyed, Record
 
@@ -75,6 +76,7 @@ class CalibrationReview(Record):
     onset_reviewed: bool
     human_severity: Severity | None
     human_recoverability: Recoverability | None
+    human_evidence: list[EvidenceQuote] = Field(default=[])
     evidence_supported: bool | None
     error_stage: ErrorStage | None
     agreement_status: AgreementStatus

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from starlette.applications import Starlette
@@ -15,7 +16,7 @@ from starlette.staticfiles import StaticFiles
 from openclawbench.base.terminal import one_line
 from openclawbench.errors import DataFolderLocked, NotFound, OpenClawBenchError, ReleaseBlocked, UsageError
 from openclawbench.workbench.access import Refused
-from openclawbench.workbench.pages import compare, login, read, review
+from openclawbench.workbench.pages import login, read, review
 from openclawbench.workbench.pages.forms import token_of, wants_json
 from openclawbench.workbench.security import Guard, Sessions
 from openclawbench.workbench.site import HERE, Site, person_of, render, site_of
@@ -46,6 +47,18 @@ def pages_at(path: str, page: Page) -> list[Route]:
     if path.endswith(":path}"):  # its page looks for .json itself: an id may end so
         return [Route(path, shown)]
     return [Route("/index.json" if path == "/" else f"{path}.json", as_json), Route(path, shown)]
+
+
+def comparing(name: str) -> Any:
+    """A page of pages/compare.py, which is loaded with the first request: that takes longer than the rest."""
+
+    def page(*arguments: Any) -> Response:
+        from openclawbench.workbench.pages import compare
+
+        answered: Response = getattr(compare, name)(*arguments)
+        return answered
+
+    return page
 
 
 def post(path: str, page: Posted) -> Route:
@@ -85,13 +98,13 @@ ROUTES = [
     *pages_at("/adjudicate/{sample}", review.adjudication),
     *pages_at("/adjudicate/{sample}/{row}", review.adjudicate_row),
     post("/adjudicate/{sample}/{row}", review.settle),
-    *pages_at("/judges", compare.judges),
-    *pages_at("/diff", compare.difference),
-    *pages_at("/whatif", compare.what_if_form),
-    post("/whatif", compare.what_if_start),
-    *pages_at("/whatif/{job}", compare.what_if_job),
-    post("/whatif/{job}/stop", compare.what_if_stop),
-    *pages_at("/reports/{name}", compare.report),
+    *pages_at("/judges", comparing("judges")),
+    *pages_at("/diff", comparing("difference")),
+    *pages_at("/whatif", comparing("what_if_form")),
+    post("/whatif", comparing("what_if_start")),
+    *pages_at("/whatif/{job}", comparing("what_if_job")),
+    post("/whatif/{job}/stop", comparing("what_if_stop")),
+    *pages_at("/reports/{name}", comparing("report")),
     post("/role", review.change_role),
     post("/reload", reload),
     Route("/login", login.page),

@@ -4,6 +4,7 @@ answer."""
 import hmac
 import ipaddress
 import secrets
+import time
 from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -16,6 +17,7 @@ from openclawbench.workbench.access import Person
 
 COOKIE = "openclawbench"
 TOKEN = "token"
+IDLE = 12 * 3600  # seconds
 READING = ("GET", "HEAD")
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -35,10 +37,11 @@ OPEN_PATHS = ("/static/", "/login")
 
 
 class Sessions:
-    """The people who are here, by the secret in their cookie."""
+    """The people who are here, by the secret in their cookie. Who asks for nothing for IDLE seconds has left."""
 
     def __init__(self) -> None:
         self.people: dict[str, Person] = {}
+        self.asked: dict[str, float] = {}  # secret -> time of the last request
         self.unused: dict[str, Person] = {}  # one-time token -> who it lets in
 
     def invite(self, person: Person) -> str:
@@ -51,8 +54,15 @@ class Sessions:
         """Begin a session; returns the secret of its cookie."""
         secret = secrets.token_urlsafe(32)
         person.token = secrets.token_urlsafe(24)
-        self.people[secret] = person
+        for old in [old for old, asked in self.asked.items() if asked < time.monotonic() - IDLE]:
+            self.end(old)
+        self.people[secret], self.asked[secret] = person, time.monotonic()
         return secret
+
+    def end(self, secret: str) -> None:
+        """End a session."""
+        self.people.pop(secret, None)
+        self.asked.pop(secret, None)
 
     def accept(self, token: str) -> str | None:
         """The secret of a new session for a token that was not used yet; None for another."""
@@ -62,13 +72,19 @@ class Sessions:
     def person(self, headers: Mapping[str, str]) -> Person | None:
         """Whom the cookie of a request names."""
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        return None if cookie is None else self.people.get(cookie.value)
+        if cookie is None or cookie.value not in self.people:
+            return None
+        if self.asked[cookie.value] < time.monotonic() - IDLE:
+            self.end(cookie.value)
+            return None
+        self.asked[cookie.value] = time.monotonic()
+        return self.people[cookie.value]
 
     def leave(self, headers: Mapping[str, str]) -> None:
         """End the session of a request."""
         cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
         if cookie is not None:
-            self.people.pop(cookie.value, None)
+            self.end(cookie.value)
 
 
 class Guard:

@@ -90,16 +90,12 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def serve(opened: Opened, tell: Callable[[str], None], browser: bool) -> None:
-    """Serve until it is interrupted. `tell` gets the address once it answers."""
-    server = server_of(opened)
-
-    def ready() -> None:
-        tell(opened.address)
-        if browser:
-            webbrowser.open(opened.address)
-
-    threading.Timer(0.2, ready).start()
-    server.run(sockets=[opened.listener])
+    """Serve until it is interrupted. `tell` gets the address: the socket listens already, and keeps what comes before
+    the server runs."""
+    tell(opened.address)
+    if browser:
+        threading.Thread(target=webbrowser.open, args=(opened.address,), daemon=True).start()
+    server_of(opened).run(sockets=[opened.listener])
 
 
 def server_of(opened: Opened) -> uvicorn.Server:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -18,15 +18,18 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from openclawbench.base.terminal import safe
 from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
+from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.version import __version__
 from openclawbench.workbench.access import Person
 from openclawbench.workbench.desk import Desk
 from openclawbench.workbench.jobs import Jobs
 from openclawbench.workbench.readers.data_folder import DataReader
+from openclawbench.workbench.readers.index import Query
 from openclawbench.workbench.readers.reader import Reader
 from openclawbench.workbench.view.html_text import marked, middle, visible
 
 HERE = Path(__file__).parent
+OTHERS = 2  # folders that are compared with, kept open
 Row = dict[str, Any]
 
 
@@ -51,6 +54,7 @@ class Site:
     reader: Reader
     local: bool = True  # reached from this machine alone: folders named in a form may be read
     desk: Desk | None = None
+    others: dict[Path, Reader] = field(default_factory=dict)
     jobs: Jobs = field(default_factory=Jobs)
     lock: Lock = field(default_factory=Lock)
 
@@ -79,14 +83,60 @@ class Site:
         with self.lock:
             self.reader = open_reader(self.reader.path)
 
-    def index(self) -> pl.DataFrame:
-        """The index with the human verdicts of this moment."""
+    def other(self, path: Path) -> Reader:
+        """A reader of another folder, to compare with; the last ones are kept. UsageError on a shared server."""
+        if not self.local:
+            raise UsageError("On a shared server no folder of the machine can be named. Compare on the command line.")
+        reader = self.others.get(path)
+        if reader is None or reader.has_changed():
+            while len(self.others) >= OTHERS:
+                del self.others[next(iter(self.others))]
+            reader = self.others[path] = open_reader(path)
+        return reader
+
+    def index(self, query: Query | None = None) -> pl.DataFrame:
+        """The index with the human verdicts of this moment; with column HIT if the query searches in steps."""
         index = self.reader.index
-        if self.desk is None or not (verdicts := self.desk.verdicts()):
-            return index
-        rows = [(*key, status) for key, status in verdicts.items()]
-        human = pl.DataFrame(rows, dict.fromkeys(("source_model", "trajectory_id", "human"), pl.String), orient="row")
-        return index.drop("human").join(human, on=["source_model", "trajectory_id"], how="left").select(index.columns)
+        if self.desk is not None and (verdicts := self.desk.verdicts()):
+            rows = [(*key, status) for key, status in verdicts.items()]
+            human = pl.DataFrame(rows, dict.fromkeys((*TRAJECTORY_KEY, "human"), pl.String), orient="row")
+            index = index.drop("human").join(human, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+            index = index.select(self.reader.index.columns)
+        if query is not None and query.in_steps:
+            found = self.reader.containing(query.text)
+            index = index.join(found, on=TRAJECTORY_KEY, how="left", maintain_order="left")
+        return index
+
+
+@dataclass(frozen=True)
+class Address:
+    """A page with the query of its address: links to it with another query."""
+
+    base: str
+    pairs: tuple[tuple[str, str], ...]
+
+    def plus(self, name: str, value: object) -> Markup:
+        """With one more value."""
+        return link(self.base, (*self.pairs, (name, str(value))))
+
+    def less(self, name: str, value: str) -> Markup:
+        """Without a value."""
+        return link(self.base, [pair for pair in self.pairs if pair != (name, value)])
+
+    def put(self, name: str, value: object = None) -> Markup:
+        """With a value in place of those of its name; None: without them."""
+        others = [pair for pair in self.pairs if pair[0] != name]
+        return link(self.base, others if value is None else [*others, (name, str(value))])
+
+    @property
+    def query(self) -> str:
+        """The query as text."""
+        return urlencode(self.pairs)
+
+
+def link(base: str, pairs: Sequence[tuple[str, str]]) -> Markup:
+    """An address with a query, escaped."""
+    return escape(f"{base}?{urlencode(pairs)}" if pairs else base)
 
 
 def href(base: str, *parts: str, **query: Any) -> Markup:
@@ -116,6 +166,15 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f} %"
 
 
+def plain_value(value: object) -> str:
+    """A value of a label in words."""
+    if isinstance(value, list):
+        return "; ".join(map(plain_value, value)) or "none"
+    if isinstance(value, Mapping):
+        return " ".join(plain_value(entry) for entry in value.values())
+    return "yes" if value is True else "no" if value is False else "none" if value is None else str(value)
+
+
 def finalize(value: object) -> object:
     """What an expression of a template writes: text is untrusted unless it is Markup; None is a dash."""
     if isinstance(value, Markup):
@@ -140,6 +199,7 @@ def environment() -> Environment:
         "middle": middle,
         "attr": attribute,
         "words": words,
+        "plain_value": plain_value,
         "number": number,
         "percent": percent,
     }

@@ -4,6 +4,8 @@ To know what is up to date one has to look at every input, rule and module; that
 the last run wrote is known at once.
 """
 
+from typing import NamedTuple
+
 from openclawbench.flow import all_stages
 from openclawbench.intake.intake import Intake
 from openclawbench.intake.rows_by_shard import ByShard, TableByShard
@@ -15,6 +17,33 @@ from openclawbench.storage.data_folder import DataFolder, read_json
 from openclawbench.workspace.settings import Settings, settings
 from openclawbench.workspace.shares import JudgeBudget
 from openclawbench.workspace.update import first_judge, second_judge
+
+
+class Differences(NamedTuple):
+    """What the program has now that the last run did not: rule files, and stages whose modules are others."""
+
+    rules: frozenset[str]
+    stages: tuple[str, ...]
+
+    def __str__(self) -> str:
+        parts = [*sorted(self.rules), *([f"the modules of {', '.join(self.stages)}"] if self.stages else [])]
+        return "; ".join(parts) or "the inputs"
+
+
+def differences(run: Run) -> Differences:
+    """What differs from the manifests. `run`: planned."""
+    rules: set[str] = set()
+    stages = []
+    for stage in all_stages(run.judges[2] is not None):
+        manifest = read_json(run.data.manifest_file(stage.name))
+        if manifest is None:
+            continue
+        for kind in run.rules.get(stage.name, {}).values():
+            if manifest["rules"].get(kind.FILE, {}).get("digest") != kind.digest:
+                rules.add(kind.FILE)
+        if manifest["code"] != stage.code_digest():
+            stages.append(stage.name)
+    return Differences(frozenset(rules), tuple(stages))
 
 
 def last_run(data: DataFolder, chosen: Settings | None = None) -> Run:

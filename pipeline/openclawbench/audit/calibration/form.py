@@ -1,6 +1,7 @@
 """The form of the anomaly calibration (paper T35): a human verdict on a trajectory, and its agreement with the silver
 label. The verdict never changes the label."""
 
+import json
 from typing import Any, get_args
 
 from openclawbench.audit.settings import AuditRules
@@ -14,7 +15,8 @@ from openclawbench.records.calibration import (
     ErrorStage,
     agreement_status,
 )
-from openclawbench.records.vocabulary import Recoverability, Severity, Subtype
+from openclawbench.records.fulltax import EvidenceQuote
+from openclawbench.records.vocabulary import EvidenceField, Recoverability, Severity, Subtype
 
 VERDICT = "human_anomaly_label"
 CHOICES = {  # answer -> its closed set of values
@@ -23,11 +25,14 @@ CHOICES = {  # answer -> its closed set of values
     "human_recoverability": get_args(Recoverability),
     "error_stage": get_args(ErrorStage),
 }
+FIELDS = get_args(EvidenceField)
 ONLY_ANOMALOUS = ("human_subtype", "human_onset", "human_severity", "human_recoverability")
+EVIDENCE = "human_evidence"  # a line a quote: step, field, quote
 YES_OR_NO = ("evidence_supported", "adjudication")
 ANSWERS = (
     VERDICT,
     *ONLY_ANOMALOUS,
+    EVIDENCE,
     "evidence_supported",
     "error_stage",
     "audit_comment",
@@ -41,7 +46,14 @@ def read(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> Re
     if not any(answers[name] for name in ANSWERS if name not in SIGNATURE):
         return None
     review: dict[str, Any] = {"audit_comment": answers["audit_comment"] or None}
-    for part in (verdict(answers, rules), closed(answers), onset(answers, drawn, rules), yes_or_no(answers, rules)):
+    parts = (
+        verdict(answers, rules),
+        closed(answers),
+        onset(answers, drawn, rules),
+        evidence(answers, drawn),
+        yes_or_no(answers, rules),
+    )
+    for part in parts:
         if isinstance(part, InvalidAnswer):
             return part
         review |= part
@@ -86,6 +98,37 @@ def onset(answers: Answers, drawn: CalibrationSampleRow, rules: AuditRules) -> d
             "wrong_onset", f"human_onset is {written!r}; write a step from 1 to {drawn.num_steps}, or none"
         )
     return {"human_onset": number, "onset_reviewed": True}
+
+
+def evidence(answers: Answers, drawn: CalibrationSampleRow) -> dict[str, Any] | InvalidAnswer:
+    """human_evidence: the quotes that a reviewer names, a line each; a quote may be a JSON string."""
+    quotes = []
+    for line in filter(None, map(str.strip, answers[EVIDENCE].split("\n"))):
+        number, _, rest = line.partition(" ")
+        field, _, quote = rest.strip().partition(" ")
+        place = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
+        is_step = field == "user_turn" or place <= drawn.num_steps
+        if not (place and is_step and field in FIELDS and quote.strip()):
+            return InvalidAnswer(
+                "wrong_human_evidence",
+                f"{EVIDENCE} has the line {line[:80]!r}; write a step, a field ({', '.join(FIELDS)}) and the quote",
+            )
+        quotes.append({"step_id": place, "field": field, "quote": unquoted(quote.strip())})
+    return {EVIDENCE: quotes}
+
+
+def unquoted(text: str) -> str:
+    """The text of a JSON string; any other text as it is."""
+    try:
+        value = json.loads(text) if text.startswith('"') else text
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text
+
+
+def evidence_lines(quotes: list[EvidenceQuote]) -> str:
+    """Quotes as the form has them."""
+    return "\n".join(f"{q.step_id} {q.field} {json.dumps(q.quote, ensure_ascii=False)}" for q in quotes)
 
 
 def yes_or_no(answers: Answers, rules: AuditRules) -> dict[str, Any] | InvalidAnswer:

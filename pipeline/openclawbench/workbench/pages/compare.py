@@ -91,8 +91,7 @@ def difference(request: Request) -> Response:
     default = str(site.reader.path / "release" if isinstance(site.reader, DataReader) else site.reader.path)
     found = None
     if before:
-        if not site.local:
-            raise UsageError("On a shared server no folder of the machine can be named. Compare on the command line.")
+        site.other(Path(before))
         found = diff(Path(before), Path(after or default), EXAMPLES)
     return answer(request, "diff.html", {"before": before, "after": after or default, "difference": found})
 

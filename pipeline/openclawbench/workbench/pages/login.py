@@ -2,7 +2,9 @@
 
 import hashlib
 import hmac
+import math
 import secrets
+import time
 import tomllib
 from pathlib import Path
 from typing import Any, cast
@@ -18,6 +20,9 @@ from openclawbench.workbench.security import Sessions, set_cookie
 from openclawbench.workbench.site import TEMPLATES
 
 SHORTEST = 10  # characters of a password
+FREE_ATTEMPTS = 5  # wrong passwords of a name before the next one has to wait
+LONGEST_PAUSE = 300  # seconds
+NAMES_COUNTED = 1000
 
 
 class Logins:
@@ -26,6 +31,23 @@ class Logins:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.people = read_people(path)
+        self.failures: dict[str, list[float]] = {}  # name -> times of wrong passwords
+
+    def wait(self, name: str) -> int:
+        """Seconds until another password of this name is looked at: none for the first few, then twice as long each
+        time."""
+        failures = self.failures.get(name, [])
+        if len(failures) < FREE_ATTEMPTS:
+            return 0
+        pause: float = min(LONGEST_PAUSE, 2.0 ** (len(failures) - FREE_ATTEMPTS))
+        return max(0, math.ceil(failures[-1] + pause - time.monotonic()))
+
+    def failed(self, name: str) -> None:
+        """Count a wrong password. Names that nobody has are forgotten first."""
+        if name not in self.failures and len(self.failures) >= NAMES_COUNTED:
+            unknown = next((known for known in self.failures if known not in self.people), next(iter(self.failures)))
+            del self.failures[unknown]
+        self.failures.setdefault(name, []).append(time.monotonic())
 
     def person(self, name: str, password: str) -> Person | None:
         """Who has this name and password. An unknown name takes as long as a wrong password."""
@@ -84,10 +106,19 @@ def page(request: Request) -> Response:
 def enter(request: Request, form: FormData) -> Response:
     """Begin a session."""
     logins: Logins | None = request.app.state.logins
-    person = logins.person(str(form.get("name", "")), str(form.get("password", ""))) if logins else None
+    name = str(form.get("name", ""))
+    if logins and (pause := logins.wait(name)):
+        words = f"Too many wrong passwords for this name. Try again in {pause} seconds."
+        content = TEMPLATES.get_template("login.html").render(fault=words)
+        return HTMLResponse(content, 429, {"Retry-After": str(pause)})
+    person = logins.person(name, str(form.get("password", ""))) if logins else None
     if person is None:
+        if logins:
+            logins.failed(name)
         content = TEMPLATES.get_template("login.html").render(fault="No such name, or another password.")
         return HTMLResponse(content, 403)
+    assert logins is not None
+    logins.failures.pop(name, None)
     sessions: Sessions = request.app.state.sessions
     return set_cookie(RedirectResponse("/", 303), sessions.enter(person), request.url.scheme == "https")
 

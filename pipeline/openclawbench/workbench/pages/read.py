@@ -1,7 +1,9 @@
 """Pages to read: overview, list, trajectory, raw records, why, reports, export of one trajectory."""
 
 import json
+from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -12,8 +14,19 @@ from openclawbench.workbench.access import Person, explain_step, open_drawn, ope
 from openclawbench.workbench.export_page import export_page
 from openclawbench.workbench.pages.forms import form_context
 from openclawbench.workbench.pages.overview import overview_of
-from openclawbench.workbench.readers.index import FACETS, NONE, PAGE, SORTS, facets, read_query, selected, ways_out
-from openclawbench.workbench.site import Site, answer, person_of, render, site_of
+from openclawbench.workbench.readers.index import (
+    COLUMNS,
+    FACETS,
+    PAGE,
+    TITLES,
+    facets,
+    neighbours,
+    read_query,
+    selected,
+    ways_out,
+)
+from openclawbench.workbench.readers.reader import LABEL
+from openclawbench.workbench.site import Address, Site, answer, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
 Row = dict[str, Any]
@@ -34,25 +47,32 @@ def trajectories(request: Request) -> Response:
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
     pairs = request.query_params.multi_items()
-    query, index = read_query(pairs), site.index()
+    query = read_query(pairs)
+    index = site.index(query)
     rows = selected(index, query)
-    first = (query.page - 1) * PAGE
-    data = {
-        "total": index.height,
-        "matching": rows.height,
-        "page": query.page,
-        "pages": max(1, -(-rows.height // PAGE)),
-        "rows": (rows if request.state.json else rows.slice(first, PAGE)).to_dicts(),
-        "facets": facets(index, query),
-    }
     if request.query_params.get("format") == "ids":
         lines = (f"{model}/{name}\n" for model, name in rows.select("source_model", "trajectory_id").iter_rows())
         return Response("".join(lines), media_type="text/plain; charset=utf-8")
     if request.query_params.get("format") == "csv":
         return Response(rows.write_csv(), media_type="text/csv; charset=utf-8", headers=attached("trajectories.csv"))
-    kept = [(name, value) for name, value in pairs if value and name not in ("page", "format")]
-    context = {"query": query, "names": FACETS, "sorts": SORTS, "none": NONE, "pairs": kept}
-    return answer(request, "list.html", data, ways_out=ways_out(index, query) if not rows.height else [], **context)
+    data = {
+        "total": index.height,
+        "matching": rows.height,
+        "page": query.page,
+        "pages": max(1, -(-rows.height // PAGE)),
+        "rows": (rows if request.state.json else rows.slice((query.page - 1) * PAGE, PAGE)).to_dicts(),
+        "facets": facets(index, query),
+    }
+    kept = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
+    context = {
+        "query": query,
+        "address": Address("/t", kept),
+        "all_columns": list(COLUMNS),
+        "titles": TITLES,
+        "names": FACETS,
+        "ways_out": ways_out(index, query) if not rows.height else [],
+    }
+    return answer(request, "list.html", data, **context)
 
 
 def trajectory(request: Request) -> Response:
@@ -61,25 +81,39 @@ def trajectory(request: Request) -> Response:
     person.needs("auditor")
     key = key_of(request, site)
     row = open_trajectory(site.reader, person, *key)
-    both = request.query_params.get("pass") == "both"
+    against = request.query_params.get("against")
+    both = against is not None or request.query_params.get("pass") == "both"
+    title = "Second pass"
+    if against is not None:
+        other = site.other(Path(against))
+        title = f"Label of {other.path.resolve().name}"
+        row = row | {"second_label": other.trajectory(*key)["label"]}
     page = page_of(row, both)
+    differing = label_differences(row["label"], row["second_label"]) if both else []
     reviews = [] if site.desk is None else site.desk.reviews_of(*key)
     data = {"trajectory": row, "reviews": reviews}
-    context = {"page": page, "both": both, "blind": False, "form": form_context(CALIBRATION.name), "key": key}
-    return answer(request, "trajectory.html", data, **context, **neighbours(request, site, key))
+    shown = {"other_title": title, "differing": differing, "against": against}
+    context = {**shown, "page": page, "both": both, "blind": False, "form": form_context(CALIBRATION.name), "key": key}
+    return answer(request, "trajectory.html", data, **context, **beside(request, site, key))
 
 
-def neighbours(request: Request, site: Site, key: tuple[str, str]) -> Row:
+def label_differences(first: Row | None, second: Row | None) -> list[Row]:
+    """The fields in which two labels differ; quotes are marked in the text."""
+    if first is None or second is None:
+        return []
+    return [
+        {"field": name, "first": first[name], "second": second[name]}
+        for name in (*LABEL, "judge", "judge_model")
+        if name not in ("evidence_steps", "repairs") and first[name] != second[name]
+    ]
+
+
+def beside(request: Request, site: Site, key: tuple[str, str]) -> Row:
     """The trajectories before and after this one in the list that one came from."""
-    from urllib.parse import parse_qsl
-
     query_text = request.query_params.get(NEIGHBOURS, "")
-    rows = selected(site.index(), read_query(parse_qsl(query_text)))
-    keys = list(rows.select("source_model", "trajectory_id").iter_rows())
-    place = keys.index(key) if key in keys else None
-    before = keys[place - 1] if place else None
-    after = keys[place + 1] if place is not None and place + 1 < len(keys) else None
-    return {"came_from": query_text, "before": before, "after": after, "place": place, "of": len(keys)}
+    query = read_query(parse_qsl(query_text))
+    place, of, keys = neighbours(site.index(query), query, key)
+    return {"came_from": query_text, "place": place, "of": of, "before": keys.get("before"), "after": keys.get("after")}
 
 
 def raw(request: Request) -> Response:
@@ -131,7 +165,12 @@ def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str])
     step = step_of(request)
     explained = explain_step(site.reader, person, key, step)
     values = list(explained_values(explained))
-    return answer(request, "why.html", {"step": step, "explained": explained}, values=values)
+    changed = sorted(
+        name
+        for name in site.reader.changed_rules
+        if any(name in str((value["rule"] or {}).get("place") or "") for value in values)
+    )
+    return answer(request, "why.html", {"step": step, "explained": explained, "changed_rules": changed}, values=values)
 
 
 def explained_values(explained: Row) -> Any:

@@ -7,9 +7,10 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from openclawbench.audit.calibration.form import CALIBRATION
+from openclawbench.audit.calibration.form import CALIBRATION, EVIDENCE, evidence_lines
 from openclawbench.audit.calibration.sample import draw
 from openclawbench.audit.settings import AuditRules
+from openclawbench.audit.sheets.check import Form
 from openclawbench.errors import DataFolderLocked, NotFound, UsageError
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
@@ -91,7 +92,7 @@ def drawn_page(
         "page": page_of(trajectory) if trajectory else None,
         "gone": gone,
         "form": form_context(form.name),
-        "answers": sent or (answers_of(mine, form.answers) if mine else {}),
+        "answers": sent or filled_in(form, mine),
         "mine": mine,
         "fault": fault,
         "place": place + 1,
@@ -106,6 +107,14 @@ def drawn_page(
     if request.state.json:
         return answer(request, template, shown)
     return render(request, template, status, **shown, **context)
+
+
+def filled_in(form: Form[Any, Any], review: Any | None) -> Row:
+    """The answers of a record as its form has them; empty for None."""
+    if review is None:
+        return {}
+    answers = answers_of(review, form.answers)
+    return answers | {EVIDENCE: evidence_lines(review.human_evidence)} if EVIDENCE in answers else answers
 
 
 def submit(request: Request, form: FormData) -> Response:
@@ -217,7 +226,7 @@ def adjudication(request: Request) -> Response:
 def hidden(reviews: list[Any]) -> list[Row]:
     """Verdicts as A, B, … without names and times."""
     names = ("human_anomaly_label", "human_subtype", "human_onset", "human_severity", "human_recoverability",
-             "evidence_supported", "audit_comment")  # fmt: skip
+             "human_evidence", "evidence_supported", "audit_comment")  # fmt: skip
     return [
         {"seat": chr(65 + place), "answers": as_filled_in(review)} | {name: getattr(review, name) for name in names}
         for place, review in enumerate(reviews)
@@ -233,6 +242,7 @@ def as_filled_in(review: Any) -> str:
         "human_onset": review.human_onset,
         "human_severity": review.human_severity,
         "human_recoverability": review.human_recoverability,
+        EVIDENCE: evidence_lines(review.human_evidence),
     }
     return json.dumps([[name, str(value)] for name, value in answers.items() if value is not None])
 
@@ -256,7 +266,7 @@ def adjudicate_row(request: Request) -> Response:
         "drawn": record,
         "page": page_of(trajectory),
         "form": form_context(CALIBRATION.name),
-        "answers": answers_of(own[-1], CALIBRATION.answers) if own else {},
+        "answers": filled_in(CALIBRATION, own[-1] if own else None),
         "mine": own[-1] if own else None,
         "fault": None,
     }

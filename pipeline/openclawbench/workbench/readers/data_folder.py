@@ -24,7 +24,7 @@ from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import TRAJECTORY_KEY, Record
 from openclawbench.workbench.readers.index import finished, label_columns, second_columns
 from openclawbench.workbench.readers.reader import Reader, Row, label_of
-from openclawbench.workspace.last_run import last_run
+from openclawbench.workspace.last_run import differences, last_run
 from openclawbench.workspace.settings import settings
 from openclawbench.workspace.update import open_run
 
@@ -91,9 +91,11 @@ class DataReader(Reader):
                 if run.keys[record] != self.run.keys.get(record)
             ]
             if behind and self.run.keys[Trajectory]:
+                changed = differences(run)
+                self.changed_rules = changed.rules
                 self.stale = [
-                    f"Inputs, rules or the program have changed since the last run ({', '.join(behind)}). These pages "
-                    f"show what the last run made. Run `openclawbench run --data {one_line(str(self.path))}`."
+                    f"Changed since the last run: {changed}. These pages show what the last run made. "
+                    f"Run `openclawbench run --data {one_line(str(self.path))}`."
                 ]
             elif behind:  # a run that has not come to its end
                 self.run = run
@@ -146,6 +148,9 @@ class DataReader(Reader):
         for record, columns in joined.items():
             rows = rows.join(columns(self.table(record)), on=TRAJECTORY_KEY, how="left")
         return finished(rows, {})
+
+    def packets(self) -> pl.LazyFrame:
+        return self.table(Evidence)
 
     def table(self, record: type[Record]) -> pl.LazyFrame:
         """The parts of a table that are there."""

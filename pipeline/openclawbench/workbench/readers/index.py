@@ -51,7 +51,40 @@ FACETS = {  # column -> its heading
     "second_pass": "second pass",
     "human": "human verdict",
 }
-SORTS = ("source_model", "trajectory_id", "task_id", "num_steps", "label", "tier", "severity", "risk_score", "human")
+SORTS = tuple(COLUMNS)
+TITLES = FACETS | {  # column of the list -> its heading
+    "trajectory_id": "id",
+    "task_id": "task",
+    "num_steps": "steps",
+    "risk_score": "risk",
+    "risk_bucket": "risk bucket",
+    "end": "run",
+    "status": "status",
+    "onset": "onset",
+    "judge": "judge",
+    "second_label": "2nd label",
+    "second_subtype": "2nd subtype",
+    "second_pass": "2nd",
+    "human": "human",
+}
+ALWAYS = "trajectory_id"  # the column that cannot be left out
+SHOWN = (  # columns where the address names none
+    "source_model",
+    "trajectory_id",
+    "task_id",
+    "num_steps",
+    "label",
+    "subtype",
+    "tier",
+    "severity",
+    "risk_score",
+    "oracle_outcome",
+    "end",
+    "second_pass",
+    "human",
+)
+STEP_TEXTS = ("thinking", "narration", "action_text", "reflection_text")
+HIT = "hit"  # column of the index after a search in steps: the first step with the text, 0 for a user turn
 NONE = "none"  # in an address: the value is null
 PAGE = 100  # rows of a page
 
@@ -62,6 +95,10 @@ class Query:
 
     values: dict[str, tuple[str, ...]] = field(default_factory=dict)  # facet -> chosen values
     text: str = ""
+    in_steps: bool = False  # the text is looked for in user turns and steps too
+    picked: frozenset[str] = frozenset()  # MODEL/ID of the selection
+    only_picked: bool = False
+    columns: tuple[str, ...] = SHOWN
     sort: str = "source_model"
     descending: bool = False
     page: int = 1
@@ -71,16 +108,25 @@ def read_query(parameters: Iterable[tuple[str, str]]) -> Query:
     """The query of an address; names and values that do not exist are passed over."""
     values: dict[str, tuple[str, ...]] = {}
     others: dict[str, str] = {}
+    picked = set()
     for name, value in parameters:
         if name in FACETS and value:
             values[name] = (*values.get(name, ()), value)
+        elif name == "pick":
+            picked.add(value)
         else:
             others[name] = value
-    sort = others.get("sort", "")
-    page = others.get("page", "1")
+    sort, page = others.get("sort", ""), others.get("page", "1")
+    wanted = others.get("columns", "").split(",")
+    columns = tuple(name for name in COLUMNS if name in wanted or name == ALWAYS)
+    text = others.get("q", "").strip()
     return Query(
         values,
-        others.get("q", "").strip(),
+        text,
+        bool(text) and others.get("in") == "steps",
+        frozenset(picked),
+        others.get("only") == "selection",
+        columns if "columns" in others else SHOWN,
         sort.removeprefix("-") if sort.removeprefix("-") in SORTS else "source_model",
         sort.startswith("-"),
         int(page) if page.isascii() and page.isdigit() and len(page) < 7 and int(page) else 1,
@@ -97,31 +143,55 @@ def conditions(query: Query) -> dict[str, pl.Expr]:
     if query.text:
         words = pl.concat_str(["source_model", "trajectory_id", "task_id"], separator="/", ignore_nulls=True)
         found["q"] = words.str.to_lowercase().str.contains(query.text.lower(), literal=True)
+        if query.in_steps:
+            found["q"] |= pl.col(HIT).is_not_null()
+    if query.only_picked:
+        found["selection"] = pl.concat_str(TRAJECTORY_KEY, separator="/").is_in(sorted(query.picked))
     return {name: expression.fill_null(False) for name, expression in found.items()}
 
 
+def kept(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The rows that every condition holds for."""
+    return index.filter(*conditions.values()) if conditions else index
+
+
 def selected(index: pl.DataFrame, query: Query) -> pl.DataFrame:
-    """The rows that the filters leave, sorted."""
-    known = conditions(query)
-    rows = index.filter(*known.values()) if known else index
-    order = [query.sort, *(name for name in TRAJECTORY_KEY if name != query.sort)]
-    return rows.sort(order, descending=[query.descending, *[False] * (len(order) - 1)], nulls_last=True)
+    """The rows that the filters leave, sorted. `index` is sorted by key, and so are rows of one value."""
+    rows = kept(index, conditions(query))
+    if query.sort == TRAJECTORY_KEY[0] and not query.descending:
+        return rows
+    return rows.sort(query.sort, descending=query.descending, nulls_last=True, maintain_order=True)
+
+
+def neighbours(
+    index: pl.DataFrame, query: Query, key: tuple[str, str]
+) -> tuple[int | None, int, dict[str, tuple[str, str]]]:
+    """(place of a trajectory in the list, its length, {before, after}: the keys beside it); place None: it is not
+    in the list."""
+    names = {*TRAJECTORY_KEY, query.sort, *query.values, "task_id", *({HIT} if query.in_steps else ())}
+    rows = selected(index.select(sorted(names)), query).select(TRAJECTORY_KEY)
+    model, name = key
+    place = rows.select(
+        ((pl.col("source_model") == model) & (pl.col("trajectory_id") == name)).arg_true().first()
+    ).item()
+    if place is None:
+        return None, rows.height, {}
+    beside = {"before": place - 1, "after": place + 1}
+    return place, rows.height, {name: rows.row(at) for name, at in beside.items() if 0 <= at < rows.height}
 
 
 def facets(index: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]:
     """Facet -> {value, count, chosen}: each counted under the filters of the other facets, the most frequent first."""
     known = conditions(query)
+    counted = count_values(kept(index, known), [name for name in FACETS if name not in known])
+    for name in query.values:
+        others = {facet: condition for facet, condition in known.items() if facet != name}
+        counted |= count_values(kept(index, others), [name])
     counts: dict[str, list[dict[str, Any]]] = {}
-    left = index.filter(*known.values()).select(list(FACETS)) if known else index
     for name in FACETS:
-        others = [expression for facet, expression in known.items() if facet != name]
-        own = left if name not in known else index.filter(*others) if others else index
-        rows = own.group_by(name).len().rows()
         chosen = query.values.get(name, ())
-        values = {NONE if value is None else value: count for value, count in rows}
-        for value in chosen:
-            values.setdefault(value, 0)
-        if set(values) == {NONE} and not chosen:
+        values = dict.fromkeys(chosen, 0) | counted[name]
+        if set(values) <= {NONE} and not chosen:
             continue
         counts[name] = [
             {"value": value, "count": count, "chosen": value in chosen}
@@ -130,13 +200,43 @@ def facets(index: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]
     return counts
 
 
+def count_values(rows: pl.DataFrame, names: list[str]) -> dict[str, dict[str, int]]:
+    """Column -> value -> how often it occurs."""
+    columns = rows.select(pl.col(name).value_counts().implode() for name in names)
+    return {
+        name: {NONE if entry[name] is None else entry[name]: entry["count"] for entry in columns[name][0]}
+        for name in names
+    }
+
+
 def ways_out(index: pl.DataFrame, query: Query) -> list[dict[str, Any]]:
     """Where nothing matches: each filter that could go, and the rows that would then be there."""
     known = conditions(query)
     return [
-        {"filter": name, "rows": index.filter(*(known[other] for other in known if other != name)).height}
+        {"filter": name, "rows": kept(index, {other: known[other] for other in known if other != name}).height}
         for name in known
     ]
+
+
+def containing(rows: pl.LazyFrame, text: str) -> pl.DataFrame:
+    """Key and HIT of the trajectories whose user turns or steps hold a text; upper and lower case are one. `rows`:
+    Evidence or Master."""
+
+    def has(texts: pl.Expr) -> pl.Expr:
+        if text.isascii():  # several times as fast
+            return texts.str.contains_any([text], ascii_case_insensitive=True)
+        return texts.str.to_lowercase().str.contains(text.lower(), literal=True)
+
+    element = pl.element().struct
+    in_steps = pl.any_horizontal(has(element.field(name)).fill_null(False) for name in STEP_TEXTS)
+    in_turns = has(element.field("text")).fill_null(False)
+    first = pl.col("steps").list.eval(pl.when(in_steps).then(element.field("step_id"))).list.min()
+    turn = pl.col("user_turns").list.eval(in_turns).list.any()
+    return (
+        rows.select(*TRAJECTORY_KEY, pl.when(first.is_null() & turn).then(0).otherwise(first).cast(pl.Int64).alias(HIT))
+        .filter(pl.col(HIT).is_not_null())
+        .collect()
+    )
 
 
 def label_name() -> pl.Expr:

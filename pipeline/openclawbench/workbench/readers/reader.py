@@ -12,9 +12,11 @@ from typing import Any, ClassVar
 import polars as pl
 
 from openclawbench.errors import NotFound
+from openclawbench.workbench.readers.index import containing
 
 Row = dict[str, Any]
 Verdicts = Mapping[tuple[str, str], str]
+SEARCHES = 8  # in the texts of steps, that are kept
 NEAREST = 5  # ids that are named if one does not exist
 MARKS = ("truncated", "order_ambiguous", "several_sessions", "divergent", "head_drop", "compacted")
 LABEL = (
@@ -43,6 +45,8 @@ class Reader(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.changed_rules: frozenset[str] = frozenset()  # rule files that differ from those of the last run
+        self.searches: dict[str, pl.DataFrame] = {}
 
     @property
     @abstractmethod
@@ -53,6 +57,18 @@ class Reader(ABC):
     @abstractmethod
     def index(self) -> pl.DataFrame:
         """A row a trajectory: index.COLUMNS, without human verdicts. Empty if there is no trajectory."""
+
+    @abstractmethod
+    def packets(self) -> pl.LazyFrame:
+        """Key, user_turns and steps of all trajectories: to search in."""
+
+    def containing(self, text: str) -> pl.DataFrame:
+        """The trajectories whose user turns or steps hold a text: index.containing(). The last searches are kept."""
+        if text not in self.searches:
+            while len(self.searches) >= SEARCHES:
+                del self.searches[next(iter(self.searches))]
+            self.searches[text] = containing(self.packets(), text)
+        return self.searches[text]
 
     @abstractmethod
     def trajectory(self, model: str, trajectory_id: str) -> Row:

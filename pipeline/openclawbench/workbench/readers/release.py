@@ -63,6 +63,9 @@ class ReleaseReader(Reader):
         )
         return finished(rows.join(label_columns(records), on=TRAJECTORY_KEY, how="left"), {})
 
+    def packets(self) -> pl.LazyFrame:
+        return self.release.table()
+
     def trajectory(self, model: str, trajectory_id: str) -> Row:
         key = {"source_model": model, "trajectory_id": trajectory_id}
         if (model, trajectory_id) not in self.keys:

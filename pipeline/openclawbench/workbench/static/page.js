@@ -3,37 +3,31 @@
 const $$ = (s, r = document) => [...r.querySelectorAll(s)], $ = (s, r = document) => r.querySelector(s);
 const typing = (e) => e.target.closest("input:not([type=radio]):not([type=checkbox]),textarea,select,dialog[open]");
 const reading = document.body.hasAttribute("data-reading");
-let current = null;
+let current = null, spot = null;  // the step, row or user turn; the quote or block last gone to
 function mark(block) {
   $$(".current").forEach((x) => x.classList.remove("current"));
-  block.classList.add("current"); current = block;
+  block.classList.add("current"); current = spot = block;
 }
 function focusOn(el, center) {
   if (!el) return;
   const block = el.closest(".item,tr") || el;
   for (let d = el.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
-  mark(block);
+  mark(block); spot = el;
   const link = block.matches("tr") && $("a", block);
   (link || block).focus({preventScroll: true});
   el.scrollIntoView({block: center ? "center" : "nearest"});
   if (block.id && reading) history.replaceState(null, "", "#" + block.id);
 }
 function move(selector, by) {
-  const all = $$(selector).filter((x) => x.offsetParent !== null || x.tagName === "MARK" || x.closest("details"));
-  if (!all.length) return;
-  const here = current && document.contains(current) ? current : null;
-  let at = here ? all.findIndex((x) => x === here || here.contains(x)) : -1;
-  if (here && at < 0) {
-    const after = all.findIndex((x) => here.compareDocumentPosition(x) & 4);
-    at = by > 0 ? (after < 0 ? all.length : after) - 1 : (after < 0 ? all.length : after);
-  } else if (here && selector.includes("mark")) {
-    const last = +here.dataset.mark || 0, inside = all.filter((x) => here.contains(x));
-    const next = inside[last + by];
-    if (next) { here.dataset.mark = last + by; focusOn(next, true); return; }
-    if (by > 0) at += inside.length - 1;
+  const quotes = selector.startsWith("mark"), here = quotes ? spot : current;
+  const all = $$(selector).filter((x) => x.offsetParent || x.closest("details"));
+  let at = all.indexOf(here);
+  if (at < 0) {
+    const after = here ? all.findIndex((x) => here.compareDocumentPosition(x) & 4) : 0;
+    at = (after < 0 ? all.length : after) - (by > 0);
   }
-  const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
-  if (next) focusOn(next, selector.includes("mark"));
+  const next = all[Math.max(0, Math.min(all.length - 1, at + by))];
+  if (next) focusOn(next, quotes);
 }
 const KEYS = {
   j: () => move(reading ? ".step" : ".rows tbody tr", 1), k: () => move(reading ? ".step" : ".rows tbody tr", -1),

@@ -48,6 +48,12 @@ function check(name, value) {
   const box = $(`[name=${name}][value="${CSS.escape(value)}"]`, form);
   if (box) { box.checked = true; box.dispatchEvent(new Event("input", {bubbles: true})); }
 }
+function cite() {
+  const chosen = getSelection(), line = chosen.anchorNode?.parentElement.closest(".line"), box = form.elements.human_evidence;
+  if (!line || !box || chosen.isCollapsed) return;
+  box.value += `${line.closest(".item").id.slice(1)} ${line.classList[1]} ${JSON.stringify("" + chosen)}\n`;
+  keep();
+}
 function cycle(name) {
   const all = $$(`[name=${name}]`, form);
   const at = all.findIndex((x) => x.checked);
@@ -59,9 +65,9 @@ window.onOwnKey = (e) => {
   if (key === "g") { lastG = Date.now(); return true; }
   if (Date.now() - lastG < 1500 && "tq".includes(key)) { location.href = "/" + key; return true; }
   if (key === "/" && $("#q")) { $("#q").focus(); return true; }
-  const link = {"[": "#before", "]": "#after", u: "#again", Enter: current ? "" : "#next", a: "[data-take=A]", b: "[data-take=B]"}[key];
+  const link = {"[": "#before", "]": "#after", u: "#again", Enter: current ? "" : "#next", x: ".current [name=pick]", a: "[data-take=A]", b: "[data-take=B]"}[key];
   if (link && click(link)) return true;
-  if (key === "y" && current?.id) { navigator.clipboard?.writeText(location.href.split("#")[0] + "#" + current.id); return true; }
+  if (key === "y" && current?.id) { navigator.clipboard?.writeText(location.href); return true; }
   if (form) {
     const subtype = more && !more.hidden;
     const box = $$("[data-key]", form).find((x) => x.dataset.key === key && (subtype || x.name !== "human_subtype"));
@@ -70,7 +76,8 @@ window.onOwnKey = (e) => {
       form.elements.human_onset.value = current.dataset.step; keep(); return true;
     }
     if (key === "s" && subtype) { cycle("human_severity"); return true; }
-    if (key === "c") { $("textarea", form).focus(); return true; }
+    if (key === "v") { cite(); return true; }
+    if (key === "c") { $("[name$=comment]", form).focus(); return true; }
   }
   const kind = {r: "raw", w: "why"}[key];
   if (kind) pane(kind);
@@ -93,7 +100,7 @@ function keep() {
 function show() {
   if (!more) return;
   more.hidden = $("[name=human_anomaly_label]:checked", form)?.value !== "anomalous";
-  $$("input", more).forEach((x) => { x.disabled = more.hidden; });
+  more.disabled = more.hidden;
 }
 function fill(data) {
   for (const [name, value] of data) {

@@ -26,6 +26,8 @@ class TextMark:
 
 def visible(text: str) -> Markup:
     """The text with each control character written out in a box."""
+    if UNSAFE.search(text) is None:
+        return escape(text)
     parts, last = [], 0
     for hit in UNSAFE.finditer(text):
         code = f"U+{ord(hit[0]):04X}"
@@ -101,6 +103,7 @@ def runs(text: str) -> Markup:
 
 def middle(text: str, width: int = 44) -> Markup:
     """A long id, cut in its middle; the whole is its title."""
+    if len(text) <= width:
+        return visible(text)
     half = (width - 1) // 2
-    short = text if len(text) <= width else f"{text[:half]}…{text[-half:]}"
-    return Markup('<span title="{}">{}</span>').format(safe(text), visible(short))
+    return Markup('<span title="{}">{}</span>').format(safe(text), visible(f"{text[:half]}…{text[-half:]}"))
