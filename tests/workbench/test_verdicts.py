@@ -146,7 +146,7 @@ def test_a_full_disk_is_said_and_nothing_counts(
 ) -> None:
     row = queue(reviewer, sample)[0]["row"]
 
-    def full(*_: Any) -> None:
+    def full(*_: Any, **_options: Any) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:

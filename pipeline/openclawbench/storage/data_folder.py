@@ -313,9 +313,10 @@ class DataFolder:
         """Files below review/ in the order of names."""
         return sorted((self.root / "review").glob(pattern))
 
-    def append_review(self, name: str, lines: Iterable[bytes]) -> None:
-        """Append lines to a file below review/; existing lines stay as they are and are not written again."""
-        review_store.append(self.review_file(name), lines)
+    def append_review(self, name: str, lines: Iterable[bytes], sync: bool = True) -> None:
+        """Append lines to a file below review/; existing lines stay as they are and are not written again. Without
+        `sync` a power failure may take them."""
+        review_store.append(self.review_file(name), lines, sync)
 
     def reviewing(self) -> contextlib.AbstractContextManager[None]:
         """Hold the lock of review/, which is independent of runs. Raises DataFolderLocked."""

@@ -25,8 +25,9 @@ def reviewing(folder: Path) -> contextlib.AbstractContextManager[None]:
     return file_lock(folder / LOCK, folder, held, UnreadableInput, "Name another --data.", wait_s=WAIT_S)
 
 
-def append(path: Path, lines: Iterable[bytes]) -> None:
-    """Append whole lines durably; none of them if the disk is full. Existing lines stay as they are."""
+def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
+    """Append whole lines; none of them if the disk is full. Existing lines stay as they are. With `sync` they are on
+    the disk when this returns; without, a power failure may take them, a killed process does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
     is_new = not path.exists()
     with path.open("a+b") as file:
@@ -36,7 +37,8 @@ def append(path: Path, lines: Iterable[bytes]) -> None:
         try:
             file.write(b"".join([missing_end, *lines]))
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
         except OSError:
             os.ftruncate(file.fileno(), size)
             raise

@@ -91,8 +91,9 @@ class ReviewLog(Generic[Row, Review]):
     def submit(self, drawn: Row, answers: dict[str, str], reviewer: str) -> Saved[Review]:
         """Check a form and append it as a record, on disk before this returns.
 
-        The form is kept as it was sent. A verdict that says the same as this reviewer's last one on the row is not
-        added again. Raises DataFolderLocked, and OSError if the disk is full; then nothing was added.
+        The form is kept as it was sent; the record, which has all its answers, is what is synced. A verdict that says
+        the same as this reviewer's last one on the row is not added again. Raises DataFolderLocked, and OSError if
+        the disk is full; then nothing was added.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         place = {"sample": getattr(drawn, "sample"), "row": getattr(drawn, "row")}  # noqa: B009
@@ -107,7 +108,7 @@ class ReviewLog(Generic[Row, Review]):
             former = self.latest.get(place_of(review))
             if former and said(former) == said(review):
                 return Saved(former, already=True)
-            self.folder.append_review(SUBMITTED, [content + b"\n"])
+            self.folder.append_review(SUBMITTED, [content + b"\n"], sync=False)
             self.folder.append_review(self.form.file, [line(review)])
             self.refresh()
         return Saved(review, replaces=former is not None)
