@@ -3,6 +3,7 @@ synced append."""
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,7 @@ from openclawbench.workbench.readers.data_folder import DataReader
 
 PAGES = 40  # trajectories that are opened
 ROUNDS = 5  # of the list
+VERDICTS = 25  # that are added
 FORMER = 30_000  # verdicts that are there before one is added
 GOALS = {
     "list / polars filter and sort": 3.0,
@@ -126,10 +128,14 @@ def measure_verdict(data: Path) -> dict[str, float]:
     append(path, lines)
     row = next(iter(desk.samples(CALIBRATION)[CHOSEN]))
     desk.logs[CALIBRATION.name].refresh()
-    verdict = [seconds(partial(desk.submit, CHOSEN, row, blank | {"audit_comment": str(n)}, "ada")) for n in range(9)]
-    other = data / "appended.jsonl"
+    other = folder.review_file("appended.jsonl")
+    shutil.copyfile(path, other)
     line = b"x" * 700 + b"\n"
-    synced = [seconds(partial(synced_append, other, line)) for _ in range(9)]
+    verdict, synced = [], []
+    for number in range(VERDICTS):  # by turns, since a disk is busy for seconds at a time
+        answers = blank | {"audit_comment": str(number)}
+        verdict.append(seconds(partial(desk.submit, CHOSEN, row, answers, "ada")))
+        synced.append(seconds(partial(synced_append, other, line)))
     return {"verdict": median(verdict), "synced append": median(synced)}
 
 

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from openclawbench.errors import DataFolderLocked, UnreadableInput
 from openclawbench.storage.file_lock import file_lock
@@ -29,11 +30,12 @@ def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
     """Append whole lines; none of them if the disk is full. Existing lines stay as they are. With `sync` they are on
     the disk when this returns; without, a power failure may take them, a killed process does not."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
     with path.open("a+b") as file:
-        size = whole(path)
-        os.ftruncate(file.fileno(), size)
-        missing_end = b"\n" if size and not ends_a_line(path, size) else b""
+        end = file.seek(0, os.SEEK_END)
+        size = whole(file)
+        if size < end:
+            os.ftruncate(file.fileno(), size)
+        missing_end = b"\n" if size and not ends_a_line(file, size) else b""
         try:
             file.write(b"".join([missing_end, *lines]))
             file.flush()
@@ -42,22 +44,25 @@ def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
         except OSError:
             os.ftruncate(file.fileno(), size)
             raise
-    if is_new:
+    if not end:
         sync_folder(path.parent)
 
 
-def read(path: Path) -> bytes:
-    """The whole lines of a file."""
+def read(path: Path, offset: int = 0) -> bytes:
+    """The whole lines of a file, from an offset in bytes."""
     with path.open("rb") as file:
-        return file.read(whole(path))
+        size = whole(file)
+        file.seek(offset)
+        return file.read(max(0, size - offset))
 
 
-def whole(path: Path) -> int:
+def whole(file: BinaryIO) -> int:
     """The size of a file without an incomplete last line, which has no line feed and is not valid JSON."""
-    size = path.stat().st_size
-    if not size or ends_a_line(path, size):
+    size = file.seek(0, os.SEEK_END)
+    if not size or ends_a_line(file, size):
         return size
-    content = path.read_bytes()
+    file.seek(0)
+    content = file.read()
     last = content.rfind(b"\n") + 1
     try:
         json.loads(content[last:])
@@ -66,8 +71,7 @@ def whole(path: Path) -> int:
     return size
 
 
-def ends_a_line(path: Path, size: int) -> bool:
-    """True if the last byte is a line feed."""
-    with path.open("rb") as file:
-        file.seek(size - 1)
-        return file.read(1) == b"\n"
+def ends_a_line(file: BinaryIO, size: int) -> bool:
+    """True if the byte before `size` is a line feed."""
+    file.seek(size - 1)
+    return file.read(1) == b"\n"

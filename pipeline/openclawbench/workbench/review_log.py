@@ -66,9 +66,7 @@ class ReviewLog(Generic[Row, Review]):
             return self.reviews
         if state.st_size < self.offset or (self.stamp and state.st_ino != self.stamp[1]):
             self.forget()
-        with self.path.open("rb") as file:
-            file.seek(self.offset)
-            content = file.read(review_store.whole(self.path) - self.offset)
+        content = review_store.read(self.path, self.offset)
         for row in content.split(b"\n"):
             if row:
                 self.take(self.reader.validate_json(row))
