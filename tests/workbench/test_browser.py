@@ -100,6 +100,8 @@ def test_disagreeing_and_finding_it_in_the_report(entered: Page, served: Served)
     page.get_by_role("link", name="Trajectories").click()
     page.get_by_role("link", name="anomalous", exact=True).first.click()
     page.get_by_role("link", name=SESSION.split("/")[1]).click()
+    expect(page.locator("article h1")).to_be_visible()
+    page.wait_for_load_state()
     page.locator("#s1").get_by_role("link", name="raw").click()
     expect(page.locator("#s1 .pane.raw .bytes").first).to_contain_text('"toolCall"')
     page.get_by_label("normal").check()
@@ -131,7 +133,7 @@ def test_a_link_to_a_step_back_and_reload(page: Page, read_only: Served, signed_
     page.wait_for_load_state()
     page.keyboard.press("j")
     page.keyboard.press("j")
-    assert page.url.endswith("#s2")
+    expect(page).to_have_url(re.compile("#s2$"))
     page.reload()
     expect(page.locator("#s2")).to_be_in_viewport()
     expect(page.locator("#s2.current")).to_be_visible()
@@ -139,7 +141,7 @@ def test_a_link_to_a_step_back_and_reload(page: Page, read_only: Served, signed_
     page.wait_for_url(lambda url: "#s2" not in url)
     page.go_back()
     page.go_back()
-    assert page.url == before
+    expect(page).to_have_url(before)
 
 
 @pytest.fixture
@@ -163,7 +165,7 @@ def test_marks_are_those_of_the_label_and_of_explain(
     page.locator("#s1").get_by_role("link", name="why").click()
     marks = [mark.text for value in view.explain(1).values if value.step_id for mark in value.marks]
     expect(page.locator("#s1 mark.why").first).to_be_visible()
-    assert page.locator("#s1 mark.why").all_inner_texts() == marks
+    expect(page.locator("#s1 mark.why")).to_have_text(marks)
     page.locator("#s1 mark.why").first.focus()
     lit = page.evaluate("[...CSS.highlights.get('why')].map(range => range.toString()).join('|')")
     assert lit == marks[0]
