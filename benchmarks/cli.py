@@ -140,11 +140,18 @@ def workbench(
     seed: Seed = 1,
     out: Annotated[Path | None, typer.Option("-o", "--output", help="Folder for workbench.json.")] = None,
     scratch: Scratch = None,
+    scout: Annotated[
+        Path | None,
+        typer.Option(
+            "--scout",
+            help="Compare with `scout view`: a Python with inspect-scout and playwright, as .venv/scout/bin/python.",
+        ),
+    ] = None,
 ) -> None:
     """Measure the pages of the workbench beside reading what they show, and a verdict beside a synced append."""
     from benchmarks.workbench import print_workbench, run_workbench  # serves pages: not before it is needed
 
-    results = run_workbench(sessions_at(scale), seed, create_scratch(scratch))
+    results = run_workbench(sessions_at(scale), seed, create_scratch(scratch), scout and scout.absolute())
     print_workbench(output(), results)
     save(out, "workbench.json", results)
 

@@ -1,9 +1,11 @@
-"""The benchmark of the workbench: what its pages cost beside reading the rows that they show, and a verdict beside a
-synced append."""
+"""The benchmark of the workbench: what its pages cost beside reading the rows that they show, a verdict beside a synced
+append, and, in a browser, the list and transcripts beside those of `scout view`."""
 
+import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,7 @@ from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.audit.calibration.verdicts import latest_reviews
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.terminal import table
+from openclawbench.errors import UsageError
 from openclawbench.inspect.find import Key, rows_for
 from openclawbench.records.calibration import CHOSEN
 from openclawbench.records.fulltax import Annotation
@@ -37,6 +40,9 @@ PAGES = 40  # trajectories that are opened
 ROUNDS = 5  # of the list
 VERDICTS = 25  # that are added
 FORMER = 30_000  # verdicts that are there before one is added
+BROWSED, BROWSER_ROUNDS = 6, 3  # sessions that are opened in a browser, and how often
+BROWSERS = ("chromium-headless-shell", "chromium")
+SCOUT_DRIVER = Path(__file__).with_name("scout_driver.py")
 GOALS = {
     "list / polars filter and sort": 3.0,
     "trajectory / reading its rows": 2.0,
@@ -44,21 +50,33 @@ GOALS = {
     "verdict / synced append": 3.0,
     "first page, s": 2.0,
     "memory, MB": 500.0,
+    "list / scout view": 0.2,
+    "transcript / scout view": 0.2,
+    "longest / as a file": 3.0,
 }
 QUERY = "label=normal&risk_bucket=low&sort=-num_steps"
 
 
-def run_workbench(sessions: int, seed: int, scratch: Path | None) -> dict[str, Any]:
-    """Label a made-up corpus with the rules judge, serve it, and ask for pages; nothing is left behind in `scratch`."""
+def run_workbench(sessions: int, seed: int, scratch: Path | None, scout: Path | None) -> dict[str, Any]:
+    """Label a made-up corpus with the rules judge, serve it, and ask for pages; nothing is left behind in `scratch`.
+
+    `scout` is the interpreter of an environment with inspect-scout and playwright. Raises UsageError where it is none,
+    or there is no Chromium.
+    """
+    chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if scout and not (chromium and scout.with_name("scout").exists()):
+        raise UsageError(f"--scout {scout}: `make test-scout` and `make browser` install Inspect Scout and Chromium.")
     with tempfile.TemporaryDirectory(prefix="openclawbench-bench-", dir=scratch) as folder:
         corpus, data = Path(folder) / "corpus", Path(folder) / "data"
         written = write_corpus(corpus, sessions, seed)
         command = [sys.executable, "-m", "openclawbench"]
         inputs = ["--data", str(data), "--raw", str(corpus / "raw"), "--oracle", str(corpus / "oracle")]
-        subprocess.run(
-            [*command, "annotate", *inputs], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True
-        )
-        measures = measure_pages(command, data) | measure_verdict(data)
+        last = "merge" if scout else "annotate"
+        subprocess.run([*command, last, *inputs], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        measures = measure_pages(command, data)
+        if scout:
+            measures |= measure_scout(command, data, scout, str(chromium), Path(folder) / "scout")
+        measures |= measure_verdict(data)
     return {
         "machine": machine(),
         "corpus": {"sessions": written.sessions, "bytes": written.bytes, "seed": seed},
@@ -107,6 +125,36 @@ def filter_and_sort(index: pl.DataFrame) -> pl.DataFrame:
     """What the filtered list asks of the index."""
     kept = index.filter(pl.col("label") == "normal", pl.col("risk_bucket") == "low")
     return kept.sort("num_steps", "source_model", "trajectory_id", descending=[True, False, False])
+
+
+def measure_scout(command: list[str], data: Path, scout: Path, chromium: str, export: Path) -> dict[str, float]:
+    """Median seconds until list and transcript are visible in a browser, here and in `scout view`, by turns."""
+    made = [*command, "export", "--to", "scout", "-o", str(export), "--data", str(data)]
+    subprocess.run(made, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    longest = DataReader(data).index.sort("num_steps", descending=True).select("source_model", "trajectory_id").rows()
+    sessions = [longest[0], *longest[1 :: max(1, len(longest) // BROWSED)]][:BROWSED]
+    with subprocess.Popen([*command, "view", str(data)], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout
+        address = server.stdout.readline().split()[-1]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        driver = [str(scout), "-P", str(SCOUT_DRIVER), str(export), address, port, str(BROWSER_ROUNDS)]
+        ended = subprocess.run(
+            driver,
+            input=json.dumps(sessions),
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+            env=os.environ | {"CHROMIUM": chromium},
+        )
+        server.terminate()
+    found = json.loads(ended.stdout)
+    return {
+        f"{what} in a browser, {tool}": median(times)
+        for what, by_tool in found.items()
+        for tool, times in by_tool.items()
+    }
 
 
 def measure_verdict(data: Path) -> dict[str, float]:
@@ -161,6 +209,12 @@ def best(work: Callable[[], Any]) -> float:
 
 def ratios(measures: dict[str, float]) -> dict[str, float]:
     """What the goals are about."""
+    seen = "in a browser"
+    browser = {
+        "list / scout view": (f"list {seen}, workbench", f"list {seen}, scout view"),
+        "transcript / scout view": (f"transcript {seen}, workbench", f"transcript {seen}, scout view"),
+        "longest / as a file": (f"longest {seen}, workbench", f"longest {seen}, file"),
+    }
     return {
         "list / polars filter and sort": measures["list, filtered"] / measures["polars filter and sort"],
         "trajectory / reading its rows": measures["trajectory"] / measures["reading its rows"],
@@ -168,6 +222,7 @@ def ratios(measures: dict[str, float]) -> dict[str, float]:
         "verdict / synced append": measures["verdict"] / measures["synced append"],
         "first page, s": measures["first page"],
         "memory, MB": measures["memory"],
+        **{name: measures[one] / measures[other] for name, (one, other) in browser.items() if one in measures},
     }
 
 
