@@ -234,13 +234,16 @@ def intake_manifest(intake: Intake, settings: Settings) -> dict[str, Any]:
     }
 
 
-def open_run(data: DataFolder, settings: Settings) -> Run:
-    """A run with the keys of every stage as they would be now. Nothing is computed or written."""
+def open_run(data: DataFolder, settings: Settings, scanned: Intake | None = None) -> Run:
+    """A run with the keys of every stage as they would be now. Nothing is computed or written.
+
+    `scanned`: the inputs, if they have been scanned already.
+    """
     load_code_digests(data)
     data.remote = settings.parts
     own = JudgeBudget(data.ledger, None, settings.asking)
     second = second_judge(own, settings)
-    intake, judge = take_in_inputs(data, settings, save=False), first_judge(own, settings)
-    run = Run(data, intake, judge, second=second, overrides=rule_overrides(settings))
+    intake = take_in_inputs(data, settings, save=False) if scanned is None else scanned
+    run = Run(data, intake, first_judge(own, settings), second=second, overrides=rule_overrides(settings))
     run.plan(all_stages(second is not None))
     return run

@@ -89,19 +89,19 @@ def name_unused(oracle_input: OracleInput, files: OracleFiles) -> None:
 
 def read_jsonl(oracle_input: OracleInput, path: Path, name: str, names: SessionNames, rules: OracleRules) -> None:
     """Records of one JSONL file; a broken line is a fault, the rest goes on."""
-    read = list(read_oracle(content_of(path), name))
-    records = ((line.line, line.record.model_dump(include={"task_id", "subset"})) for line in read if line.record)
-    oracle_input.warnings += other_subsets("oracle", str(path), records, rules)
-    for line in read:
+    subsets: list[tuple[int, Row]] = []
+    for line in read_oracle(content_of(path), name):
         if line.record is None:
             oracle_input.faults.append(
                 {"reason": line.reason, "file": str(path), "line": line.line, "message": line.message}
             )
             continue
         row = line.record.model_dump()
+        subsets.append((line.line, {column: row[column] for column in ("task_id", "subset")}))
         row["task_id_canonical"] = row["task_id_canonical"] or rules.canonical_id(row["task_id"])
         row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
         oracle_input.rows.append(row | {"row_id": f"{name}:{line.line}"} | named(row, None, names))
+    oracle_input.warnings += other_subsets("oracle", str(path), subsets, rules)
 
 
 def check_task(oracle_input: OracleInput, row: Row, task_of_session: str | None) -> None:
