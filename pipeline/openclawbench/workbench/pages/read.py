@@ -20,6 +20,7 @@ from openclawbench.workbench.readers.index import (
     PAGE,
     TITLES,
     facets,
+    in_order,
     neighbours,
     read_query,
     selected,
@@ -51,17 +52,23 @@ def trajectories(request: Request) -> Response:
     index = site.index(query)
     rows = selected(index, query)
     if request.query_params.get("format") == "ids":
-        lines = (f"{model}/{name}\n" for model, name in rows.select("source_model", "trajectory_id").iter_rows())
+        keys = in_order(rows, query).select("source_model", "trajectory_id")
+        lines = (f"{model}/{name}\n" for model, name in keys.iter_rows())
         return Response("".join(lines), media_type="text/plain; charset=utf-8")
     if request.query_params.get("format") == "csv":
-        return Response(rows.write_csv(), media_type="text/csv; charset=utf-8", headers=attached("trajectories.csv"))
+        return Response(
+            in_order(rows, query).write_csv(),
+            media_type="text/csv; charset=utf-8",
+            headers=attached("trajectories.csv"),
+        )
+    part = () if request.state.json else ((query.page - 1) * PAGE, PAGE)
     data = {
         "total": index.height,
         "matching": rows.height,
         "page": query.page,
         "pages": max(1, -(-rows.height // PAGE)),
-        "rows": (rows if request.state.json else rows.slice((query.page - 1) * PAGE, PAGE)).to_dicts(),
-        "facets": facets(index, query),
+        "rows": in_order(rows, query, *part).to_dicts(),
+        "facets": facets(index, rows, query),
     }
     kept = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
     context = {

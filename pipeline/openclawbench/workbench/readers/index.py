@@ -156,11 +156,17 @@ def kept(index: pl.DataFrame, conditions: Mapping[str, pl.Expr]) -> pl.DataFrame
 
 
 def selected(index: pl.DataFrame, query: Query) -> pl.DataFrame:
-    """The rows that the filters leave, sorted. `index` is sorted by key, and so are rows of one value."""
-    rows = kept(index, conditions(query))
+    """The rows that the filters leave, in the order of `index`, which is sorted by key."""
+    return kept(index, conditions(query))
+
+
+def in_order(rows: pl.DataFrame, query: Query, start: int = 0, count: int | None = None) -> pl.DataFrame:
+    """Rows in the order of the query, from `start`, `count` of them; rows of one value stay in theirs."""
     if query.sort == TRAJECTORY_KEY[0] and not query.descending:
-        return rows
-    return rows.sort(query.sort, descending=query.descending, nulls_last=True, maintain_order=True)
+        return rows.slice(start, count)
+    places = rows.select(query.sort).with_row_index("place")
+    places = places.sort(query.sort, descending=query.descending, nulls_last=True, maintain_order=True)
+    return rows[places["place"].slice(start, count)]
 
 
 def neighbours(
@@ -169,7 +175,7 @@ def neighbours(
     """(place of a trajectory in the list, its length, {before, after}: the keys beside it); place None: it is not
     in the list."""
     names = {*TRAJECTORY_KEY, query.sort, *query.values, "task_id", *({HIT} if query.in_steps else ())}
-    rows = selected(index.select(sorted(names)), query).select(TRAJECTORY_KEY)
+    rows = in_order(selected(index.select(sorted(names)), query), query).select(TRAJECTORY_KEY)
     model, name = key
     place = rows.select(
         ((pl.col("source_model") == model) & (pl.col("trajectory_id") == name)).arg_true().first()
@@ -180,10 +186,13 @@ def neighbours(
     return place, rows.height, {name: rows.row(at) for name, at in beside.items() if 0 <= at < rows.height}
 
 
-def facets(index: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]:
-    """Facet -> {value, count, chosen}: each counted under the filters of the other facets, the most frequent first."""
+def facets(index: pl.DataFrame, rows: pl.DataFrame, query: Query) -> dict[str, list[dict[str, Any]]]:
+    """Facet -> {value, count, chosen}: each counted under the filters of the other facets, the most frequent first.
+
+    `rows`: what all filters leave of `index`.
+    """
     known = conditions(query)
-    counted = count_values(kept(index, known), [name for name in FACETS if name not in known])
+    counted = count_values(rows, [name for name in FACETS if name not in known])
     for name in query.values:
         others = {facet: condition for facet, condition in known.items() if facet != name}
         counted |= count_values(kept(index, others), [name])
