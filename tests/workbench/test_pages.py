@@ -13,7 +13,8 @@ from child import call
 from serving import Served, Visitor
 
 from openclawbench.api import open_data
-from openclawbench.errors import UsageError
+from openclawbench.errors import NotFound, UsageError
+from openclawbench.workbench.readers import data_folder
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.readers.index import FACETS, NONE, facets, in_order, read_query, selected
 from openclawbench.workbench.server import in_background, prepare
@@ -180,6 +181,27 @@ def test_what_changed_since_the_last_run_is_named(demo: Path, tmp_path: Path) ->
             manifest["code"] = "0" * 64
         path.write_text(json.dumps(manifest))
     assert str(differences(reader.looked_at())) == "flags.toml; the modules of onset"
+
+
+def test_inputs_are_scanned_alike_in_a_process(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = DataReader(demo).looked_at()
+    monkeypatch.setattr(data_folder, "WORTH_A_PROCESS", 1)
+    monkeypatch.setattr(data_folder, "take_in_inputs", None)  # of this process
+    there = DataReader(demo).looked_at()
+    assert there.keys == here.keys
+    assert [dict(there.intake.entries), dict(there.intake.oracle_rows)] == [
+        dict(here.intake.entries),
+        dict(here.intake.oracle_rows),
+    ]
+    monkeypatch.undo()
+    data = Path(shutil.copytree(demo, tmp_path / "data"))
+    manifest = data / "work" / "manifests" / "intake.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"files": 10**6}))
+    settings = data / "openclawbench.toml"
+    settings.write_text(f'raw = "{tmp_path / "gone"}"\n')
+    reader = DataReader(data)
+    with pytest.raises(NotFound, match="there is no such folder"):
+        reader.looked_at()
 
 
 def test_every_trajectory_opens(reader: Visitor) -> None:
