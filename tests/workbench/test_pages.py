@@ -271,6 +271,11 @@ def test_what_if_shows_what_moves(auditor: Visitor) -> None:
     broken = finished(auditor, auditor.post("/whatif", file="risk.toml", text=text + "\nnonsense").url.path)
     assert "risk.toml" in broken["error"]
     assert "/tmp" not in broken["error"]
+    kept = auditor.get(f"{job.url.path}/file")
+    assert (kept.text, "risk.toml" in kept.headers["content-disposition"]) == (other, True)
+    edited = json.loads(auditor.get("/whatif.json", params={"edit": job.url.path.split("/")[-1]}).text)
+    assert (edited["file"], edited["text"]) == ("risk.toml", other)
+    assert auditor.get("/whatif/no-such-job/file").status_code == 404
     same = finished(auditor, auditor.post("/whatif", file="risk.toml", text=text).url.path)
     assert same["result"]["moved"] == 0
 

@@ -103,6 +103,7 @@ ROUTES = [
     *pages_at("/whatif", comparing("what_if_form")),
     post("/whatif", comparing("what_if_start")),
     *pages_at("/whatif/{job}", comparing("what_if_job")),
+    Route("/whatif/{job}/file", comparing("what_if_file")),
     post("/whatif/{job}/stop", comparing("what_if_stop")),
     *pages_at("/reports/{name}", comparing("report")),
     post("/role", review.change_role),

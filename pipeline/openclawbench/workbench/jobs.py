@@ -23,6 +23,7 @@ class Job:
     name: str
     title: str
     owner: str
+    asked: dict[str, str]  # what it was asked to do
     done: int = 0
     total: int = 0
     result: Any = None
@@ -49,11 +50,11 @@ class Jobs:
     def __init__(self) -> None:
         self.jobs: dict[str, Job] = {}
 
-    def start(self, title: str, owner: str, steps: Callable[[], Iterator[Step]]) -> Job:
+    def start(self, title: str, owner: str, asked: dict[str, str], steps: Callable[[], Iterator[Step]]) -> Job:
         """Begin a job."""
         for name in [name for name, job in self.jobs.items() if job.ended][:-KEPT]:
             del self.jobs[name]
-        job = Job(secrets.token_hex(6), title, owner)
+        job = Job(secrets.token_hex(6), title, owner, asked)
         self.jobs[job.name] = job
         threading.Thread(target=job.work, args=(steps,), name=f"job {title}", daemon=True).start()
         return job

@@ -253,3 +253,8 @@ def plain(value: object) -> Any:
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
     return str(value)
+
+
+def attached(name: str) -> dict[str, str]:
+    """The header that makes an answer a file."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -25,7 +25,7 @@ from openclawbench.storage.data_folder import read_json
 from openclawbench.workbench.access import open_trajectory
 from openclawbench.workbench.pages.forms import token_of
 from openclawbench.workbench.readers.data_folder import DataReader
-from openclawbench.workbench.site import Site, answer, href, person_of, render, site_of
+from openclawbench.workbench.site import Site, answer, attached, href, person_of, render, site_of
 from openclawbench.workbench.view.evidence_marks import quotes_of
 from openclawbench.workspace.second_pass import is_same_judge
 from openclawbench.workspace.settings import settings
@@ -103,10 +103,11 @@ def what_if_form(request: Request) -> Response:
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
     site.folder  # noqa: B018 -- refused where a release is open
-    file = request.query_params.get("file", "flags.toml")
+    tried = site.jobs.get(request.query_params.get("edit", ""))
+    file = tried.asked["file"] if tried else request.query_params.get("file", "flags.toml")
     if file not in KINDS:
         raise NotFound(f"{file}: is not a rule file that can be replaced. Use one of: {', '.join(KINDS)}.")
-    text = rule_path(file).read_text(encoding="utf-8")
+    text = tried.asked["text"] if tried else rule_path(file).read_text(encoding="utf-8")
     return answer(request, "whatif.html", {"file": file, "files": list(KINDS), "text": text})
 
 
@@ -120,7 +121,8 @@ def what_if_start(request: Request, form: FormData) -> Response:
     file, text = str(form.get("file")), str(form.get("text", "")).replace("\r\n", "\n")
     if file not in KINDS:
         raise NotFound(f"{file}: is not a rule file that can be replaced.")
-    job = site.jobs.start(f"what if: {file}", person.name, lambda: what_if_steps(site, file, text))
+    asked = {"file": file, "text": text}
+    job = site.jobs.start(f"what if: {file}", person.name, asked, lambda: what_if_steps(site, file, text))
     return RedirectResponse(str(href("/whatif", job.name)), 303)
 
 
@@ -146,6 +148,17 @@ def what_if_job(request: Request) -> Response:
         raise NotFound("This what-if is gone: the workbench was started again, or many others have run since.")
     data = {"title": job.title, "done": job.done, "total": job.total, "ended": job.ended, "error": job.error}
     return answer(request, "whatif_job.html", data | {"result": job.result, "job": job.name})
+
+
+def what_if_file(request: Request) -> Response:
+    """The edited rule file of a what-if, to keep."""
+    person_of(request).needs("auditor")
+    job = site_of(request).jobs.get(request.path_params["job"])
+    if job is None:
+        raise NotFound(
+            "This what-if is gone, and its file with it: the workbench was started again, or others have run."
+        )
+    return Response(job.asked["text"], media_type="text/plain; charset=utf-8", headers=attached(job.asked["file"]))
 
 
 def what_if_stop(request: Request, form: FormData) -> Response:

@@ -27,7 +27,7 @@ from openclawbench.workbench.readers.index import (
     ways_out,
 )
 from openclawbench.workbench.readers.reader import LABEL
-from openclawbench.workbench.site import Address, Site, answer, person_of, render, site_of
+from openclawbench.workbench.site import Address, Site, answer, attached, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
 Row = dict[str, Any]
@@ -241,11 +241,6 @@ def export(request: Request) -> Response:
     blind = request.query_params.get("blind") == "1"
     content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
     return HTMLResponse(content, headers=attached("trajectory.html"))
-
-
-def attached(name: str) -> dict[str, str]:
-    """The header that makes an answer a file."""
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
 def keys(request: Request) -> Response:
