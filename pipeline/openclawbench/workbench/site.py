@@ -175,6 +175,15 @@ def plain_value(value: object) -> str:
     return "yes" if value is True else "no" if value is False else "none" if value is None else str(value)
 
 
+def coded(text: str) -> Markup:
+    """Prose of ours, what stands between backticks as code."""
+    parts = str(text).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if number % 2 and number < len(parts) - 1 else visible(part)
+        for number, part in enumerate(parts)
+    )
+
+
 def finalize(value: object) -> object:
     """What an expression of a template writes: text is untrusted unless it is Markup; None is a dash."""
     if isinstance(value, Markup):
@@ -198,6 +207,7 @@ def environment() -> Environment:
         "marked": marked,
         "middle": middle,
         "attr": attribute,
+        "coded": coded,
         "words": words,
         "plain_value": plain_value,
         "number": number,

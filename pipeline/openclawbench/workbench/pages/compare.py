@@ -16,6 +16,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.audit.events.form import EVENTS
 from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
+from openclawbench.base.terminal import one_line
 from openclawbench.errors import NotFound, OpenClawBenchError, UsageError
 from openclawbench.inspect.find import rows_of
 from openclawbench.reports.section import Report
@@ -33,6 +34,16 @@ from openclawbench.workspace.settings import settings
 Row = dict[str, Any]
 EXAMPLES = 25  # of each row of a diff
 DISAGREEMENTS = 50  # of two judges, on a page
+RECORD_COUNTS = {  # count of a diff -> what it counts
+    "a": "trajectories before",
+    "b": "trajectories after",
+    "same": "the same",
+    "restamped": "the same but for provenance",
+    "changed": "changed",
+    "added": "added",
+    "removed": "removed",
+    "other_key": "under another key",
+}
 REPORTS = {
     "audit-calibration": "Human verdicts on labels (T36)",
     "audit-events": "Human verdicts on event descriptors (T34)",
@@ -84,6 +95,7 @@ def page_of_query(request: Request) -> int:
 def difference(request: Request) -> Response:
     """Two releases: what differs, by cause."""
     from openclawbench.release.diff.diff import diff
+    from openclawbench.release.diff.markdown import FIELDS, TABLES
 
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
@@ -93,7 +105,9 @@ def difference(request: Request) -> Response:
     if before:
         site.other(Path(before))
         found = diff(Path(before), Path(after or default), EXAMPLES)
-    return answer(request, "diff.html", {"before": before, "after": after or default, "difference": found})
+    data = {"before": before, "after": after or default, "difference": found}
+    tables = TABLES | {"fields": ("Fields that differ", FIELDS)}
+    return answer(request, "diff.html", data, tables=tables, counts=RECORD_COUNTS)
 
 
 def what_if_form(request: Request) -> Response:
@@ -179,7 +193,12 @@ def report(request: Request) -> Response:
     name = request.path_params["name"].removesuffix(".json")
     if name not in REPORTS:
         raise NotFound(f"{name}: there is no such report. There are: {', '.join(REPORTS)}.")
-    made = released_statistics(site) if name == "statistics" else report_of(site, name).data()
+    try:
+        made = released_statistics(site) if name == "statistics" else report_of(site, name).data()
+    except NotFound as error:
+        if request.state.json:
+            raise
+        made = {"about": one_line(str(error)), "sections": {}}
     if request.state.json:
         return JSONResponse(made)
     return render(request, "report.html", title=REPORTS[name], name=name, report=made, names=REPORTS)
@@ -206,7 +225,7 @@ def report_of(site: Site, name: str) -> Report:
         made = audit_reports(site)[name]()
         if made is None:
             raise NotFound(
-                f"{folder.root}: nothing has been reviewed. Draw a sample on the page of queues, and review it."
+                f"{folder.root}: nothing has been reviewed. Draw a sample on the page Reviews, and review it."
             )
         return made
     chosen = settings(folder)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+import polars as pl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -73,6 +74,7 @@ def trajectories(request: Request) -> Response:
     kept = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))
     context = {
         "query": query,
+        "columns": query.columns if "columns" in request.query_params else filled(index, query.columns),
         "address": Address("/t", kept),
         "all_columns": list(COLUMNS),
         "titles": TITLES,
@@ -80,6 +82,11 @@ def trajectories(request: Request) -> Response:
         "ways_out": ways_out(index, query) if not rows.height else [],
     }
     return answer(request, "list.html", data, **context)
+
+
+def filled(index: pl.DataFrame, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The columns that have any value."""
+    return tuple(name for name in columns if index[name].null_count() < index.height)
 
 
 def trajectory(request: Request) -> Response:
