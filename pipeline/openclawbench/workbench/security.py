@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from markupsafe import escape
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from openclawbench.workbench.access import Person
@@ -110,10 +111,10 @@ class Guard:
     def refusal(self, request: Request) -> Response | None:
         """The answer to a request that goes no further; None if it may go on."""
         if request.headers.get("host", "") not in self.hosts:
-            return PlainTextResponse("This address is not the workbench's.\n", 421)
+            return refused("This address is not the workbench's.", 421)
         writes = request.method not in READING
         if writes and (fault := self.foreign(request)):
-            return PlainTextResponse(f"{fault}\n", 403)
+            return refused(fault, 403)
         person = self.sessions.person(request.headers)
         request.state.person = person
         if request.url.path.startswith(OPEN_PATHS):
@@ -124,8 +125,7 @@ class Guard:
         if person is None:
             if self.logins:
                 return RedirectResponse("/login", 303)
-            words = "Open the address that `openclawbench view` printed: it holds a token that lets you in.\n"
-            return PlainTextResponse(words, 403)
+            return refused("Open the address that `openclawbench view` printed: its token lets one browser in.", 403)
         return None
 
     def foreign(self, request: Request) -> str | None:
@@ -144,9 +144,23 @@ class Guard:
             return RedirectResponse(clean, 303)
         secret = self.sessions.accept(token)
         if secret is None:
-            words = "This address was used already, or is of an earlier start. Run `openclawbench view` again.\n"
-            return PlainTextResponse(words, 403)
+            words = (
+                "The token of this address was used already, by this or another browser, or is of an earlier start. "
+                "For one more browser stop `openclawbench view` and start it again: it prints a new address."
+            )
+            return refused(words, 403)
         return set_cookie(RedirectResponse(clean, 303), secret, self.secure)
+
+
+def refused(words: str, status: int) -> HTMLResponse:
+    """A page that says why a request goes no further. `words`: of the program, never of a request."""
+    return HTMLResponse(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>No entry</title>'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/style.css">'
+        f'<main><div class="text"><h1>No entry</h1><p>{escape(words)}</p></div></main></html>\n',
+        status,
+    )
 
 
 def set_cookie(response: Response, secret: str, secure: bool) -> Response:

@@ -1,16 +1,18 @@
 """The numbers of the front page, from the index and the release."""
 
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 
 from openclawbench.records.tiers import BASELINE_JUDGES
+from openclawbench.records.vocabulary import SliceLabel
 from openclawbench.release.baseline_notice import RULES_NOTICE
 from openclawbench.storage.data_folder import read_json
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.site import Site
 
 Row = dict[str, Any]
+SLICES = [*get_args(SliceLabel), None]
 
 
 def overview_of(site: Site) -> Row:
@@ -22,6 +24,7 @@ def overview_of(site: Site) -> Row:
         "steps": int(index["num_steps"].sum()),
         "models": index["source_model"].n_unique(),
         "labelled": labelled.height,
+        "decided": labelled.filter(pl.col("label") != "undecided").height,
         "tiers": counted(labelled, "tier", "review_cause"),
         "labels": counted(labelled, "label", "subtype"),
         "slices": crossed(labelled),
@@ -47,12 +50,8 @@ def counted(rows: pl.DataFrame, *columns: str) -> list[Row]:
 def crossed(rows: pl.DataFrame) -> list[Row]:
     """A row a slice: how many are normal, anomalous, undecided."""
     counts = [(pl.col("label") == label).sum().alias(label) for label in ("normal", "anomalous", "undecided")]
-    return (
-        rows.group_by("slice_label")
-        .agg(pl.len().alias("count"), *counts)
-        .sort("slice_label", nulls_last=True)
-        .to_dicts()
-    )
+    found = rows.group_by("slice_label").agg(pl.len().alias("count"), *counts).to_dicts()
+    return sorted(found, key=lambda row: SLICES.index(row["slice_label"]))
 
 
 def gap_of(site: Site) -> Row | None:
