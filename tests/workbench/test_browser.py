@@ -118,7 +118,7 @@ def test_rows_are_taken_into_a_selection_by_keyboard(page: Page, read_only: Serv
     page.keyboard.press("j")
     page.keyboard.press("x")
     chosen = page.locator("tr.current a").first.inner_text()
-    page.get_by_role("button", name="Keep the ticked rows").click()
+    page.get_by_role("button", name="Keep the ticked rows as a selection").click()
     page.get_by_role("link", name="only the selection: 1").click()
     expect(page.get_by_role("heading", name=re.compile("^1 of "))).to_be_visible()
     expect(page.get_by_role("link", name=chosen)).to_be_visible()

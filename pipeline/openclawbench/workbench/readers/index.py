@@ -58,14 +58,14 @@ TITLES = FACETS | {  # column of the list -> its heading
     "num_steps": "steps",
     "risk_score": "risk",
     "risk_bucket": "risk bucket",
-    "end": "run",
+    "end": "run end",
     "status": "status",
     "onset": "onset",
     "judge": "judge",
     "second_label": "2nd label",
     "second_subtype": "2nd subtype",
-    "second_pass": "2nd",
-    "human": "human",
+    "second_pass": "2nd pass",
+    "human": "human verdict",
 }
 ALWAYS = "trajectory_id"  # the column that cannot be left out
 SHOWN = (  # columns where the address names none
