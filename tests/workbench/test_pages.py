@@ -70,7 +70,8 @@ def test_a_facet_is_counted_under_the_other_filters() -> None:
 def test_nothing_matches_says_which_filter_could_go(reader: Visitor) -> None:
     text = reader.get("/t?label=anomalous&q=no-such-thing").text
     assert "Nothing matches" in text
-    assert "Without <b>q</b> there would be 11" in text
+    assert "Without the search there would be 11" in text
+    assert "Search the text of the steps, too" in text
 
 
 def test_ids_and_csv_are_what_is_shown(reader: Visitor) -> None:
@@ -183,6 +184,15 @@ def test_what_changed_since_the_last_run_is_named(demo: Path, tmp_path: Path) ->
     assert str(differences(reader.looked_at())) == "flags.toml; the modules of onset"
 
 
+def test_panes_are_pages_of_their_own(reader: Visitor) -> None:
+    for pane in ("raw", "why"):
+        text = reader.get(f"/{pane}/{SESSION}", params={"step": 1}).text
+        assert "/static/style.css" in text
+        assert f'<a href="/t/{SESSION}#s1">step 1</a>' in text
+        assert f'<div class="pane {pane}' in text
+    assert "is not the number of a step" in reader.get(f"/raw/{SESSION}").text
+
+
 def test_inputs_are_scanned_alike_in_a_process(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here = DataReader(demo).looked_at()
     monkeypatch.setattr(data_folder, "WORTH_A_PROCESS", 1)
@@ -238,7 +248,9 @@ def test_two_releases(reader: Visitor, demo: Path, tmp_path: Path) -> None:
     page = reader.get(f"/t/{SESSION}", params={"against": str(other)}).text
     assert "The two labels say the same" in page
     assert f"Label of {other.name}" in page
-    assert reader.get("/diff", params={"before": str(tmp_path / "nothing")}).status_code in (400, 404, 500)
+    nothing = {"before": str(tmp_path / "nothing")}
+    assert "neither a data folder nor a release" in reader.get("/diff", params=nothing).text
+    assert reader.get("/diff.json", params=nothing).status_code == 400
 
 
 def test_two_labels_show_what_differs(served: Served, auditor: Visitor) -> None:

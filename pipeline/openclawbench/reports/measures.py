@@ -38,13 +38,13 @@ def kappa(first: Sequence[Hashable], second: Sequence[Hashable], rules: Agreemen
 
     Drawing n pairs with replacement is drawing the confusion matrix from a multinomial distribution, which is what
     happens here, with a fixed seed. All values are None where both passes use a single label throughout: kappa is
-    then 0 / 0.
+    then 0 / 0. They are None for a single pair, too, of which kappa says nothing.
     """
     import numpy as np
     from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
     labels = sorted({*first, *second}, key=str)
-    if len(labels) < 2:
+    if len(labels) < 2 or len(first) < 2:
         return NO_INTERVAL
     texts = [str(label) for label in labels]
     matrix = confusion_matrix([*map(str, first)], [*map(str, second)], labels=texts)

@@ -37,11 +37,11 @@ def calibration_audit(
         ]
         sections += [
             summary(samples[name], verdicts, sum(review.sample == name for review in reviews), number, measured),
+            disagreements(verdicts, number, rules.calibration.disagreement_rows),
             by_scope(verdicts, number, measured),
             confusions(verdicts, number),
             reviewers(own_reviews, verdicts, number, measured),
             stages(verdicts, number),
-            disagreements(verdicts, number, rules.calibration.disagreement_rows),
         ]
     notice = notice_of(judge for name in names for judge in samples[name].judges)
     return Report(

@@ -17,7 +17,7 @@ from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.audit.events.form import EVENTS
 from openclawbench.audit.review_folder import drawn_rows, drawn_samples, reviews
 from openclawbench.base.terminal import one_line
-from openclawbench.errors import NotFound, OpenClawBenchError, UsageError
+from openclawbench.errors import NotFound, OpenClawBenchError, UnreadableInput, UsageError
 from openclawbench.inspect.find import rows_of
 from openclawbench.reports.section import Report
 from openclawbench.rules.loading.rule_file import rule_path
@@ -101,13 +101,18 @@ def difference(request: Request) -> Response:
     person.needs("auditor")
     before, after = (request.query_params.get(name, "").strip() for name in ("before", "after"))
     default = str(site.reader.path / "release" if isinstance(site.reader, DataReader) else site.reader.path)
-    found = None
+    found, fault = None, ""
     if before:
-        site.other(Path(before))
-        found = diff(Path(before), Path(after or default), EXAMPLES)
+        try:
+            site.other(Path(before))
+            found = diff(Path(before), Path(after or default), EXAMPLES)
+        except (UsageError, UnreadableInput) as error:
+            if request.state.json:
+                raise
+            fault = one_line(str(error))
     data = {"before": before, "after": after or default, "difference": found}
     tables = TABLES | {"fields": ("Fields that differ", FIELDS)}
-    return answer(request, "diff.html", data, tables=tables, counts=RECORD_COUNTS)
+    return answer(request, "diff.html", data, tables=tables, counts=RECORD_COUNTS, fault=fault)
 
 
 def what_if_form(request: Request) -> Response:

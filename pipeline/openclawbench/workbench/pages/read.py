@@ -1,6 +1,7 @@
 """Pages to read: overview, list, trajectory, raw records, why, reports, export of one trajectory."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -28,11 +29,12 @@ from openclawbench.workbench.readers.index import (
     ways_out,
 )
 from openclawbench.workbench.readers.reader import LABEL
-from openclawbench.workbench.site import Address, Site, answer, attached, person_of, render, site_of
+from openclawbench.workbench.site import Address, Site, answer, attached, href, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
 Row = dict[str, Any]
 INDENTED = 200_000  # characters of a raw record that are shown indented too
+FILE_NAME = re.compile(r"[^A-Za-z0-9._-]+")  # what a downloaded file is not called
 NEIGHBOURS = "from"  # parameter of a trajectory's address: the query of the list that one came from
 
 
@@ -134,26 +136,29 @@ def raw(request: Request) -> Response:
     """The raw records behind a step: exact bytes first, indented JSON second."""
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
-    return raw_pane(request, site, key_of(request, site))
+    key = key_of(request, site)
+    return raw_pane(request, site, key, href("/t", *key))
 
 
 def why(request: Request) -> Response:
     """Why the values of a step are what they are."""
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
-    return why_pane(request, site, person, key_of(request, site))
+    key = key_of(request, site)
+    return why_pane(request, site, person, key, href("/t", *key))
 
 
 def drawn_raw(request: Request) -> Response:
     """The raw records behind a step of a drawn row."""
     site, drawn = site_of(request), drawn_of(request)
-    return raw_pane(request, site, (drawn.source_model, drawn.trajectory_id))
+    return raw_pane(request, site, (drawn.source_model, drawn.trajectory_id), href("/q", drawn.sample, drawn.row))
 
 
 def drawn_why(request: Request) -> Response:
     """Why the values of a step of a drawn row are what they are, without what hints at its label."""
     site, drawn = site_of(request), drawn_of(request)
-    return why_pane(request, site, person_of(request), (drawn.source_model, drawn.trajectory_id))
+    key = drawn.source_model, drawn.trajectory_id
+    return why_pane(request, site, person_of(request), key, href("/q", drawn.sample, drawn.row))
 
 
 def drawn_of(request: Request) -> Any:
@@ -165,16 +170,17 @@ def drawn_of(request: Request) -> Any:
     return drawn
 
 
-def raw_pane(request: Request, site: Site, key: tuple[str, str]) -> Response:
-    """The pane of raw records."""
-    records = site.reader.raw(*key, step_of(request))
+def raw_pane(request: Request, site: Site, key: tuple[str, str], back: str) -> Response:
+    """The pane of raw records, as a page whose `.pane` the script takes. `back`: the page of the trajectory."""
+    step = step_of(request)
+    records = site.reader.raw(*key, step)
     for record in records:
         record["text"] = record["content"].decode("utf-8", "backslashreplace")
         record["indented"] = indented(record["text"])
-    return answer(request, "raw.html", {"records": records})
+    return answer(request, "raw.html", {"records": records}, step=step, back=back)
 
 
-def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str]) -> Response:
+def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str], back: str) -> Response:
     """The pane of explanations, its texts with numbered marks."""
     step = step_of(request)
     explained = explain_step(site.reader, person, key, step)
@@ -184,7 +190,8 @@ def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str])
         for name in site.reader.changed_rules
         if any(name in str((value["rule"] or {}).get("place") or "") for value in values)
     )
-    return answer(request, "why.html", {"step": step, "explained": explained, "changed_rules": changed}, values=values)
+    data = {"step": step, "explained": explained, "changed_rules": changed}
+    return answer(request, "why.html", data, values=values, back=back)
 
 
 def explained_values(explained: Row) -> Any:
@@ -236,7 +243,7 @@ def step_of(request: Request) -> int:
     """The step that an address names. NotFound for what is not a number."""
     text = request.query_params.get("step", "")
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise NotFound(f"{text or 'step'}: is not the number of a step.")
+        raise NotFound(f"{text!r} is not the number of a step. Write ?step=1 for the first.")
     return int(text)
 
 
@@ -247,7 +254,7 @@ def export(request: Request) -> Response:
     model, name = site.reader.key_of(request.path_params["path"].removesuffix(".html"))
     blind = request.query_params.get("blind") == "1"
     content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
-    return HTMLResponse(content, headers=attached("trajectory.html"))
+    return HTMLResponse(content, headers=attached(f"{FILE_NAME.sub('_', name)[:100]}.html"))
 
 
 def keys(request: Request) -> Response:

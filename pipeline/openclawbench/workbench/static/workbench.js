@@ -15,7 +15,7 @@ async function pane(kind) {
   step.append(box);
   const answer = await fetch(link.href);
   const inner = new DOMParser().parseFromString(await answer.text(), "text/html");
-  box.replaceChildren(...(answer.ok ? inner.body.childNodes : [$("main p", inner) || "cannot be read"]));
+  box.replaceChildren($(answer.ok ? ".pane" : "main p", inner) || "cannot be read");
   if (kind === "why") light(step, box);
 }
 function light(step, box) {
@@ -129,7 +129,7 @@ if (form) {
       localStorage.removeItem(draft);
       out.textContent = result.words + (result.status ? ": " + result.status.replaceAll("_", " ") : "");
       if (d.next) location.href = d.next + (result.next ? "/" + result.next : "") + "?last=" + d.verdict.split("/").pop();
-      else location.reload();
+      else { location.hash = "verdicts"; location.reload(); }
     } catch { out.textContent = "Not saved: no answer. The draft is kept here."; }
     finally { button.disabled = false; }
   });
