@@ -22,7 +22,7 @@ from openclawbench.workbench.access import Person
 from openclawbench.workbench.app import ROUTES
 from openclawbench.workbench.export_page import export_page
 from openclawbench.workbench.pages.login import Logins, add_person
-from openclawbench.workbench.security import COOKIE, IDLE, Sessions
+from openclawbench.workbench.security import IDLE, Sessions
 from openclawbench.workbench.server import in_background, prepare
 from openclawbench.workbench.site import open_reader
 
@@ -366,7 +366,7 @@ def test_a_session_ends_when_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> Non
     now = [1000.0]
     monkeypatch.setattr("openclawbench.workbench.security.time.monotonic", lambda: now[0])
     sessions = Sessions()
-    headers = {"cookie": f"{COOKIE}={sessions.enter(Person('ada', 'reviewer'))}"}
+    headers = {"cookie": f"{sessions.cookie}={sessions.enter(Person('ada', 'reviewer'))}"}
     for _ in range(5):
         now[0] += IDLE - 1
         assert sessions.person(headers) is not None

@@ -8,8 +8,11 @@ verdicts without names, and the silver label once the row is settled.
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+import polars as pl
+
 from openclawbench.errors import OpenClawBenchError
 from openclawbench.inspect.blind import blind_explanation, blind_trajectory
+from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.readers.reader import Reader, Row
 
 Role = Literal["auditor", "reviewer", "adjudicator"]
@@ -29,6 +32,10 @@ class Person:
     role: Role
     token: str = ""  # of the forms of this session
     opened: set[tuple[str, str]] = field(default_factory=set)  # keys whose label this person has seen
+
+    def saw(self, rows: pl.DataFrame) -> None:
+        """Remember the keys of rows of the index, in which labels stand."""
+        self.opened.update(rows.select(TRAJECTORY_KEY).iter_rows())
 
     def needs(self, *roles: Role) -> None:
         """Raise Refused for another role."""

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from openclawbench.workbench.access import Person
 
-COOKIE = "openclawbench"
+COOKIE = "openclawbench"  # with the port behind it: a browser sends cookies of one port to all others
 TOKEN = "token"
 IDLE = 12 * 3600  # seconds
 READING = ("GET", "HEAD")
@@ -40,7 +40,8 @@ OPEN_PATHS = ("/static/", "/login")
 class Sessions:
     """The people who are here, by the secret in their cookie. Who asks for nothing for IDLE seconds has left."""
 
-    def __init__(self) -> None:
+    def __init__(self, cookie: str = COOKIE) -> None:
+        self.cookie = cookie
         self.people: dict[str, Person] = {}
         self.asked: dict[str, float] = {}  # secret -> time of the last request
         self.unused: dict[str, Person] = {}  # one-time token -> who it lets in
@@ -72,7 +73,7 @@ class Sessions:
 
     def person(self, headers: Mapping[str, str]) -> Person | None:
         """Whom the cookie of a request names."""
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         if cookie is None or cookie.value not in self.people:
             return None
         if self.asked[cookie.value] < time.monotonic() - IDLE:
@@ -83,7 +84,7 @@ class Sessions:
 
     def leave(self, headers: Mapping[str, str]) -> None:
         """End the session of a request."""
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        cookie = SimpleCookie(headers.get("cookie", "")).get(self.cookie)
         if cookie is not None:
             self.end(cookie.value)
 
@@ -149,7 +150,7 @@ class Guard:
                 "For one more browser stop `openclawbench view` and start it again: it prints a new address."
             )
             return refused(words, 403)
-        return set_cookie(RedirectResponse(clean, 303), secret, self.secure)
+        return set_cookie(RedirectResponse(clean, 303), self.sessions.cookie, secret, self.secure)
 
 
 def refused(words: str, status: int) -> HTMLResponse:
@@ -163,9 +164,9 @@ def refused(words: str, status: int) -> HTMLResponse:
     )
 
 
-def set_cookie(response: Response, secret: str, secure: bool) -> Response:
+def set_cookie(response: Response, cookie: str, secret: str, secure: bool) -> Response:
     """The response with the cookie of a session."""
-    response.set_cookie(COOKIE, secret, httponly=True, samesite="strict", secure=secure, path="/")
+    response.set_cookie(cookie, secret, httponly=True, samesite="strict", secure=secure, path="/")
     return response
 
 

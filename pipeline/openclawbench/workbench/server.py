@@ -12,13 +12,14 @@ from pathlib import Path
 import uvicorn
 from starlette.applications import Starlette
 
-from openclawbench.errors import UsageError
+from openclawbench.errors import Interrupted, UsageError
 from openclawbench.workbench.access import ROLES, Person
 from openclawbench.workbench.app import make_app
-from openclawbench.workbench.security import TOKEN, Sessions, is_loopback
+from openclawbench.workbench.security import COOKIE, TOKEN, Sessions, is_loopback
 from openclawbench.workbench.site import Site, open_reader
 
 LOOPBACK = "127.0.0.1"
+USUAL_PORT = 8642
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,14 @@ class Opened:
 
 def prepare(
     path: Path,
-    port: int = 0,
+    port: int | None = 0,
     role: str = "auditor",
     name: str | None = None,
     host: str = LOOPBACK,
     origin: str | None = None,
 ) -> Opened:
-    """Open the folder and a socket. `port` 0: any free one. UsageError for a shared server without people or origin,
-    or if the port is taken."""
+    """Open the folder and a socket. `port` 0: any free one; None: the usual one, or any if that is taken. UsageError
+    for a shared server without people or origin, or if the port is taken."""
     if role not in ROLES:
         raise UsageError(f"--role {role}: use one of {', '.join(ROLES)}.")
     reader = open_reader(path)
@@ -54,11 +55,11 @@ def prepare(
                 f"--host: a shared server needs people. Add each: openclawbench view {path} --add-reviewer NAME "
                 "--role reviewer."
             )
-    listener = listen(host, port)
+    listener = listen_usually(host) if port is None else listen(host, port)
     bound = listener.getsockname()[1]
     local = {f"http://{name}:{bound}" for name in (LOOPBACK, "localhost")}
     origins = frozenset({origin.rstrip("/")} if origin else local)
-    sessions = Sessions()
+    sessions = Sessions(f"{COOKIE}-{bound}")
     app = make_app(Site(reader, local=reviewers is None), sessions, origins, reviewers)
     address = origin or f"http://{LOOPBACK}:{bound}/"
     if reviewers is None:
@@ -73,6 +74,14 @@ def user_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "reviewer"
+
+
+def listen_usually(host: str) -> socket.socket:
+    """A socket on the usual port, so that bookmarks last; on any, if that is taken."""
+    try:
+        return listen(host, USUAL_PORT)
+    except UsageError:
+        return listen(host, 0)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -95,7 +104,8 @@ def serve(opened: Opened, tell: Callable[[str], None], browser: bool) -> None:
     tell(opened.address)
     if browser:
         threading.Thread(target=webbrowser.open, args=(opened.address,), daemon=True).start()
-    server_of(opened).run(sockets=[opened.listener])
+    with contextlib.suppress(Interrupted, KeyboardInterrupt):  # Ctrl+C, which uvicorn passes on once it has ended
+        server_of(opened).run(sockets=[opened.listener])
 
 
 def server_of(opened: Opened) -> uvicorn.Server:

@@ -20,7 +20,10 @@ def view(
         typer.Argument(metavar="[DIR]", help="A data folder, or a copy of a release; default: data, or data/demo."),
     ] = None,
     data: Data = DATA,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="0: any free one.")] = 0,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", min=0, max=65535, help="0: any free one; default: 8642, or any if that is taken."),
+    ] = None,
     open_browser: Annotated[bool, typer.Option("--open", help="Open the browser.")] = False,
     role: Annotated[
         str,
@@ -61,3 +64,4 @@ def view(
         sys.stdout.flush()
 
     serve(opened, tell, open_browser)
+    console.print("The workbench has ended. Verdicts are on disk.")

@@ -206,7 +206,8 @@ def report(request: Request) -> Response:
         made = {"about": one_line(str(error)), "sections": {}}
     if request.state.json:
         return JSONResponse(made)
-    return render(request, "report.html", title=REPORTS[name], name=name, report=made, names=REPORTS)
+    names = REPORTS if site.desk else {"statistics": REPORTS["statistics"]}
+    return render(request, "report.html", title=REPORTS[name], name=name, report=made, names=names)
 
 
 def released_statistics(site: Site) -> Row:

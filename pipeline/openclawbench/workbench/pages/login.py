@@ -120,7 +120,8 @@ def enter(request: Request, form: FormData) -> Response:
     assert logins is not None
     logins.failures.pop(name, None)
     sessions: Sessions = request.app.state.sessions
-    return set_cookie(RedirectResponse("/", 303), sessions.enter(person), request.url.scheme == "https")
+    secure = request.url.scheme == "https"
+    return set_cookie(RedirectResponse("/", 303), sessions.cookie, sessions.enter(person), secure)
 
 
 def leave(request: Request, form: FormData) -> Response:

@@ -59,18 +59,22 @@ def trajectories(request: Request) -> Response:
         lines = (f"{model}/{name}\n" for model, name in keys.iter_rows())
         return Response("".join(lines), media_type="text/plain; charset=utf-8")
     if request.query_params.get("format") == "csv":
+        person.saw(rows)
         return Response(
             in_order(rows, query).write_csv(),
             media_type="text/csv; charset=utf-8",
             headers=attached("trajectories.csv"),
         )
-    part = () if request.state.json else ((query.page - 1) * PAGE, PAGE)
+    pages = max(1, -(-rows.height // PAGE))
+    page = min(query.page, pages)
+    shown = in_order(rows, query, *(() if request.state.json else ((page - 1) * PAGE, PAGE)))
+    person.saw(shown)
     data = {
         "total": index.height,
         "matching": rows.height,
-        "page": query.page,
-        "pages": max(1, -(-rows.height // PAGE)),
-        "rows": in_order(rows, query, *part).to_dicts(),
+        "page": page,
+        "pages": pages,
+        "rows": shown.to_dicts(),
         "facets": facets(index, rows, query),
     }
     kept = tuple((name, value) for name, value in pairs if value and name not in ("page", "format"))

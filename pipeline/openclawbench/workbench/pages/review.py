@@ -14,13 +14,26 @@ from openclawbench.audit.sheets.check import Form
 from openclawbench.errors import DataFolderLocked, NotFound, UsageError
 from openclawbench.rules.taxonomy import Taxonomy
 from openclawbench.workbench.access import Person, Refused, open_drawn, open_trajectory
-from openclawbench.workbench.desk import QueueRow
+from openclawbench.workbench.desk import Desk, QueueRow
 from openclawbench.workbench.pages.forms import answers_sent, form_context, token_of, wants_json
 from openclawbench.workbench.review_log import Saved, answers_of
 from openclawbench.workbench.site import Site, answer, href, person_of, render, site_of
 from openclawbench.workbench.view.page_model import page_of
 
 Row = dict[str, Any]
+EVENT_WORDS = {  # answers of an event review (paper T33, and own choice for the step itself)
+    "missing": "the descriptor leaves out something that the step did",
+    "over specific": "it says more than the step shows",
+    "under specific": "it says less than the step shows",
+    "wrong category": "the event type is another one",
+    "ambiguous": "the step can be read in more than one way",
+    "wrong step": "calls, results or texts are put together that do not belong together",
+    "missing step": "a step beside this one was left out",
+    "surplus step": "this is no step of its own",
+    "wrong turn kind": "what is shown as the user's words are not, or the other way round",
+    "wrong trajectory": "the step belongs to another session",
+    "auto flags": "signs that rules found in the text, which direct attention and decide nothing",
+}
 
 
 def queues(request: Request) -> Response:
@@ -48,7 +61,10 @@ def queue(request: Request) -> Response:
         for entry in rows
     ]
     following = next((row["row"] for row in shown if row["state"] == "open"), None)
-    return answer(request, "queue.html", {"sample": sample, "rows": shown, "next": following})
+    form = site.reviews.form_of(sample).name
+    blind = any(getattr(entry.drawn, "blind", False) for entry in rows)
+    data = {"sample": sample, "rows": shown, "next": following}
+    return answer(request, "queue.html", data, form=form, blind=blind)
 
 
 def seen(person: Person, entry: QueueRow) -> bool:
@@ -98,8 +114,9 @@ def drawn_page(
         "place": place + 1,
         "of": len(rows),
         "done": done,
-        "last": request.query_params.get("last"),
+        "last": saved_last(desk, form, sample, request.query_params.get("last"), person),
         "taxonomy": Taxonomy.load().subtypes,
+        "meanings": EVENT_WORDS,
     }
     status = 422 if fault else 200
     template = "verdict.html" if form is CALIBRATION else "event.html"
@@ -107,6 +124,28 @@ def drawn_page(
     if request.state.json:
         return answer(request, template, shown)
     return render(request, template, status, **shown, **context)
+
+
+def saved_last(desk: Desk, form: Form[Any, Any], sample: str, row: str | None, person: Person) -> Row | None:
+    """The row that this person has just saved, and what was said; None if there is none."""
+    if row is None:
+        return None
+    try:
+        mine = desk.queue_row(form, desk.row(sample, row), person.name).mine
+    except NotFound:
+        return None
+    return None if mine is None else {"row": row, "said": said_of(mine)}
+
+
+def said_of(review: Any) -> str:
+    """A verdict in a few words."""
+    if not hasattr(review, "human_anomaly_label"):
+        return "supported" if review.is_supported else str(review.error_type or "not supported")
+    label = review.human_anomaly_label
+    if not label:
+        return "unresolved" if label is None else "normal"
+    onset = f"onset step {review.human_onset}" if review.human_onset else "no onset"
+    return f"anomalous, {review.human_subtype or 'no subtype'}, {onset}, {review.human_severity or 'no severity'}"
 
 
 def filled_in(form: Form[Any, Any], review: Any | None) -> Row:
@@ -254,6 +293,7 @@ def adjudicate_row(request: Request) -> Response:
     sample, row = request.path_params["sample"], request.path_params["row"]
     record = site.reviews.row(sample, row)
     people = next((people for known, people in site.reviews.disputed(sample) if known.row == row), [])
+    not_own(person, site.reviews.logs[CALIBRATION.name].of(sample, row))
     own = [r for r in site.reviews.logs[CALIBRATION.name].of(sample, row) if r.adjudication]
     trajectory = open_drawn(site.reader, person, record)
     silver = (
@@ -273,6 +313,12 @@ def adjudicate_row(request: Request) -> Response:
     return answer(request, "adjudicate_row.html", shown, **context)
 
 
+def not_own(person: Person, reviews: list[Any]) -> None:
+    """Raise Refused for a row on which this person has given one of the verdicts that are to be settled."""
+    if any(review.reviewer == person.name and not review.adjudication for review in reviews):
+        raise Refused("One of the verdicts on this row is yours, so somebody else has to settle it.")
+
+
 def settle(request: Request, form: FormData) -> Response:
     """An adjudication: a verdict with `adjudication: yes`."""
     site, person = site_of(request), person_of(request)
@@ -281,6 +327,7 @@ def settle(request: Request, form: FormData) -> Response:
     token_of(form, person)
     record = site.reviews.row(sample, row)
     open_drawn(site.reader, person, record)
+    not_own(person, site.reviews.logs[CALIBRATION.name].of(sample, row))
     answers = answers_sent(form, CALIBRATION.answers) | {"adjudication": "yes"}
     fault, saved = "", None
     try:
