@@ -4,9 +4,14 @@ import html
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import httpx
 import polars as pl
 import pytest
 from child import call
@@ -182,6 +187,33 @@ def test_what_changed_since_the_last_run_is_named(demo: Path, tmp_path: Path) ->
             manifest["code"] = "0" * 64
         path.write_text(json.dumps(manifest))
     assert str(differences(reader.looked_at())) == "flags.toml; the modules of onset"
+
+
+def test_a_page_beyond_the_last_is_the_last(reader: Visitor) -> None:
+    assert json.loads(reader.get("/t.json?page=999").text)["page"] == 1
+    assert SESSION.split("/")[1] in reader.get("/t?page=999").text
+
+
+def test_the_usual_port_and_ctrl_c(demo: Path) -> None:
+    command = [sys.executable, "-m", "openclawbench", "view", str(demo)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first,
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as second,
+    ):
+        assert first.stdout and second.stdout
+        addresses = [program.stdout.readline().split()[-1] for program in (first, second) if program.stdout]
+        with httpx.Client(follow_redirects=True) as browser:
+            for address in addresses:
+                assert browser.get(address).status_code == 200
+            for address in addresses:
+                assert browser.get(address.split("?")[0]).status_code == 200, "one cookie in place of another"
+        for program in (first, second):
+            program.send_signal(signal.SIGINT)
+        rest, _ = first.communicate(timeout=30)
+        second.communicate(timeout=30)
+    assert "Verdicts are on disk" in rest
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert len({urlsplit(address).port for address in addresses}) == 2
 
 
 def test_panes_are_pages_of_their_own(reader: Visitor) -> None:

@@ -317,6 +317,29 @@ def test_who_has_seen_a_label_cannot_review_it_blind(served: Served, auditor: Vi
     states = {row["row"]: row["state"] for row in auditor.get(f"/q/{sample}.json").json()["rows"]}
     assert states[seen["row"]] == "seen"
     assert auditor.get(f"/q/{sample}/{rows[1]['row']}").status_code == 200
+    auditor.post("/role", role="auditor")
+    auditor.get("/t", params={"q": rows[1]["place"]})
+    auditor.post("/role", role="reviewer")
+    assert auditor.get(f"/q/{sample}/{rows[1]['row']}").status_code == 403, "its label was in a list"
+    assert auditor.get(f"/q/{sample}/{rows[2]['row']}").status_code == 200
+
+
+def test_nobody_settles_a_row_of_their_own(served: Served, auditor: Visitor) -> None:
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    (row, *_) = auditor.get(f"/q/{sample}.json").json()["rows"]
+    auditor.post("/role", role="reviewer")
+    assert auditor.post(f"/q/{sample}/{row['row']}", as_json=True, human_anomaly_label="normal").json()["saved"]
+    with in_background(prepare(served.data, role="reviewer", name="ben")) as address:
+        other = Served(address, served.data).visitor()
+        other.post(f"/q/{sample}/{row['row']}", as_json=True, human_anomaly_label="anomalous")
+    auditor.post("/role", role="adjudicator")
+    assert row["row"] in auditor.get(f"/adjudicate/{sample}").text
+    for answer in (
+        auditor.get(f"/adjudicate/{sample}/{row['row']}"),
+        auditor.post(f"/adjudicate/{sample}/{row['row']}", human_anomaly_label="normal"),
+    ):
+        assert answer.status_code == 403
+        assert "is yours" in answer.text
 
 
 # ---- a shared server

@@ -113,6 +113,9 @@ def test_a_correction_is_a_new_record(served: Served, reviewer: Visitor, sample:
     page = reviewer.get(f"/q/{sample}/{row}").text
     assert "You gave a verdict" in page
     assert 'value="unresolved" data-key="3" checked' in page
+    following = queue(reviewer, sample)[1]["row"]
+    assert "Saved: unresolved." in reviewer.get(f"/q/{sample}/{following}", params={"last": row}).text
+    assert "Saved:" not in reviewer.get(f"/q/{sample}/{following}", params={"last": "no-row"}).text
 
 
 @pytest.mark.parametrize(
