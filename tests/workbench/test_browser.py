@@ -255,12 +255,40 @@ def test_reading_and_a_verdict_without_script(browser: Browser, served: Served) 
 
 
 @pytest.mark.parametrize("width", [390, 680])  # 680: 200 % zoom of 1360
-def test_a_small_screen_has_no_sideways_scroll(page: Page, read_only: Served, signed_in: None, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 820})
-    for path in ("/", f"/t/{SESSION}", "/t", "/q", "/judges", "/diff", "/whatif?file=onset.toml", "/reports/evidence"):
-        page.goto(read_only.base + path)
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wide <= 0, path
+def test_a_small_screen_has_no_sideways_scroll(browser: Browser, served: Served, width: int) -> None:
+    sample = json.loads(call("audit", "sample-calibration", "--n", "4", "--data", served.data, "--json").out)["sample"]
+    call("audit", "sample-events", "--n", "30", "--data", served.data)
+    context = browser.new_context(viewport={"width": width, "height": 820})
+    page = context.new_page()
+    page.goto(served.address)
+    page.goto(served.base + "/q")
+    page.get_by_role("button", name="reviewer", exact=True).click()
+    for path in ["/q", *open_rows(page, served.base)]:  # first, since what an auditor has seen is closed
+        page.goto(served.base + path)
+        assert sideways(page) <= 0, path
+    page.goto(served.base + "/q")
+    page.get_by_role("button", name="auditor", exact=True).click()
+    paths = ["/", f"/t/{SESSION}", "/t", "/q", "/judges", "/diff", "/whatif?file=onset.toml", "/reports/evidence"]
+    for path in [*paths, f"/adjudicate/{sample}", f"/why/{SESSION}?step=2", f"/raw/{SESSION}?step=2", "/keys", "/no"]:
+        page.goto(served.base + path)
+        assert sideways(page) <= 0, path
+    context.close()
+
+
+def sideways(page: Page) -> int:
+    """How many pixels the page is wider than the window."""
+    wide: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return wide
+
+
+def open_rows(page: Page, base: str) -> list[str]:
+    """Of each sample its queue and the form of one row that is open to this reviewer."""
+    paths = []
+    for entry in page.context.request.get(f"{base}/q.json").json()["samples"]:
+        listed = page.context.request.get(f"{base}/q/{entry['sample']}.json").json()["rows"]
+        open_row = next(row["row"] for row in listed if row["state"] == "open")
+        paths += [f"/q/{entry['sample']}", f"/q/{entry['sample']}/{open_row}"]
+    return paths
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -282,11 +310,7 @@ def test_axe_finds_nothing(browser: Browser, served: Served, scheme: Any) -> Non
     assert faults(page) == [], "panes"
     page.goto(served.base + "/q")
     page.get_by_role("button", name="reviewer", exact=True).click()
-    rows = page.context.request.get(f"{served.base}/q.json").json()["samples"]
-    for entry in rows:
-        listed = page.context.request.get(f"{served.base}/q/{entry['sample']}.json").json()["rows"]
-        open_row = next(row["row"] for row in listed if row["state"] == "open")
-        check(page, served.base, [f"/q/{entry['sample']}", f"/q/{entry['sample']}/{open_row}"])
+    check(page, served.base, open_rows(page, served.base))
     context.close()
 
 
