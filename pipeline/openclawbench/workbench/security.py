@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from http.cookies import SimpleCookie
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from markupsafe import escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from openclawbench.workbench.access import Person
+from openclawbench.workbench.view.html_text import coded
 
 COOKIE = "openclawbench"  # with the port behind it: a browser sends cookies of one port to all others
 TOKEN = "token"
@@ -159,7 +159,7 @@ def refused(words: str, status: int) -> HTMLResponse:
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>No entry</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<link rel="icon" href="data:,"><link rel="stylesheet" href="/static/style.css">'
-        f'<main><div class="text"><h1>No entry</h1><p>{escape(words)}</p></div></main></html>\n',
+        f'<main><div class="text"><h1>No entry</h1><p>{coded(words)}</p></div></main></html>\n',
         status,
     )
 

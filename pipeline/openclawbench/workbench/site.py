@@ -26,7 +26,7 @@ from openclawbench.workbench.jobs import Jobs
 from openclawbench.workbench.readers.data_folder import DataReader
 from openclawbench.workbench.readers.index import Query
 from openclawbench.workbench.readers.reader import Reader
-from openclawbench.workbench.view.html_text import marked, middle, visible
+from openclawbench.workbench.view.html_text import coded, marked, middle, visible
 
 HERE = Path(__file__).parent
 OTHERS = 2  # folders that are compared with, kept open
@@ -173,15 +173,6 @@ def plain_value(value: object) -> str:
     if isinstance(value, Mapping):
         return " ".join(plain_value(entry) for entry in value.values())
     return "yes" if value is True else "no" if value is False else "none" if value is None else str(value)
-
-
-def coded(text: str) -> Markup:
-    """Prose of ours, what stands between backticks as code."""
-    parts = str(text).split("`")
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if number % 2 and number < len(parts) - 1 else visible(part)
-        for number, part in enumerate(parts)
-    )
 
 
 def finalize(value: object) -> object:

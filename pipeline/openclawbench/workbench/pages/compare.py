@@ -63,7 +63,7 @@ def judges(request: Request) -> Response:
     both = index.filter(pl.col("second_label").is_not_null() & pl.col("label").is_not_null())
     names = ["normal", "anomalous", "undecided"]
     confusion = [
-        {"first": first} | {second: both.filter(label=first, second_label=second).height for second in names}
+        {"first pass": first} | {second: both.filter(label=first, second_label=second).height for second in names}
         for first in names
     ]
     differing = both.filter(pl.col("second_pass") == "differs")

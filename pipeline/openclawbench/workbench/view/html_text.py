@@ -39,6 +39,15 @@ def visible(text: str) -> Markup:
     return Markup("").join([*parts, escape(text[last:])])
 
 
+def coded(text: str) -> Markup:
+    """A sentence in which what stands between backticks is code."""
+    parts = str(text).split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(visible(part)) if number % 2 and number < len(parts) - 1 else visible(part)
+        for number, part in enumerate(parts)
+    )
+
+
 def marked(text: str, marks: Sequence[TextMark] = (), fold: int | None = FOLD) -> Markup:
     """The text with its marks. The rest beyond `fold` characters, or beyond the last mark, is folded; None: nothing
     is."""
