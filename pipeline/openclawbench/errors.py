@@ -115,6 +115,12 @@ class MissingAnswer(OpenClawBenchError):
     exit_status = 1
 
 
+class CollectionStopped(OpenClawBenchError):
+    """Sessions are ended by the infrastructure, one after the other. What was collected is kept."""
+
+    exit_status = 3
+
+
 # The ledger of answers
 
 

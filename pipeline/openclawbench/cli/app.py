@@ -13,6 +13,7 @@ from openclawbench.cli.commands import stages
 from openclawbench.cli.commands.annotate import annotate
 from openclawbench.cli.commands.audit.commands import app as audit
 from openclawbench.cli.commands.bench import app as bench
+from openclawbench.cli.commands.collect.commands import app as collect
 from openclawbench.cli.commands.demo import demo
 from openclawbench.cli.commands.diff import diff
 from openclawbench.cli.commands.doctor import doctor
@@ -37,6 +38,7 @@ Command = Callable[..., None] | typer.Typer
 PANELS: dict[str, dict[str, Command]] = {
     "Pipeline": {
         "demo": demo,
+        "collect": collect,
         "run": stages.run,
         "status": status,
         "doctor": doctor,

@@ -34,6 +34,7 @@ class RunManifestRow(Record):
     run_id: str | None
     attempt: Integer | None
     scored: bool | None = None
+    mode: str | None = None
 
 
 class RawRecord(Record):

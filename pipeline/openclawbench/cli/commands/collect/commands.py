@@ -1,0 +1,324 @@
+"""`openclawbench collect`: from BFCL tasks to scored sessions of real OpenClaw agents."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from openclawbench.base.resources import how_to_install
+from openclawbench.base.terminal import errors, output, pluralize, safe, table
+from openclawbench.cli.commands.collect.progress import Shown
+from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
+from openclawbench.collect.bfcl import find_bfcl, has_mcp, run_bfcl
+from openclawbench.collect.convert import Converted, convert
+from openclawbench.collect.openclaw import TRIED, find_openclaw
+from openclawbench.collect.plan import (
+    OWN_TOOLS,
+    SCRIPTED,
+    Plan,
+    planned_task,
+    read_plan,
+    sampled,
+    source_models,
+    write_plan,
+)
+from openclawbench.collect.run import Collection, Options, collect, forecast, keys_of
+from openclawbench.collect.score import score as evaluate
+from openclawbench.errors import MissingExtra, UsageError
+from openclawbench.storage.data_folder import DataFolder
+
+app = typer.Typer(
+    help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
+)
+FOLDER = "collect"  # of a data folder
+NOTES_SHOWN = 20
+Bfcl = Annotated[
+    Path | None,
+    typer.Option("--bfcl", help="A Python that has bfcl-eval; default: OPENCLAWBENCH_BFCL_PYTHON, or bfcl/bin/python."),
+]
+OpenClawFolder = Annotated[
+    Path | None,
+    typer.Option("--openclaw", help="Folder of the npm package; default: OPENCLAWBENCH_OPENCLAW, or that on the PATH."),
+]
+NodeProgram = Annotated[
+    Path | None, typer.Option("--node", help="Node; default: OPENCLAWBENCH_NODE, or that on the PATH.")
+]
+MODES = {"functions": ("functions",), "own-tools": ("own_tools",), "both": ("functions", "own_tools")}
+
+
+@app.command()
+def plan(
+    tasks: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TASK…", help="BFCL task ids. ID=right, =wrong or =none says what the scripted model does."
+        ),
+    ] = None,
+    data: Data = DATA,
+    category: Annotated[list[str] | None, typer.Option("--category", help="Every task of a BFCL category.")] = None,
+    sample: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Draw this many of the tasks, evenly over the categories.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the source model; a folder of raw/.")] = None,
+    base_url: Annotated[
+        str, typer.Option("--base-url", help=f"Address of the OpenAI-compatible endpoint, or {SCRIPTED}.")
+    ] = SCRIPTED,
+    model: Annotated[str | None, typer.Option("--model", help="The model's id at the endpoint.")] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option("--key-env", help="Environment variable that holds the endpoint's key.")
+    ] = None,
+    mode: Annotated[
+        str, typer.Option("--mode", help="functions: BFCL's only; own-tools: OpenClaw's own beside them; both: twice.")
+    ] = "functions",
+    attempts: Annotated[int, typer.Option("--attempts", min=1, help="Sessions a task.")] = 1,
+    sources: Annotated[
+        Path | None, typer.Option("--sources", help="TOML file with several [[source_model]] instead of one model.")
+    ] = None,
+    bfcl: Bfcl = None,
+    json_out: Json = False,
+) -> None:
+    """Which tasks, and which source models are to do them."""
+    wanted = dict(entry.partition("=")[::2] for entry in tasks or [])
+    if not wanted and not category:
+        raise UsageError("name tasks or a --category: openclawbench collect plan simple_python_0 --category parallel")
+    models = models_of(sources, name, base_url, model, api_key_env, mode, attempts)
+    is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
+    request = {"ids": list(wanted), "categories": category or [], "with_answers": is_scripted}
+    found = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
+    for task_id in found["unknown"]:
+        warn(f"{task_id}: BFCL has no such task or category; it is left out.")
+    for task_id in found["unsupported"]:
+        warn(f"{task_id}: memory, web_search and format_sensitivity tasks cannot be collected; it is left out.")
+    rows = list({task["task_id"]: task for task in found["tasks"]}.values())
+    if not rows:
+        raise UsageError("no task is left for the plan.")
+    made = Plan(
+        evaluator=f"bfcl-eval {found['version']}",
+        source_models=source_models(models, str(sources or "the options")),
+        tasks=[
+            planned_task(task, (wanted.get(task["task_id"]) or "right") if is_scripted else None)
+            for task in sampled(rows, sample, seed)
+        ],
+    )
+    path = write_plan(DataFolder(data).root / FOLDER, made)
+    sessions = sum(1 for _ in made.sessions())
+    counts = {"tasks": len(made.tasks), "sessions": sessions, "plan": str(path)}
+    if json_out:
+        print(json.dumps(counts | {"unknown": found["unknown"], "unsupported": found["unsupported"]}, indent=1))
+        return
+    subsets = sorted({task.subset for task in made.tasks})
+    body = [[subset, sum(task.subset == subset for task in made.tasks)] for subset in subsets]
+    output().print(table(None, ["category", "tasks"], body))
+    for source in made.source_models:
+        output().print(
+            f"source model {safe(source.name)}: {safe(source.endpoint_host)}, {safe(source.model)}, "
+            f"mode {source.mode}, {pluralize(source.attempts, 'attempt')}",
+            highlight=False,
+        )
+    output().print(f"{pluralize(sessions, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
+
+
+def models_of(
+    sources: Path | None,
+    name: str | None,
+    base_url: str,
+    model: str | None,
+    api_key_env: str | None,
+    mode: str,
+    attempts: int,
+) -> list[dict[str, Any]]:
+    """The source models as data, from a file or from the options; each mode is a source model of its own."""
+    if mode not in MODES:
+        raise UsageError(f"--mode {mode}: is not one of {', '.join(MODES)}.")
+    if sources is not None:
+        try:
+            entries = tomllib.loads(sources.read_text(encoding="utf-8"))["source_model"]
+        except (OSError, ValueError, KeyError) as error:
+            raise UsageError(
+                f"{sources}: is not a TOML file with [[source_model]] tables: {error}. Correct it."
+            ) from error
+        return [{"base_url": SCRIPTED} | entry for entry in entries]
+    if base_url != SCRIPTED and model is None:
+        raise UsageError("--base-url needs --model, the model's id at that endpoint.")
+    model = model or "scripted-model"
+    named = name or model.rpartition("/")[2].replace(":", "-")
+    common = {"base_url": base_url, "model": model, "api_key_env": api_key_env, "attempts": attempts}
+    return [common | {"name": named + (OWN_TOOLS if each == "own_tools" else ""), "mode": each} for each in MODES[mode]]
+
+
+@app.command()
+def run(
+    data: Data = DATA,
+    concurrency: Annotated[int, typer.Option("--concurrency", min=1, help="OpenClaw processes side by side.")] = 2,
+    timeout: Annotated[float, typer.Option("--timeout", min=1, help="Seconds a user turn may take.")] = 900.0,
+    budget_usd: Annotated[float | None, typer.Option("--budget-usd", help="USD of the whole collection.")] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option("--budget-tokens", help="Tokens of the whole collection.")
+    ] = None,
+    allow_network: Annotated[
+        bool,
+        typer.Option("--allow-network", help="Mode own-tools: the agent's commands may use this machine's network."),
+    ] = False,
+    is_dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="What is left and what it will take; starts nothing.")
+    ] = False,
+    openclaw: OpenClawFolder = None,
+    node: NodeProgram = None,
+    bfcl: Bfcl = None,
+    json_out: Json = False,
+) -> None:
+    """Let OpenClaw agents do what is left of the plan. After any end the same command goes on."""
+    collection, made = opened(data)
+    if is_dry_run:
+        print_forecast(forecast(made, collection.ended(), concurrency), concurrency, json_out)
+        return
+    if any(source.mode == "own_tools" for source in made.source_models):
+        if not allow_network:
+            raise UsageError(
+                "in mode own-tools the agent runs commands of its own as your user: they can read what you can read, "
+                "and use your network. Run it in a container or on a machine of its own, and say --allow-network."
+            )
+        warn("mode own-tools: the agents run commands of their own as your user, with its files and its network.")
+    if not has_mcp():
+        raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
+    installed = find_openclaw(openclaw, node)
+    if installed.version not in TRIED:
+        warn(f"OpenClaw {installed.version} was not tried; {' and '.join(TRIED)} were.")
+    options = Options(concurrency, timeout, budget_usd, budget_tokens)
+    with Shown(quiet=json_out) as shown:
+        progress = collect(collection, made, installed, find_bfcl(bfcl), options, shown.update)
+    if json_out:
+        print(
+            json.dumps({"sessions": progress.total, "collected": progress.done, "infra_errors": progress.infra_errors})
+        )
+    else:
+        output().print(
+            f"{progress.done} of {pluralize(progress.total, 'session')} collected; next: "
+            f"openclawbench collect score{data_flag(data)}",
+            highlight=False,
+        )
+    if progress.infra_errors:
+        raise typer.Exit(NEEDS_A_PERSON)
+
+
+def print_forecast(found: dict[str, Any], concurrency: int, json_out: bool) -> None:
+    """What is left."""
+    if json_out:
+        print(json.dumps(found, indent=1))
+        return
+    output().print(f"{found['left']} of {pluralize(found['sessions'], 'session')} left", highlight=False)
+    if found["measured"]:
+        output().print(
+            f"from {found['measured']} measured: {found['hours']} hours with {concurrency} processes, "
+            f"{found['tokens']} tokens, {found['usd']} USD",
+            highlight=False,
+        )
+    else:
+        output().print("nothing is measured yet: collect a --sample first", highlight=False)
+
+
+@app.command(name="convert")
+def convert_(
+    data: Data = DATA, raw: Annotated[Path | None, typer.Option("--raw")] = None, json_out: Json = False
+) -> None:
+    """Collected sessions to a raw folder, a run manifest and BFCL result trees."""
+    converted, _, folders = converted_of(data, raw)
+    if json_out:
+        print(json.dumps(as_json(converted), indent=1))
+    else:
+        print_converted(converted, folders)
+
+
+@app.command(name="score")
+def score_(
+    data: Data = DATA,
+    raw: Annotated[Path | None, typer.Option("--raw")] = None,
+    bfcl: Bfcl = None,
+    json_out: Json = False,
+) -> None:
+    """Convert what was collected, and score it with BFCL's own evaluator."""
+    python = find_bfcl(bfcl)
+    converted, made, folders = converted_of(data, raw)
+    version, rows = evaluate(converted, python)
+    if f"bfcl-eval {version}" != made.evaluator:
+        warn(f"the tasks were read with {made.evaluator} and scored with bfcl-eval {version}.")
+    if json_out:
+        print(json.dumps(as_json(converted) | {"evaluator": version, "scores": rows}, indent=1))
+        return
+    print_converted(converted, folders)
+    output().print(
+        table(
+            f"Scores by bfcl-eval {version}",
+            ["attempt", "source model", "category", "scored", "passed", "not run"],
+            [list(row.values()) for row in rows],
+        )
+    )
+    output().print(f"next: openclawbench run{data_flag(data)}", highlight=False)
+
+
+def converted_of(data: Path, raw: Path | None) -> tuple[Converted, Plan, tuple[Path, Path]]:
+    """Convert into the data folder's raw/ and oracle/."""
+    collection, made = opened(data)
+    folders = (raw or data / "raw", data / "oracle")
+    return convert(collection, made, *folders, keys_if_set(made)), made, folders
+
+
+def keys_if_set(made: Plan) -> dict[str, str | None]:
+    """Source model -> its key, null where it is not in the environment now."""
+    try:
+        return keys_of(made)
+    except UsageError as error:
+        warn(f"{error} Sessions are not searched for it.")
+        return {}
+
+
+def as_json(converted: Converted) -> dict[str, Any]:
+    """Counts of what was written."""
+    return {
+        "sessions": converted.sessions,
+        "infra_errors": converted.infra_errors,
+        "left": converted.left,
+        "trees": [str(root) for root in sorted(converted.trees)],
+        "notes": converted.notes,
+    }
+
+
+def print_converted(converted: Converted, folders: tuple[Path, Path]) -> None:
+    """Counts, and what is to be said of single sessions."""
+    for note in converted.notes[:NOTES_SHOWN]:
+        warn(note)
+    if len(converted.notes) > NOTES_SHOWN:
+        warn(f"{len(converted.notes) - NOTES_SHOWN} more: --json lists them.")
+    output().print(
+        f"{pluralize(converted.sessions, 'session')} in {safe(str(folders[0]))}, results in {safe(str(folders[1]))}; "
+        f"{converted.infra_errors} ended by the infrastructure, {converted.left} not collected yet",
+        highlight=False,
+    )
+
+
+def opened(data: Path) -> tuple[Collection, Plan]:
+    """The collection of a data folder and its plan."""
+    folder = DataFolder(data).root / FOLDER
+    return Collection(folder), read_plan(folder)
+
+
+def warn(text: str) -> None:
+    """A warning on stderr."""
+    errors().print(f"warning: {safe(text)}", style="yellow", highlight=False)
+
+
+@app.command()
+def serve(state: Annotated[Path, typer.Argument(help="Folder with task.json, as `collect run` writes it.")]) -> None:
+    """The MCP server that gives an agent the functions of a task, on stdin and stdout. OpenClaw starts it."""
+    import asyncio
+
+    from openclawbench.collect.serve import serve as answer
+
+    if not has_mcp():
+        raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
+    if not (state / "task.json").is_file():
+        raise UsageError(f"{state / 'task.json'}: does not exist. `collect run` writes it for the agent's server.")
+    asyncio.run(answer(state))

@@ -1,0 +1,163 @@
+"""Collected sessions as inputs of the pipeline: a raw folder, its run manifest, and a BFCL result tree an attempt."""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from openclawbench.collect.plan import Plan, PlannedSession
+from openclawbench.collect.recorded_session import bfcl_result, read_session
+from openclawbench.collect.run import CollectedSession, Collection, lines_of
+from openclawbench.collect.serve import CALLS
+from openclawbench.errors import UnreadableInput
+from openclawbench.storage.data_folder import write_atomic
+
+MANIFEST = "run_manifest.jsonl"
+PROVENANCE = "provenance.jsonl"  # in the collection's folder
+GROUPS = ("multi_turn", "live")  # of a result tree; everything else here is non_live
+
+
+@dataclass
+class Converted:
+    """What was written. `notes`: sentences about sessions that are not as they should be."""
+
+    sessions: int = 0
+    infra_errors: int = 0
+    left: int = 0  # planned, and not made yet
+    trees: dict[Path, dict[str, list[str]]] = field(default_factory=dict)  # root -> source model -> subsets
+    not_run: Counter[tuple[Path, str, str]] = field(
+        default_factory=Counter
+    )  # (root, source model, subset): infra errors
+    notes: list[str] = field(default_factory=list)
+
+
+def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: Mapping[str, str | None]) -> Converted:
+    """Write RAW/<source_model>/<session>.jsonl, RAW/run_manifest.jsonl and ORACLE/attempt-<n>/result/….
+
+    A session that the infrastructure ended is an inference error in the result tree, so that it never counts as failed;
+    one that was not made is nowhere. Lines of the run manifest about other sessions stay. `keys`: source model -> the
+    key of its endpoint; a session in which it stands is left out.
+    """
+    ended, converted = collection.ended(), Converted()
+    manifest: list[dict[str, Any]] = []
+    provenance: list[dict[str, Any]] = []
+    results: dict[tuple[Path, str, str], list[dict[str, Any]]] = defaultdict(list)
+    for planned in plan.sessions():
+        row = ended.get((planned.source_model.name, planned.name))
+        if row is None or row.digest != planned.digest:
+            converted.left += 1
+            continue
+        content = None if row.session is None else content_of(collection, row)
+        if content is not None and (key := keys.get(row.source_model)) and key.encode() in content:
+            converted.notes.append(
+                f"{row.source_model}/{row.session}: holds the key of its endpoint and is left out. Give the agent no "
+                "way to read it, and collect it again."
+            )
+            continue
+        if content is not None:
+            assert row.session is not None
+            write_atomic(raw / row.source_model / f"{row.session}.jsonl", [content])
+            manifest.append(manifest_row(row))
+            provenance.append(row.model_dump())
+        root = oracle / f"attempt-{row.attempt}"
+        if row.status == "collected":
+            converted.sessions += 1
+        else:
+            converted.infra_errors += 1
+            converted.not_run[root, row.source_model, row.subset] += 1
+        results[root, row.source_model, row.subset].append(
+            result_row(planned, row, content, calls_of(collection, row), converted.notes)
+        )
+    for (root, source_model, subset), rows in results.items():
+        path = root / "result" / source_model / group_of(subset) / f"BFCL_v4_{subset}_result.json"
+        write_atomic(path, [lines_of(rows)])
+        converted.trees.setdefault(root, {}).setdefault(source_model, []).append(subset)
+    write_atomic(raw / MANIFEST, [lines_of([*others(raw / MANIFEST, plan), *manifest])])
+    write_atomic(collection.folder / PROVENANCE, [lines_of(provenance)])
+    return converted
+
+
+def content_of(collection: Collection, row: CollectedSession) -> bytes:
+    """The records of a session. UnreadableInput where they are not what was collected."""
+    assert row.session is not None
+    path = collection.session_file(row.source_model, row.session)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UnreadableInput(
+            f"{path}: cannot be read: {error.strerror}. Take its line out of {collection.log}."
+        ) from error
+    if hashlib.sha256(content).hexdigest() != row.sha256:
+        raise UnreadableInput(f"{path}: was changed since it was collected. Take its line out of {collection.log}.")
+    return content
+
+
+def calls_of(collection: Collection, row: CollectedSession) -> bytes:
+    """The calls that reached the MCP server of a session."""
+    path = collection.session_file(row.source_model, row.session or "", CALLS)
+    return path.read_bytes() if path.is_file() else b""
+
+
+def manifest_row(row: CollectedSession) -> dict[str, Any]:
+    """A line of the run manifest."""
+    return {
+        "source_model": row.source_model,
+        "native_session_basename": row.session,
+        "task_id": row.task_id,
+        "subset": row.subset,
+        "run_id": f"attempt-{row.attempt}",
+        "attempt": row.attempt,
+        "mode": row.mode,
+    }
+
+
+def result_row(
+    planned: PlannedSession, row: CollectedSession, content: bytes | None, calls: bytes, notes: list[str]
+) -> dict[str, Any]:
+    """A line of a result tree."""
+    result: Any = f"Error during inference: {row.error}"
+    latency = 0.0
+    if content is not None:
+        read = read_session(content, planned.task, calls)
+        latency = read.seconds
+        notes += [
+            f"{row.source_model}/{row.session}: a call of {tool}, which does not exist, has no arguments on record."
+            for tool in read.lost_arguments
+        ]
+        if row.status == "collected":
+            result = bfcl_result(read, planned.task)
+    return {
+        "id": row.task_id,
+        "result": result,
+        "input_token_count": row.tokens_in,
+        "output_token_count": row.tokens_out,
+        "latency": latency,
+    }
+
+
+def group_of(subset: str) -> str:
+    """The folder of a category in BFCL's trees."""
+    return next((group for group in GROUPS if subset.startswith(f"{group}_")), "non_live")
+
+
+def others(path: Path, plan: Plan) -> list[dict[str, Any]]:
+    """Lines of a run manifest about source models that the plan does not have. UnreadableInput for a broken one."""
+    if not path.exists():
+        return []
+    names = {source.name for source in plan.source_models}
+    kept = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            if row["source_model"] not in names:
+                kept.append(row)
+        except (ValueError, TypeError, KeyError) as error:
+            raise UnreadableInput(
+                f"{path}: line {number}: is not a run manifest line. Correct or remove it."
+            ) from error
+    return kept

@@ -1,0 +1,170 @@
+"""The user's own installation of OpenClaw: where it is, and the home that one of its processes runs in."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from openclawbench.collect.plan import SERVER, SourceModel
+from openclawbench.errors import UsageError
+
+ENVIRONMENT = "OPENCLAWBENCH_OPENCLAW"
+NODE_ENVIRONMENT = "OPENCLAWBENCH_NODE"
+TRIED = ("2026.6.11", "2026.9.6")  # releases that a collection was made with
+INSTALL = (
+    f"npm install --prefix openclaw --ignore-scripts openclaw@{TRIED[0]} && "
+    f"export {ENVIRONMENT}=$PWD/openclaw/node_modules/openclaw"
+)
+INSTALL_NODE = (
+    f"npm install --prefix node24 node@24 && export {NODE_ENVIRONMENT}=$PWD/node24/node_modules/node/bin/node"
+)
+OLDEST_NODE = (22, 19)
+REDACTS_ALWAYS = [2026, 7]  # 2026.9 refuses the setting that 2026.6 has; what lies between was not tried
+KEY_VARIABLE = "ENDPOINT_KEY"  # in the agent's environment; its configuration names it
+NO_KEY = "none-needed"
+PROVIDER = "endpoint"
+# Tools of OpenClaw that leave the machine or outlive the task; the agent has none of them in either mode.
+DENIED = ("web_fetch", "web_search", "browser", "message", "cron", "gateway", "nodes", "tts")
+
+
+@dataclass(frozen=True)
+class OpenClaw:
+    """An installed release. `package`: the folder of the npm package."""
+
+    node: Path
+    package: Path
+    version: str
+
+
+def find_openclaw(package: Path | None, node: Path | None) -> OpenClaw:
+    """The installation given, that of OPENCLAWBENCH_OPENCLAW and OPENCLAWBENCH_NODE, or that on the PATH.
+
+    UsageError with the command that installs what is missing.
+    """
+    folder = package or (Path(value) if (value := os.environ.get(ENVIRONMENT)) else None)
+    if folder is None and (program := shutil.which("openclaw")):
+        folder = Path(program).resolve().parent
+    if folder is None:
+        raise UsageError(f"OpenClaw is not installed here. Install it: {INSTALL}")
+    try:
+        version = json.loads((folder / "package.json").read_text(encoding="utf-8"))["version"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UsageError(f"{folder}: is not the folder of the npm package openclaw. Install it: {INSTALL}") from error
+    return OpenClaw(find_node(node), folder.absolute(), str(version))
+
+
+def find_node(given: Path | None) -> Path:
+    """A Node that is new enough for OpenClaw. UsageError with the command that installs one."""
+    named = given or (Path(value) if (value := os.environ.get(NODE_ENVIRONMENT)) else None)
+    found = str(named) if named else shutil.which("node")
+    if found is None or not Path(found).is_file():
+        raise UsageError(f"{found or 'node'}: does not exist. Install Node: {INSTALL_NODE}")
+    told = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
+    numbers = re.match(r"v(\d+)\.(\d+)", told)
+    if numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST_NODE:
+        oldest = ".".join(map(str, OLDEST_NODE))
+        raise UsageError(f"{found} is Node {told or 'of an unknown version'}; OpenClaw needs {oldest}. {INSTALL_NODE}")
+    return Path(found).absolute()
+
+
+def configuration(source: SourceModel, base_url: str, home: Path, serve: list[str], version: str) -> dict[str, Any]:
+    """openclaw.json of a home. `serve`: the command of the MCP server. The key is named, not written."""
+    model = f"{PROVIDER}/{source.model}"
+    cost = {"input": source.price_in, "output": source.price_out, "cacheRead": source.price_cached, "cacheWrite": 0}
+    return {
+        "models": {
+            "mode": "merge",
+            "providers": {
+                PROVIDER: {
+                    "baseUrl": base_url,
+                    "apiKey": f"${{{KEY_VARIABLE}}}",
+                    "api": "openai-completions",
+                    "models": [
+                        {
+                            "id": source.model,
+                            "name": source.model,
+                            "reasoning": source.reasoning,
+                            "input": ["text"],
+                            "cost": cost,
+                            "contextWindow": source.context_window,
+                            "maxTokens": source.max_tokens,
+                        }
+                    ],
+                }
+            },
+        },
+        "agents": {
+            "defaults": {
+                "model": {"primary": model},
+                "models": {model: {"params": source.parameters} if source.parameters else {}},
+                "workspace": str(home / ".openclaw" / "workspace"),
+            }
+        },
+        "gateway": {"mode": "local"},
+        "logging": {"redactSensitive": "off"} if can_write_all(version) else {},
+        "plugins": {"allow": ["memory-core"], "entries": {"memory-core": {"enabled": True}}},
+        "mcp": {"servers": {SERVER: {"command": serve[0], "args": serve[1:], "supportsParallelToolCalls": True}}},
+        # Without toolSearch false, 2026.9 hides the functions behind a search, and a call of one is "not found".
+        "tools": {
+            **({"allow": ["bundle-mcp"]} if source.mode == "functions" else {"deny": list(DENIED)}),
+            "toolSearch": False,
+        },
+    }
+
+
+def can_write_all(version: str) -> bool:
+    """Whether a release can be told not to write *** for arguments that look secret. (The call is made with what the
+    model said.) Nothing in a BFCL task is secret; a session is searched for the endpoint's key before it is used."""
+    numbers = [int(number) for number in re.findall(r"\d+", version)[:2]]
+    return numbers < REDACTS_ALWAYS
+
+
+def make_home(home: Path, source: SourceModel, base_url: str, state: Path, version: str) -> None:
+    """A fresh home: whatever was there is gone."""
+    shutil.rmtree(home, ignore_errors=True)
+    folder = home / ".openclaw"
+    folder.mkdir(parents=True)
+    serve = [sys.executable, "-P", "-m", "openclawbench.collect.serve", str(state)]
+    text = json.dumps(configuration(source, base_url, home, serve, version), indent=1)
+    (folder / "openclaw.json").write_text(text, encoding="utf-8")
+
+
+def agent_environment(home: Path, node: Path, key: str | None) -> Mapping[str, str]:
+    """What an OpenClaw process sees of the environment: no key of the user's but the endpoint's."""
+    return {
+        "PATH": f"{node.parent}:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": os.environ.get("LANG", "C.UTF-8"),
+        "NODE_COMPILE_CACHE": str(home.parent / "node-cache"),
+        KEY_VARIABLE: key or NO_KEY,
+    }
+
+
+def session_of(home: Path, session: str) -> bytes | None:
+    """The records of a session as JSONL: its file, or its rows in the store of later releases; null where none is."""
+    agent = home / ".openclaw" / "agents" / "main"
+    file = agent / "sessions" / f"{session}.jsonl"
+    if file.is_file():
+        return file.read_bytes()
+    return from_store(agent, session)
+
+
+def from_store(agent: Path, session: str) -> bytes | None:
+    """A session of openclaw-agent.sqlite, one row a line."""
+    from openclawbench.sources.openclaw.sqlite_store import FILE_NAME, BrokenStore, StoredSession, read_store
+
+    for path in sorted(agent.rglob(FILE_NAME)):
+        try:
+            for entry in read_store(path):
+                if isinstance(entry, StoredSession) and entry.session_id == session and not entry.error:
+                    return entry.content
+        except BrokenStore:
+            continue
+    return None

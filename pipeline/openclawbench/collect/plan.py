@@ -1,0 +1,241 @@
+"""The plan of a collection: tasks of BFCL, and the source models that are to do them."""
+
+import hashlib
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from openclawbench.base.canonical_json import canonical_bytes
+from openclawbench.collect.scripting import Script, script_of
+from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.storage.data_folder import write_atomic
+
+FILE = "plan.json"
+SERVER = "b"  # name of the MCP server: OpenClaw calls its functions b__<name>
+PREFIX = f"{SERVER}__"
+LONGEST_NAME = 64  # characters of a tool's name that OpenClaw lets through
+SCRIPTED = "scripted"  # in place of an address: the endpoint of this program, which says what the plan says
+OWN_TOOLS = ".own-tools"  # ending of the source model's name in that mode, so that everything is reported apart
+ADDED = (
+    "I have updated some more functions you can choose from. What about now?"  # BFCL's words where functions come late
+)
+SOURCE_MODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+Mode = Literal["functions", "own_tools"]
+
+
+class Planned(BaseModel):
+    """A part of a plan: closed, so that a misspelt name is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Function(Planned):
+    """A function as the agent sees it. `name`: of the MCP tool; `bfcl_name`: BFCL's, where the two differ."""
+
+    name: str
+    bfcl_name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class Simulator(Planned):
+    """What BFCL's classes behind the functions of a multi-turn task begin with."""
+
+    initial_config: dict[str, Any]
+    involved_classes: list[str]
+    long_context: bool
+
+
+class Task(Planned):
+    """A BFCL task: the user's turns, its functions, and those that are held back until a turn (counted from 0)."""
+
+    task_id: str
+    subset: str
+    turns: list[str] = Field(min_length=1)
+    functions: list[Function]
+    held_back: dict[int, list[Function]] = {}
+    simulator: Simulator | None = None
+    script: Script | None = None  # what the scripted model says; null where a real one is asked
+
+
+class SourceModel(Planned):
+    """A model that does the tasks. Prices are in USD per million tokens. The key is in the environment, never here."""
+
+    name: str
+    base_url: str  # or SCRIPTED
+    model: str
+    api_key_env: str | None = None
+    mode: Mode = "functions"
+    attempts: int = Field(1, ge=1)
+    context_window: int = Field(200_000, ge=1)
+    max_tokens: int = Field(8192, ge=1)
+    reasoning: bool = False
+    parameters: dict[str, Any] = {}  # of each request, as the endpoint calls them: temperature, top_p …
+    price_in: float = Field(0.0, ge=0)
+    price_out: float = Field(0.0, ge=0)
+    price_cached: float = Field(0.0, ge=0)
+
+    @field_validator("name")
+    @classmethod
+    def names_a_folder(cls, name: str) -> str:
+        """The name is a folder of raw/ and of the result tree."""
+        if SOURCE_MODEL.fullmatch(name) is None:
+            raise ValueError("may have letters, digits, '.', '_' and '-' only: it names a folder")
+        return name
+
+    @field_validator("base_url")
+    @classmethod
+    def is_an_address(cls, base_url: str) -> str:
+        """http(s)://host…, without a name and password in it."""
+        parts = urlsplit(base_url)
+        if base_url != SCRIPTED and (parts.scheme not in ("http", "https") or not parts.hostname or parts.password):
+            raise ValueError(f"is neither {SCRIPTED} nor an address http(s)://host without a password in it")
+        return base_url
+
+    @property
+    def endpoint_host(self) -> str:
+        """Host of the endpoint, for the provenance."""
+        return SCRIPTED if self.base_url == SCRIPTED else urlsplit(self.base_url).netloc
+
+
+class PlannedSession(NamedTuple):
+    """One session to be: a source model's attempt (from 1) at a task. `name` is unique within the source model."""
+
+    source_model: SourceModel
+    task: Task
+    attempt: int
+
+    @property
+    def name(self) -> str:
+        """The session's id, and the stem of its file."""
+        return f"{self.task.task_id}-a{self.attempt}"
+
+    @property
+    def digest(self) -> str:
+        """Changes with whatever may change what the agent does: prices and the number of attempts do not."""
+        source = self.source_model.model_dump(exclude={"attempts", "price_in", "price_out", "price_cached"})
+        return hashlib.sha256(canonical_bytes([source, self.task.model_dump()])).hexdigest()[:16]
+
+
+class Plan(Planned):
+    """A collection: every source model does every task as often as its `attempts` say."""
+
+    evaluator: str  # name and version of what the tasks were read with
+    source_models: list[SourceModel] = Field(min_length=1)
+    tasks: list[Task] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def names_are_unique(self) -> "Plan":
+        """Each source model and each task once."""
+        for what, names in (
+            ("source model", [source.name.casefold() for source in self.source_models]),
+            ("task", [task.task_id for task in self.tasks]),
+        ):
+            if twice := sorted({name for name in names if names.count(name) > 1}):
+                raise ValueError(f"{what} {', '.join(twice)} occurs twice")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the plan."""
+        return hashlib.sha256(canonical_bytes(self)).hexdigest()
+
+    def sessions(self) -> Iterator[PlannedSession]:
+        """Every session of the plan, a source model after the other."""
+        for source in self.source_models:
+            for attempt in range(1, source.attempts + 1):
+                for task in self.tasks:
+                    yield PlannedSession(source, task, attempt)
+
+
+def tool_name(name: str, taken: Iterable[str] = ()) -> str:
+    """The name of an MCP tool that OpenClaw passes on unchanged: its letters only, cut with a digest if it is long."""
+    kept = re.sub(r"[^A-Za-z0-9_-]", "_", name)
+    if len(PREFIX + kept) > LONGEST_NAME or kept in set(taken):
+        kept = f"{kept[: LONGEST_NAME - len(PREFIX) - 9]}_{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return kept
+
+
+def planned_task(found: Mapping[str, Any], answers: str | None) -> Task:
+    """`found`: a task as programs/bfcl_tasks.py prints it. `answers`: right, wrong or none, what the scripted model
+    does; null: a real model is asked."""
+    names: dict[str, str] = {}
+
+    def function(given: Mapping[str, Any]) -> Function:
+        name = names.setdefault(given["name"], tool_name(given["name"], names.values()))
+        return Function(
+            name=name,
+            bfcl_name=given["name"],
+            description=given["description"],
+            parameters=given["parameters"],
+        )
+
+    functions = [function(given) for given in found["functions"]]
+    held_back = {int(turn): [function(given) for given in some] for turn, some in found["held_back"].items()}
+    script = (
+        None if answers is None else script_of(found, answers, {given: PREFIX + name for given, name in names.items()})
+    )
+    return Task(
+        task_id=found["task_id"],
+        subset=found["subset"],
+        # BFCL's system messages go in front of the user's words: OpenClaw's own system prompt stays.
+        turns=["\n\n".join(message["content"] for message in turn) if turn else ADDED for turn in found["turns"]],
+        functions=functions,
+        held_back=held_back,
+        simulator=found["simulator"],
+        script=script,
+    )
+
+
+def sampled(tasks: list[Any], size: int | None, seed: int) -> list[Any]:
+    """`size` of the tasks, drawn without replacement and evenly over the subsets; in their order. Null: all of them."""
+    if size is None or size >= len(tasks):
+        return tasks
+    by_subset: dict[str, list[int]] = {}
+    for number, task in enumerate(tasks):
+        by_subset.setdefault(task["subset"], []).append(number)
+    drawn = random.Random(seed)
+    for numbers in by_subset.values():
+        drawn.shuffle(numbers)
+    kept: list[int] = []
+    while len(kept) < size:
+        for numbers in by_subset.values():
+            if numbers and len(kept) < size:
+                kept.append(numbers.pop())
+    return [tasks[number] for number in sorted(kept)]
+
+
+def write_plan(folder: Path, plan: Plan) -> Path:
+    """Write the plan whole; returns its path."""
+    path = folder / FILE
+    write_atomic(path, [plan.model_dump_json(indent=1).encode() + b"\n"])
+    return path
+
+
+def read_plan(folder: Path) -> Plan:
+    """The plan of a collection. UnreadableInput where there is none or it is damaged."""
+    path = folder / FILE
+    try:
+        return Plan.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise UnreadableInput(f"{path}: does not exist. Make a plan first: openclawbench collect plan.") from error
+    except (OSError, ValidationError) as error:
+        raise UnreadableInput(f"{path}: is not a plan: {error}. Make it again: openclawbench collect plan.") from error
+
+
+def source_models(entries: Iterable[Mapping[str, Any]], where: str) -> list[SourceModel]:
+    """Source models as a TOML file or options give them. UsageError names the entry and what is wrong with it."""
+    models = []
+    for number, entry in enumerate(entries, 1):
+        try:
+            models.append(SourceModel.model_validate(entry))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(map(str, first["loc"]))
+            raise UsageError(f"{where}: source model {number}: {field}: {first['msg']}. Correct it.") from error
+    return models

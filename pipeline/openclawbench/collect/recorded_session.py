@@ -1,0 +1,160 @@
+"""What a recorded session says that a collection needs: BFCL's calls turn by turn, usage, and how it ended."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from openclawbench.collect.plan import PREFIX, Task
+
+MASK = "***"
+NOT_FOUND = "Tool {} not found"  # OpenClaw's words
+ENDED_BADLY = ("error", "aborted")
+
+
+@dataclass
+class RecordedSession:
+    """`turns`: a list a user turn, of what the agent said in it: a list of [BFCL name, arguments] or words."""
+
+    turns: list[list[list[tuple[str, dict[str, Any]]] | str]] = field(default_factory=list)
+    error: str | None = None  # of the model call that ended the session
+    tokens_in: int = 0
+    tokens_cached: int = 0  # of tokens_in
+    tokens_out: int = 0
+    seconds: float = 0.0  # from the first message to the last
+    tool_calls: int = 0  # of any tool
+    lost_arguments: list[str] = field(default_factory=list)  # tools that do not exist: only the result was recorded
+    not_offered: list[str] = field(default_factory=list)  # functions of the task that OpenClaw said do not exist
+    other_tools: set[str] = field(default_factory=set)  # OpenClaw's own, or anybody's, that ran
+
+
+def read_session(content: bytes, task: Task, journal: bytes = b"") -> RecordedSession:
+    """Reads OpenClaw's records of a session. Lines that are not messages are passed over, damaged ones too.
+
+    `journal`: the calls that reached the MCP server. OpenClaw writes *** for an argument that looks secret, and makes
+    the call with what the model said: such an argument is taken from there.
+    """
+    made = Journal(journal)
+    known = {function.name: function.bfcl_name for function in functions_of(task)}
+    read, known_calls, stamps = RecordedSession(), set(), []
+    for record in messages(content):
+        message, role = record["message"], record["message"].get("role")
+        stamps.append(record.get("timestamp"))
+        if role == "user":
+            read.turns.append([])
+        elif role == "assistant":
+            usage = message.get("usage") or {}
+            cached = usage.get("cacheRead") or 0
+            read.tokens_in += (usage.get("input") or 0) + cached
+            read.tokens_cached += cached
+            read.tokens_out += usage.get("output") or 0
+            if message.get("stopReason") in ENDED_BADLY:
+                read.error = message.get("errorMessage") or message["stopReason"]
+                continue
+            read.error = None
+            blocks = message.get("content") or []
+            calls = [block for block in blocks if block.get("type") == "toolCall"]
+            known_calls |= {block.get("id") for block in calls}
+            read.tool_calls += len(calls)
+            own = [
+                made.unmasked(bfcl_name(call["name"], known), call.get("arguments") or {})
+                for call in calls
+                if is_bfcl(call["name"])
+            ]
+            if read.turns and (own or not calls):
+                text = "".join(block.get("text") or "" for block in blocks if block.get("type") == "text")
+                read.turns[-1].append(own or text)
+        elif role == "toolResult" and not is_bfcl(tool := message.get("toolName")):
+            if not message.get("isError"):
+                read.other_tools.add(str(tool))
+        elif role == "toolResult":
+            said = "".join(block.get("text") or "" for block in message.get("content") or [])
+            if said == NOT_FOUND.format(tool) and is_offered(task, tool.removeprefix(PREFIX), len(read.turns) - 1):
+                read.not_offered.append(tool)
+            if message.get("toolCallId") in known_calls:
+                continue
+            # OpenClaw does not record the call of a tool that does not exist, only what came back.
+            read.lost_arguments.append(message["toolName"])
+            if read.turns:
+                read.turns[-1].append([(bfcl_name(message["toolName"], known), {})])
+    moments = [datetime.fromisoformat(stamp) for stamp in stamps if isinstance(stamp, str)]
+    read.seconds = round((moments[-1] - moments[0]).total_seconds(), 3) if moments else 0.0
+    return read
+
+
+class Journal:
+    """The calls that reached the MCP server, each of which is one call of the session."""
+
+    def __init__(self, lines: bytes) -> None:
+        self.calls = [json.loads(line) for line in lines.splitlines() if line.strip()]
+
+    def unmasked(self, name: str, recorded: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """(name, arguments) of a recorded call, with what was masked in it."""
+        for place, call in enumerate(self.calls):
+            if call["name"] == name and is_masked_form(recorded, call["arguments"]):
+                return name, self.calls.pop(place)["arguments"]
+        return name, recorded
+
+
+def is_masked_form(recorded: Any, made: Any) -> bool:
+    """Whether a recorded value is the one of the call, but for text that OpenClaw masked: *** or first…last letters."""
+    if isinstance(recorded, dict) and isinstance(made, dict):
+        return recorded.keys() == made.keys() and all(is_masked_form(recorded[key], made[key]) for key in made)
+    if isinstance(recorded, list) and isinstance(made, list):
+        return len(recorded) == len(made) and all(map(is_masked_form, recorded, made))
+    if isinstance(recorded, str) and isinstance(made, str) and recorded != made:
+        first, mark, last = recorded.partition("…")
+        return recorded == MASK or (bool(mark) and made.startswith(first) and made.endswith(last))
+    return bool(recorded == made)
+
+
+def messages(content: bytes) -> Iterator[dict[str, Any]]:
+    """The message records of a session."""
+    for line in content.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(record, dict) and record.get("type") == "message" and isinstance(record.get("message"), dict):
+            yield record
+
+
+def functions_of(task: Task) -> list[Any]:
+    """Every function of the task, the held back ones too."""
+    return [*task.functions, *(function for some in task.held_back.values() for function in some)]
+
+
+def is_offered(task: Task, name: str, turn: int) -> bool:
+    """Whether the agent has the function in that turn (from 0)."""
+    functions = [*task.functions, *(f for at, some in task.held_back.items() if at <= turn for f in some)]
+    return any(function.name == name for function in functions)
+
+
+def is_bfcl(tool: object) -> bool:
+    """Whether a tool is one of the task's functions; OpenClaw's own tools are not BFCL calls."""
+    return isinstance(tool, str) and tool.startswith(PREFIX)
+
+
+def bfcl_name(tool: str, known: dict[str, str]) -> str:
+    """BFCL's name of a function that the agent called."""
+    name = tool.removeprefix(PREFIX)
+    return known.get(name, name)
+
+
+def bfcl_result(read: RecordedSession, task: Task) -> Any:
+    """`result` of a line of BFCL's result tree: the calls of each turn; of a single-turn task its calls or words."""
+
+    def line(said: list[tuple[str, dict[str, Any]]] | str) -> Any:
+        return said if isinstance(said, str) else [{name: json.dumps(arguments)} for name, arguments in said]
+
+    if read.error is not None:
+        return f"Error during inference: {read.error}"
+    if task.simulator is not None:
+        return [[line(said) for said in turn] for turn in read.turns]
+    said_first = read.turns[0] if read.turns else []
+    # A single-turn checker reads one list of calls; an agent may make one call after the other where BFCL wants one
+    # parallel message.
+    calls = [call for said in said_first if not isinstance(said, str) for call in line(said)]
+    words = [said for said in said_first if isinstance(said, str)]
+    return calls or (words[-1] if words else "")

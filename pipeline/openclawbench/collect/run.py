@@ -1,0 +1,361 @@
+"""Let real OpenClaw agents do the sessions of a plan: side by side, with time limits, and going on after any end."""
+
+import hashlib
+import json
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from openclawbench.base.terminal import flat
+from openclawbench.collect.openclaw import OpenClaw
+from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
+from openclawbench.collect.scripted_endpoint import ScriptedEndpoint, scripted_endpoint
+from openclawbench.collect.serve import CALLS
+from openclawbench.collect.worker import Ended, Worker
+from openclawbench.errors import BudgetReached, CollectionStopped, DataFolderLocked, UnreadableInput, UsageError
+from openclawbench.storage.data_folder import write_atomic
+from openclawbench.storage.file_lock import file_lock
+
+MOST_TRIES = 3  # of a session that the infrastructure ended
+MOST_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
+PAUSE_S = 2.0  # before another try, doubled each time
+
+
+class CollectedSession(BaseModel):
+    """A line of collect/sessions.jsonl: how a planned session ended. The last line of a session counts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    source_model: str
+    planned: str  # <task_id>-a<attempt>
+    digest: str  # of what was planned
+    session: str | None  # id and file stem of what was recorded; null where nothing was
+    task_id: str
+    subset: str
+    attempt: int
+    mode: str
+    status: str  # collected | infra_error
+    error: str | None
+    earlier_errors: list[str]  # of the tries before the last
+    wall_s: float
+    tokens_in: int
+    tokens_cached: int
+    tokens_out: int
+    usd: float
+    tool_calls: int
+    sha256: str | None
+    plan: str  # digest of the plan
+    openclaw: str
+    evaluator: str
+    endpoint_host: str
+    model: str
+    parameters: dict[str, Any]
+
+
+@dataclass
+class Progress:
+    """How far a run is. Amounts are of the whole collection, the rate is of this run."""
+
+    total: int
+    done: int = 0
+    begun_with: int = 0
+    infra_errors: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def rate(self) -> float:
+        """Sessions a second of this run."""
+        return (self.done - self.begun_with) / max(time.monotonic() - self.started, 0.001)
+
+
+class Collection:
+    """The folder of a collection: plan.json, sessions.jsonl, sessions/<source_model>/<session>.jsonl, homes/, logs/."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+        self.log = self.folder / "sessions.jsonl"
+
+    def ended(self) -> dict[tuple[str, str], CollectedSession]:
+        """(source model, planned session) -> how it ended last. A last line that a kill cut off does not count."""
+        found: dict[tuple[str, str], CollectedSession] = {}
+        if not self.log.exists():
+            return found
+        lines = self.log.read_bytes().split(b"\n")
+        for number, line in enumerate(lines, 1):
+            if not line:
+                continue
+            try:
+                row = CollectedSession.model_validate_json(line)
+            except ValidationError as error:
+                if number == len(lines):
+                    continue
+                problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
+                raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
+            found[row.source_model, row.planned] = row
+        return found
+
+    def append(self, row: CollectedSession) -> None:
+        """Add a line, on disk when this returns."""
+        with self.log.open("ab+") as file:
+            file.seek(0, os.SEEK_END)
+            if file.tell():
+                file.seek(-1, os.SEEK_END)
+                if file.read(1) != b"\n":  # a kill cut the last line off
+                    file.write(b"\n")
+            file.write(row.model_dump_json().encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def session_file(self, source_model: str, session: str, kind: str = "jsonl") -> Path:
+        """Where the records of a session are kept, or (`calls.jsonl`) the calls that reached its MCP server."""
+        return self.folder / "sessions" / source_model / f"{session}.{kind}"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Only one run at a time."""
+        held = DataFolderLocked(f"{self.folder}: another run collects here. Wait for it, or end it.")
+        with file_lock(self.folder / "run.lock", self.folder, held, UnreadableInput, "Make the folder writable."):
+            yield
+
+
+@dataclass(frozen=True)
+class Options:
+    """`budget_*`: amounts of the whole collection that no further session is begun beyond."""
+
+    concurrency: int = 2
+    task_timeout_s: float = 900.0
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+
+
+def keys_of(plan: Plan) -> dict[str, str | None]:
+    """Source model -> its key, from the environment. UsageError for one that is not there."""
+    keys: dict[str, str | None] = {}
+    for source in plan.source_models:
+        value = os.environ.get(source.api_key_env) if source.api_key_env else None
+        if source.api_key_env and not value:
+            raise UsageError(f"{source.api_key_env} is not set; it should hold the key of source model {source.name}.")
+        keys[source.name] = value
+    return keys
+
+
+def left_of(plan: Plan, ended: dict[tuple[str, str], CollectedSession]) -> list[PlannedSession]:
+    """Sessions that are still to be made: not recorded yet, ended by the infrastructure, or planned otherwise now."""
+    left = []
+    for planned in plan.sessions():
+        row = ended.get((planned.source_model.name, planned.name))
+        if row is None or row.status != "collected" or row.digest != planned.digest:
+            left.append(planned)
+    return left
+
+
+def collect(
+    collection: Collection,
+    plan: Plan,
+    openclaw: OpenClaw,
+    bfcl: Path,
+    options: Options,
+    on_progress: Callable[[Progress, CollectedSession | None], None],
+) -> Progress:
+    """Make every session that is left. `on_progress` is called after each, from one thread at a time.
+
+    BudgetReached and CollectionStopped (exit status 3) leave everything made so far; the same call goes on from there.
+    """
+    with collection.locked():
+        ended, keys = collection.ended(), keys_of(plan)
+        left = left_of(plan, ended)
+        # A worker keeps its process as long as the source model stays the same.
+        progress = Progress(total=sum(1 for _ in plan.sessions()))
+        progress.done = progress.begun_with = progress.total - len(left)
+        progress.usd = sum(row.usd for row in ended.values())
+        progress.tokens = sum(row.tokens_in + row.tokens_out for row in ended.values())
+        on_progress(progress, None)
+        is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in left)
+        with scripted_endpoint() if is_scripted else nullcontext() as endpoint:
+            crew = Crew(collection, plan, openclaw, options, progress, on_progress, keys, endpoint)
+            crew.work(
+                left,
+                [
+                    Worker(collection.folder, n, openclaw, bfcl, options.task_timeout_s)
+                    for n in range(options.concurrency)
+                ],
+            )
+        return progress
+
+
+class Crew:
+    """The workers of a run, a thread each, and what they share."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        plan: Plan,
+        openclaw: OpenClaw,
+        options: Options,
+        progress: Progress,
+        on_progress: Callable[[Progress, CollectedSession | None], None],
+        keys: dict[str, str | None],
+        endpoint: ScriptedEndpoint | None,
+    ) -> None:
+        self.collection, self.plan, self.openclaw, self.options = collection, plan, openclaw, options
+        self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
+        self.lock = threading.Lock()
+        self.stop = threading.Event()
+        self.failed_in_a_row = 0
+        self.plan_digest = plan.digest
+
+    def work(self, left: list[PlannedSession], workers: list[Worker]) -> None:
+        """Do all of it; every process has ended when this returns or raises."""
+        tasks: queue.SimpleQueue[PlannedSession] = queue.SimpleQueue()
+        for planned in left:
+            tasks.put(planned)
+        with ThreadPoolExecutor(max_workers=len(workers)) as threads:
+            try:
+                futures = [threads.submit(self.work_through, worker, tasks) for worker in workers]
+                for future in as_completed(futures):
+                    future.result()
+            finally:
+                self.stop.set()
+                for worker in workers:
+                    worker.kill()
+
+    def work_through(self, worker: Worker, tasks: "queue.SimpleQueue[PlannedSession]") -> None:
+        """What a worker's thread does: one session after the other, until none is left or the run is to stop."""
+        try:
+            while not self.stop.is_set():
+                try:
+                    planned = tasks.get_nowait()
+                except queue.Empty:
+                    return
+                self.check_budget()
+                self.one(worker, planned)
+        finally:
+            worker.close()
+
+    def check_budget(self) -> None:
+        """BudgetReached where no further session may be begun."""
+        for spent, most, unit in (
+            (self.progress.usd, self.options.budget_usd, "USD"),
+            (self.progress.tokens, self.options.budget_tokens, "tokens"),
+        ):
+            if most is not None and spent >= most:
+                raise BudgetReached(
+                    f"the collection has cost {spent:g} {unit}, and the budget is {most:g}. "
+                    "What was collected is kept; raise the budget to go on."
+                )
+
+    def one(self, worker: Worker, planned: PlannedSession) -> None:
+        """Make a session; where the infrastructure ends it, try again in a fresh home."""
+        source, session, ended = planned.source_model, planned.name, None
+        spent: list[float] = [0, 0, 0, 0.0]
+        earlier: list[str] = []
+        for number in range(1, MOST_TRIES + 1):
+            session = planned.name if number == 1 else f"{planned.name}-t{number}"
+            base_url, key = source.base_url, self.keys[source.name]
+            if source.base_url == SCRIPTED:
+                assert self.endpoint is not None
+                self.endpoint.load(worker.number, planned.task.script)
+                base_url, key = self.endpoint.base_url(worker.number), self.endpoint.key
+            ended = worker.do(planned, session, base_url, key)
+            if self.stop.is_set() and ended.error:
+                return  # ended from outside: it is made again by the next run
+            for place, amount in enumerate(amounts(ended, planned)):
+                spent[place] += amount
+            if ended.error is None:
+                break
+            if number < MOST_TRIES:
+                earlier.append(ended.error)
+            if number < MOST_TRIES and self.stop.wait(PAUSE_S * 2 ** (number - 1)):
+                return
+        assert ended is not None
+        self.keep(planned, session, ended, earlier, spent)
+
+    def keep(self, planned: PlannedSession, session: str, ended: Ended, earlier: list[str], spent: list[float]) -> None:
+        """Write the records, then the line that says that they are there."""
+        source = planned.source_model
+        if ended.content is not None:
+            write_atomic(self.collection.session_file(source.name, session, CALLS), [ended.journal])
+            write_atomic(self.collection.session_file(source.name, session), [ended.content])
+        row = CollectedSession(
+            source_model=source.name,
+            planned=planned.name,
+            digest=planned.digest,
+            session=session if ended.content is not None else None,
+            task_id=planned.task.task_id,
+            subset=planned.task.subset,
+            attempt=planned.attempt,
+            mode=source.mode,
+            status="collected" if ended.error is None else "infra_error",
+            error=None if ended.error is None else flat(ended.error)[:1000],
+            earlier_errors=[flat(error)[:1000] for error in earlier],
+            wall_s=ended.wall_s,
+            tokens_in=int(spent[0]),
+            tokens_cached=int(spent[1]),
+            tokens_out=int(spent[2]),
+            usd=round(spent[3], 6),
+            tool_calls=ended.read.tool_calls if ended.read else 0,
+            sha256=hashlib.sha256(ended.content).hexdigest() if ended.content is not None else None,
+            plan=self.plan_digest,
+            openclaw=self.openclaw.version,
+            evaluator=self.plan.evaluator,
+            endpoint_host=source.endpoint_host,
+            model=source.model,
+            parameters=source.parameters,
+        )
+        with self.lock:
+            self.collection.append(row)
+            self.progress.done += row.status == "collected"
+            self.progress.infra_errors += row.status != "collected"
+            self.progress.usd += row.usd
+            self.progress.tokens += row.tokens_in + row.tokens_out
+            self.failed_in_a_row = 0 if row.status == "collected" else self.failed_in_a_row + 1
+            self.on_progress(self.progress, row)
+            if self.failed_in_a_row >= MOST_FAILED_IN_A_ROW:
+                raise CollectionStopped(
+                    f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
+                    f"{row.error}. Nothing of them counts as failed. Mend it, and run the same command again."
+                )
+
+
+def amounts(ended: Ended, planned: PlannedSession) -> tuple[int, int, int, float]:
+    """(tokens in, cached of them, tokens out, USD) of a try."""
+    read, source = ended.read, planned.source_model
+    if read is None:
+        return 0, 0, 0, 0.0
+    fresh = read.tokens_in - read.tokens_cached
+    millionths = fresh * source.price_in + read.tokens_cached * source.price_cached + read.tokens_out * source.price_out
+    return read.tokens_in, read.tokens_cached, read.tokens_out, millionths / 1e6
+
+
+def forecast(plan: Plan, ended: dict[tuple[str, str], CollectedSession], concurrency: int) -> dict[str, Any]:
+    """What is left and what it will take, from the sessions so far: hours, tokens, USD; null: none measured."""
+    left = left_of(plan, ended)
+    measured = [row for row in ended.values() if row.status == "collected"]
+    found: dict[str, Any] = {"sessions": sum(1 for _ in plan.sessions()), "left": len(left), "measured": len(measured)}
+    if not measured:
+        return found | {"hours": None, "tokens": None, "usd": None}
+    by_subset: dict[tuple[str, str], list[CollectedSession]] = {}
+    for row in measured:
+        by_subset.setdefault((row.source_model, row.subset), []).append(row)
+    seconds = tokens = usd = 0.0
+    for planned in left:
+        rows = by_subset.get((planned.source_model.name, planned.task.subset), measured)
+        seconds += sum(row.wall_s for row in rows) / len(rows)
+        tokens += sum(row.tokens_in + row.tokens_out for row in rows) / len(rows)
+        usd += sum(row.usd for row in rows) / len(rows)
+    return found | {"hours": round(seconds / concurrency / 3600, 2), "tokens": round(tokens), "usd": round(usd, 2)}
+
+
+def lines_of(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as JSONL."""
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)

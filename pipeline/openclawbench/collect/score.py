@@ -1,0 +1,43 @@
+"""BFCL's evaluator over the result trees of a collection, and what it says of each source model."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from openclawbench.collect.bfcl import run_bfcl
+from openclawbench.collect.convert import Converted
+
+
+def score(converted: Converted, bfcl: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Make score/ beside result/ in every tree anew. (version of bfcl-eval, a row for each file of scores)
+
+    Rows: attempt, source_model, subset, scored, passed, infra_errors. `passed` is null where the infrastructure ended a
+    session: the evaluator's count is then wrong, and `fuse` counts anew. UsageError where the evaluator cannot run.
+    """
+    version, rows = "", []
+    for root, models in sorted(converted.trees.items()):
+        shutil.rmtree(root / "score", ignore_errors=True)
+        version = run_bfcl(bfcl, "bfcl_score.py", {"root": str(root.absolute()), "models": models})["version"]
+        for path in sorted((root / "score").rglob("BFCL_v4_*_score.json")):
+            with path.open(encoding="utf-8") as file:
+                header = json.loads(file.readline())
+            source_model = path.relative_to(root / "score").parts[0]
+            subset = path.name.removeprefix("BFCL_v4_").removesuffix("_score.json")
+            # The evaluator counts what the infrastructure ended as failed, or (irrelevance) as passed.
+            not_run = converted.not_run[root, source_model, subset]
+            rows.append(
+                {
+                    "attempt": root.name,
+                    "source_model": source_model,
+                    "subset": subset,
+                    "scored": header["total_count"] - not_run,
+                    "passed": header["correct_count"] if not not_run else None,
+                    "infra_errors": not_run,
+                }
+            )
+        for leftover in (".file_locks",):
+            shutil.rmtree(root / leftover, ignore_errors=True)
+        for table in (root / "score").glob("data_*.csv"):
+            table.unlink()
+    return version, rows

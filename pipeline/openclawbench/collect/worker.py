@@ -1,0 +1,235 @@
+"""One OpenClaw process with a home of its own: one task after the other, ended when it hangs or fails."""
+
+import contextlib
+import json
+import os
+import resource
+import select
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from openclawbench.collect.bfcl import PROGRAMS
+from openclawbench.collect.openclaw import OpenClaw, agent_environment, make_home, session_of
+from openclawbench.collect.plan import PlannedSession, SourceModel
+from openclawbench.collect.recorded_session import RecordedSession, read_session
+from openclawbench.collect.serve import CALLS, LISTED
+from openclawbench.errors import UsageError
+
+START_S = 300.0  # until OpenClaw has loaded; 8 s (2026.6.11) to 40 s (2026.9.6) were measured on two cores
+POLL_S = 1.0
+MOST_BYTES = 2 * 1024**3  # of a home
+LARGEST_FILE = 1024**3
+MOST_PROCESSES = 512  # beside those that the user has already
+MOST_CPU_S = 3600
+GRACE_S = 30.0  # beyond the time limit that OpenClaw itself keeps
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a session ended. `error`: of the infrastructure, never of the model; `content`: its records, if any."""
+
+    error: str | None
+    content: bytes | None
+    journal: bytes  # the calls that reached the MCP server, a line each
+    read: RecordedSession | None
+    wall_s: float
+
+
+class ProcessFailed(Exception):
+    """The OpenClaw process ended, hung, or filled its disk."""
+
+
+class Worker:
+    """`folder`: the collection; `number`: of the worker, from 0."""
+
+    def __init__(self, folder: Path, number: int, openclaw: OpenClaw, bfcl: Path, task_timeout_s: float) -> None:
+        self.openclaw, self.bfcl, self.task_timeout_s = openclaw, bfcl, task_timeout_s
+        self.number = number
+        self.home = folder / "homes" / str(number)
+        self.state = folder / "homes" / f"{number}-state"
+        self.log = folder / "logs" / f"openclaw-{number}.log"
+        self.source: SourceModel | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.answers: BinaryIO | None = None
+
+    def do(self, planned: PlannedSession, session: str, base_url: str, key: str | None) -> Ended:
+        """Let the agent do a task as the session of that id."""
+        began = time.monotonic()
+        try:
+            if self.process is None or self.source != planned.source_model or planned.source_model.mode == "own_tools":
+                self.start(planned.source_model, base_url, key)
+            self.begin(planned)
+            answer = self.ask(
+                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.task_timeout_s)},
+                self.task_timeout_s + GRACE_S,
+            )
+            errors = [run["error"] for run in answer["runs"] if run["error"]]
+        except ProcessFailed as failed:
+            errors = [str(failed)]
+        content = session_of(self.home, session)
+        journal = self.state / CALLS
+        calls = journal.read_bytes() if journal.exists() else b""
+        read = None if content is None else read_session(content, planned.task, calls)
+        if read is not None and read.error and not errors:
+            errors = [read.error]
+        if not errors and (fault := self.fault_of(read, planned)) is not None:
+            errors = [f"OpenClaw {self.openclaw.version} {fault}"]
+        if errors:
+            self.close()
+        return Ended(errors[0] if errors else None, content, calls, read, round(time.monotonic() - began, 3))
+
+    def fault_of(self, read: RecordedSession | None, planned: PlannedSession) -> str | None:
+        """What shows that the agent did not have the tools that its mode gives it; null where it had."""
+        if read is None:
+            return "recorded no session where it is looked for"
+        if read.not_offered:
+            return f"did not offer the agent {read.not_offered[0]}, a function of the task"
+        listed = self.state / LISTED
+        turns = {json.loads(line)["turn"] for line in listed.read_text().splitlines()} if listed.exists() else set()
+        if len(turns) < len(read.turns):
+            return f"asked for the task's functions in {len(turns)} of {len(read.turns)} turns only"
+        if planned.source_model.mode == "functions" and read.other_tools:
+            return f"gave the agent {min(read.other_tools)}, which mode functions leaves out"
+        return None
+
+    def start(self, source: SourceModel, base_url: str, key: str | None) -> None:
+        """A new process in a fresh home. UsageError if this OpenClaw cannot be driven."""
+        self.close()
+        self.state.mkdir(parents=True, exist_ok=True)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        end_processes_of(self.home)  # of a run that was killed
+        make_home(self.home, source, base_url, self.state, self.openclaw.version)
+        reading, writing = os.pipe()
+        try:
+            with self.log.open("ab") as log:
+                self.process = subprocess.Popen(
+                    [
+                        str(self.openclaw.node),
+                        str(PROGRAMS / "openclaw_driver.mjs"),
+                        str(self.openclaw.package),
+                        str(self.state),
+                        str(writing),
+                    ],
+                    stdin=subprocess.PIPE,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=(writing,),
+                    env=dict(agent_environment(self.home, self.openclaw.node, key)),
+                    cwd=self.home,
+                    start_new_session=True,
+                )
+        finally:
+            os.close(writing)
+        self.answers = os.fdopen(reading, "rb", buffering=0)
+        limit(self.process.pid)
+        self.source = source
+        said = self.answer(START_S)
+        if "fault" in said:
+            self.close()
+            raise UsageError(f"{self.openclaw.package}: OpenClaw {self.openclaw.version}: {said['fault']}.")
+
+    def begin(self, planned: PlannedSession) -> None:
+        """Put the task where the MCP server looks for it. The workspace needs no care: an agent with tools of its own
+        gets a fresh home for each task, and one that has not cannot write."""
+        for name in (CALLS, LISTED, "turn.json"):
+            (self.state / name).unlink(missing_ok=True)
+        task = planned.task.model_dump(exclude={"script"}, mode="json")
+        text = json.dumps({"task": task, "bfcl": str(self.bfcl)})
+        (self.state / "task.json").write_text(text, encoding="utf-8")
+
+    def ask(self, task: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+        """Send a task; its answer. ProcessFailed with the reason otherwise."""
+        assert self.process is not None and self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(task).encode() + b"\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise ProcessFailed(f"the OpenClaw process ended: see {self.log}") from error
+        return self.answer(timeout_s)
+
+    def answer(self, timeout_s: float) -> dict[str, Any]:
+        """The next line of the driver, while time and disk are watched."""
+        assert self.answers is not None
+        deadline, line = time.monotonic() + timeout_s, b""
+        while True:
+            ready, _, _ = select.select([self.answers], [], [], POLL_S)
+            if ready:
+                piece = self.answers.read(65536)
+                if not piece:
+                    raise ProcessFailed(f"the OpenClaw process ended: see {self.log}")
+                line += piece
+                if line.endswith(b"\n"):
+                    answer: dict[str, Any] = json.loads(line)
+                    return answer
+            elif time.monotonic() > deadline:
+                raise ProcessFailed(f"no end after {timeout_s:.0f} s")
+            elif bytes_in(self.home) > MOST_BYTES:
+                raise ProcessFailed(f"its home holds more than {MOST_BYTES // 1024**2} MB")
+
+    def close(self) -> None:
+        """End the process and whatever it started."""
+        if self.process is None:
+            return
+        self.kill()
+        self.process.wait()
+        if self.process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self.process.stdin.close()
+        if self.answers is not None:
+            self.answers.close()
+        self.process = None
+
+    def kill(self) -> None:
+        """End the process and whatever it started, from any thread: the one that waits for an answer then goes on."""
+        if (process := self.process) is not None:
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)
+            end_processes_of(self.home)
+
+
+def limit(pid: int) -> None:
+    """Limit what a process and its children may take."""
+    with contextlib.suppress(OSError):  # it may have ended already
+        for which, value in (
+            (resource.RLIMIT_FSIZE, LARGEST_FILE),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, MOST_CPU_S),
+            (resource.RLIMIT_NPROC, MOST_PROCESSES + processes_of_user()),
+        ):
+            _, hard = resource.prlimit(pid, which)
+            most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.prlimit(pid, which, (most, most))
+
+
+def processes_of_user() -> int:
+    """How many processes and threads the user has: the limit on them counts every one."""
+    total = 0
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and folder.stat().st_uid == os.getuid():
+                total += sum(1 for _ in (folder / "task").iterdir())
+    return total
+
+
+def end_processes_of(home: Path) -> None:
+    """End every process whose HOME is that of the agent: what it left in the background has left its group."""
+    wanted = f"HOME={home}".encode()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if wanted in (folder / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(folder.name), signal.SIGKILL)
+
+
+def bytes_in(folder: Path) -> int:
+    """Bytes of the files in a folder."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += (Path(root) / name).lstat().st_size
+    return total
