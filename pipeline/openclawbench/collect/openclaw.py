@@ -26,8 +26,8 @@ INSTALL_NODE = (
 )
 OLDEST_NODE = (22, 19)
 REDACTS_ALWAYS = [2026, 7]  # 2026.9 refuses the setting that 2026.6 has; what lies between was not tried
-KEY_VARIABLE = "ENDPOINT_KEY"  # in the agent's environment; its configuration names it
-NO_KEY = "none-needed"
+# In the agent's environment; its configuration names them. The key is the relay's token, never the endpoint's key.
+KEY_VARIABLE, URL_VARIABLE = "ENDPOINT_KEY", "ENDPOINT_URL"
 PROVIDER = "endpoint"
 # Tools of OpenClaw that leave the machine or outlive the task; the agent has none of them in either mode.
 DENIED = ("web_fetch", "web_search", "browser", "message", "cron", "gateway", "nodes", "tts")
@@ -73,8 +73,8 @@ def find_node(given: Path | None) -> Path:
     return Path(found).absolute()
 
 
-def configuration(source: SourceModel, base_url: str, home: Path, serve: list[str], version: str) -> dict[str, Any]:
-    """openclaw.json of a home. `serve`: the command of the MCP server. The key is named, not written."""
+def configuration(source: SourceModel, home: Path, serve: list[str], version: str) -> dict[str, Any]:
+    """openclaw.json of a home. `serve`: the command of the MCP server."""
     model = f"{PROVIDER}/{source.model}"
     cost = {"input": source.price_in, "output": source.price_out, "cacheRead": source.price_cached, "cacheWrite": 0}
     return {
@@ -82,7 +82,7 @@ def configuration(source: SourceModel, base_url: str, home: Path, serve: list[st
             "mode": "merge",
             "providers": {
                 PROVIDER: {
-                    "baseUrl": base_url,
+                    "baseUrl": f"${{{URL_VARIABLE}}}",
                     "apiKey": f"${{{KEY_VARIABLE}}}",
                     "api": "openai-completions",
                     "models": [
@@ -125,25 +125,25 @@ def can_write_all(version: str) -> bool:
     return numbers < REDACTS_ALWAYS
 
 
-def make_home(home: Path, source: SourceModel, base_url: str, state: Path, version: str) -> None:
+def make_home(home: Path, source: SourceModel, state: Path, version: str) -> None:
     """A fresh home: whatever was there is gone."""
     shutil.rmtree(home, ignore_errors=True)
     folder = home / ".openclaw"
     folder.mkdir(parents=True)
     serve = [sys.executable, "-P", "-m", "openclawbench.collect.serve", str(state)]
-    text = json.dumps(configuration(source, base_url, home, serve, version), indent=1)
+    text = json.dumps(configuration(source, home, serve, version), indent=1)
     (folder / "openclaw.json").write_text(text, encoding="utf-8")
 
 
-def agent_environment(home: Path, node: Path, key: str | None) -> Mapping[str, str]:
-    """What an OpenClaw process sees of the environment: no key of the user's but the endpoint's."""
+def agent_environment(home: Path, node: Path, token: str) -> Mapping[str, str]:
+    """What an OpenClaw process sees of the environment: no key of the user's. `token`: of the relay."""
     return {
         "PATH": f"{node.parent}:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(home),
         "TMPDIR": str(home),
         "LANG": os.environ.get("LANG", "C.UTF-8"),
         "NODE_COMPILE_CACHE": str(home.parent / "node-cache"),
-        KEY_VARIABLE: key or NO_KEY,
+        KEY_VARIABLE: token,
     }
 
 

@@ -18,15 +18,17 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from openclawbench.base.terminal import flat
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
+from openclawbench.collect.relay import relay
 from openclawbench.collect.scripted_endpoint import ScriptedEndpoint, scripted_endpoint
 from openclawbench.collect.serve import CALLS
-from openclawbench.collect.worker import Ended, Worker
+from openclawbench.collect.worker import Ended, Surroundings, Worker
 from openclawbench.errors import BudgetReached, CollectionStopped, DataFolderLocked, UnreadableInput, UsageError
 from openclawbench.storage.data_folder import write_atomic
 from openclawbench.storage.file_lock import file_lock
 
-MOST_TRIES = 3  # of a session that the infrastructure ended
-MOST_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
+MAX_TRIES = 3  # of a session that the infrastructure ended
+MAX_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
+RATE_LIMITED = 429
 PAUSE_S = 2.0  # before another try, doubled each time
 
 
@@ -51,9 +53,12 @@ class CollectedSession(BaseModel):
     tokens_out: int
     usd: float
     tool_calls: int
+    requests: int  # of the last try, that reached the endpoint or failed on the way
+    rate_limited: int  # of these, answered with HTTP 429
     sha256: str | None
     plan: str  # digest of the plan
     openclaw: str
+    network: str  # endpoint: the agent reached nothing else; open: it had this machine's network
     evaluator: str
     endpoint_host: str
     model: str
@@ -130,12 +135,14 @@ class Collection:
 
 @dataclass(frozen=True)
 class Options:
-    """`budget_*`: amounts of the whole collection that no further session is begun beyond."""
+    """`budget_*`: amounts of the whole collection that no further session is begun beyond. `has_network`: the agent may
+    use this machine's network."""
 
     concurrency: int = 2
     task_timeout_s: float = 900.0
     budget_usd: float | None = None
     budget_tokens: int | None = None
+    has_network: bool = False
 
 
 def keys_of(plan: Plan) -> dict[str, str | None]:
@@ -181,15 +188,13 @@ def collect(
         progress.tokens = sum(row.tokens_in + row.tokens_out for row in ended.values())
         on_progress(progress, None)
         is_scripted = any(planned.source_model.base_url == SCRIPTED for planned in left)
-        with scripted_endpoint() if is_scripted else nullcontext() as endpoint:
-            crew = Crew(collection, plan, openclaw, options, progress, on_progress, keys, endpoint)
-            crew.work(
-                left,
-                [
-                    Worker(collection.folder, n, openclaw, bfcl, options.task_timeout_s)
-                    for n in range(options.concurrency)
-                ],
+        scripted = scripted_endpoint() if is_scripted else nullcontext()
+        with scripted as endpoint, relay(options.concurrency) as sockets:
+            given = Surroundings(
+                collection.folder, openclaw, bfcl, options.task_timeout_s, options.has_network, sockets
             )
+            crew = Crew(collection, plan, given, options, progress, on_progress, keys, endpoint)
+            crew.work(left, [Worker(number, given) for number in range(options.concurrency)])
         return progress
 
 
@@ -200,14 +205,14 @@ class Crew:
         self,
         collection: Collection,
         plan: Plan,
-        openclaw: OpenClaw,
+        given: Surroundings,
         options: Options,
         progress: Progress,
         on_progress: Callable[[Progress, CollectedSession | None], None],
         keys: dict[str, str | None],
         endpoint: ScriptedEndpoint | None,
     ) -> None:
-        self.collection, self.plan, self.openclaw, self.options = collection, plan, openclaw, options
+        self.collection, self.plan, self.given, self.options = collection, plan, given, options
         self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
         self.lock = threading.Lock()
         self.stop = threading.Event()
@@ -238,7 +243,7 @@ class Crew:
                 except queue.Empty:
                     return
                 self.check_budget()
-                self.one(worker, planned)
+                self.make_session(worker, planned)
         finally:
             worker.close()
 
@@ -254,12 +259,12 @@ class Crew:
                     "What was collected is kept; raise the budget to go on."
                 )
 
-    def one(self, worker: Worker, planned: PlannedSession) -> None:
+    def make_session(self, worker: Worker, planned: PlannedSession) -> None:
         """Make a session; where the infrastructure ends it, try again in a fresh home."""
         source, session, ended = planned.source_model, planned.name, None
         spent: list[float] = [0, 0, 0, 0.0]
         earlier: list[str] = []
-        for number in range(1, MOST_TRIES + 1):
+        for number in range(1, MAX_TRIES + 1):
             session = planned.name if number == 1 else f"{planned.name}-t{number}"
             base_url, key = source.base_url, self.keys[source.name]
             if source.base_url == SCRIPTED:
@@ -271,11 +276,10 @@ class Crew:
                 return  # ended from outside: it is made again by the next run
             for place, amount in enumerate(amounts(ended, planned)):
                 spent[place] += amount
-            if ended.error is None:
+            if ended.error is None or ended.upstream.refusal or number == MAX_TRIES:
                 break
-            if number < MOST_TRIES:
-                earlier.append(ended.error)
-            if number < MOST_TRIES and self.stop.wait(PAUSE_S * 2 ** (number - 1)):
+            earlier.append(ended.error)
+            if self.stop.wait(PAUSE_S * 2 ** (number - 1)):
                 return
         assert ended is not None
         self.keep(planned, session, ended, earlier, spent)
@@ -304,9 +308,12 @@ class Crew:
             tokens_out=int(spent[2]),
             usd=round(spent[3], 6),
             tool_calls=ended.read.tool_calls if ended.read else 0,
+            requests=ended.upstream.statuses.total(),
+            rate_limited=ended.upstream.statuses[RATE_LIMITED],
             sha256=hashlib.sha256(ended.content).hexdigest() if ended.content is not None else None,
             plan=self.plan_digest,
-            openclaw=self.openclaw.version,
+            openclaw=self.given.openclaw.version,
+            network="open" if self.given.has_network else "endpoint",
             evaluator=self.plan.evaluator,
             endpoint_host=source.endpoint_host,
             model=source.model,
@@ -320,7 +327,12 @@ class Crew:
             self.progress.tokens += row.tokens_in + row.tokens_out
             self.failed_in_a_row = 0 if row.status == "collected" else self.failed_in_a_row + 1
             self.on_progress(self.progress, row)
-            if self.failed_in_a_row >= MOST_FAILED_IN_A_ROW:
+            if row.error and ended.upstream.refusal:
+                raise CollectionStopped(
+                    f"{source.endpoint_host} refuses source model {source.name}: {ended.upstream.refusal}. "
+                    "Nothing of it counts as failed. Correct key, model or address, and run the same command again."
+                )
+            if self.failed_in_a_row >= MAX_FAILED_IN_A_ROW:
                 raise CollectionStopped(
                     f"{self.failed_in_a_row} sessions in a row were ended by the infrastructure, the last with: "
                     f"{row.error}. Nothing of them counts as failed. Mend it, and run the same command again."

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from openclawbench.collect.bfcl import PROGRAMS
+from openclawbench.collect.isolation import isolated
 from openclawbench.collect.openclaw import OpenClaw, agent_environment, make_home, session_of
 from openclawbench.collect.plan import PlannedSession, SourceModel
 from openclawbench.collect.recorded_session import RecordedSession, read_session
+from openclawbench.collect.relay import Relay, Upstream
 from openclawbench.collect.serve import CALLS, LISTED
 from openclawbench.errors import UsageError
 
@@ -37,18 +39,31 @@ class Ended:
     journal: bytes  # the calls that reached the MCP server, a line each
     read: RecordedSession | None
     wall_s: float
+    upstream: Upstream  # how the endpoint answered
 
 
 class ProcessFailed(Exception):
     """The OpenClaw process ended, hung, or filled its disk."""
 
 
-class Worker:
-    """`folder`: the collection; `number`: of the worker, from 0."""
+@dataclass(frozen=True)
+class Surroundings:
+    """What every worker is given. `folder`: the collection; `has_network`: the agent may use this machine's network."""
 
-    def __init__(self, folder: Path, number: int, openclaw: OpenClaw, bfcl: Path, task_timeout_s: float) -> None:
-        self.openclaw, self.bfcl, self.task_timeout_s = openclaw, bfcl, task_timeout_s
-        self.number = number
+    folder: Path
+    openclaw: OpenClaw
+    bfcl: Path
+    task_timeout_s: float
+    has_network: bool
+    relay: Relay
+
+
+class Worker:
+    """`number`: of the worker, from 0."""
+
+    def __init__(self, number: int, given: Surroundings) -> None:
+        self.given, self.number = given, number
+        folder = given.folder
         self.home = folder / "homes" / str(number)
         self.state = folder / "homes" / f"{number}-state"
         self.log = folder / "logs" / f"openclaw-{number}.log"
@@ -57,15 +72,16 @@ class Worker:
         self.answers: BinaryIO | None = None
 
     def do(self, planned: PlannedSession, session: str, base_url: str, key: str | None) -> Ended:
-        """Let the agent do a task as the session of that id."""
+        """Let the agent do a task as the session of that id. `base_url`, `key`: of the endpoint."""
         began = time.monotonic()
+        self.given.relay.point(self.number, base_url, key)
         try:
             if self.process is None or self.source != planned.source_model or planned.source_model.mode == "own_tools":
-                self.start(planned.source_model, base_url, key)
+                self.start(planned.source_model)
             self.begin(planned)
             answer = self.ask(
-                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.task_timeout_s)},
-                self.task_timeout_s + GRACE_S,
+                {"session": session, "turns": planned.task.turns, "timeout_s": int(self.given.task_timeout_s)},
+                (self.given.task_timeout_s + GRACE_S) * len(planned.task.turns),
             )
             errors = [run["error"] for run in answer["runs"] if run["error"]]
         except ProcessFailed as failed:
@@ -77,10 +93,12 @@ class Worker:
         if read is not None and read.error and not errors:
             errors = [read.error]
         if not errors and (fault := self.fault_of(read, planned)) is not None:
-            errors = [f"OpenClaw {self.openclaw.version} {fault}"]
+            errors = [f"OpenClaw {self.given.openclaw.version} {fault}"]
         if errors:
             self.close()
-        return Ended(errors[0] if errors else None, content, calls, read, round(time.monotonic() - began, 3))
+        upstream = self.given.relay.upstreams[self.number]
+        seconds = round(time.monotonic() - began, 3)
+        return Ended(errors[0] if errors else None, content, calls, read, seconds, upstream)
 
     def fault_of(self, read: RecordedSession | None, planned: PlannedSession) -> str | None:
         """What shows that the agent did not have the tools that its mode gives it; null where it had."""
@@ -96,29 +114,32 @@ class Worker:
             return f"gave the agent {min(read.other_tools)}, which mode functions leaves out"
         return None
 
-    def start(self, source: SourceModel, base_url: str, key: str | None) -> None:
+    def start(self, source: SourceModel) -> None:
         """A new process in a fresh home. UsageError if this OpenClaw cannot be driven."""
         self.close()
+        openclaw, relay = self.given.openclaw, self.given.relay
         self.state.mkdir(parents=True, exist_ok=True)
         self.log.parent.mkdir(parents=True, exist_ok=True)
         end_processes_of(self.home)  # of a run that was killed
-        make_home(self.home, source, base_url, self.state, self.openclaw.version)
+        make_home(self.home, source, self.state, openclaw.version)
         reading, writing = os.pipe()
         try:
             with self.log.open("ab") as log:
+                command = [
+                    str(openclaw.node),
+                    str(PROGRAMS / "openclaw_driver.mjs"),
+                    str(openclaw.package),
+                    str(self.state),
+                    str(writing),
+                    str(relay.socket(self.number)),
+                ]
                 self.process = subprocess.Popen(
-                    [
-                        str(self.openclaw.node),
-                        str(PROGRAMS / "openclaw_driver.mjs"),
-                        str(self.openclaw.package),
-                        str(self.state),
-                        str(writing),
-                    ],
+                    command if self.given.has_network else isolated(command),
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,
                     pass_fds=(writing,),
-                    env=dict(agent_environment(self.home, self.openclaw.node, key)),
+                    env=dict(agent_environment(self.home, openclaw.node, relay.token)),
                     cwd=self.home,
                     start_new_session=True,
                 )
@@ -127,10 +148,10 @@ class Worker:
         self.answers = os.fdopen(reading, "rb", buffering=0)
         limit(self.process.pid)
         self.source = source
-        said = self.answer(START_S)
-        if "fault" in said:
+        first = self.answer(START_S)
+        if "fault" in first:
             self.close()
-            raise UsageError(f"{self.openclaw.package}: OpenClaw {self.openclaw.version}: {said['fault']}.")
+            raise UsageError(f"{openclaw.package}: OpenClaw {openclaw.version}: {first['fault']}.")
 
     def begin(self, planned: PlannedSession) -> None:
         """Put the task where the MCP server looks for it. The workspace needs no care: an agent with tools of its own
@@ -138,7 +159,7 @@ class Worker:
         for name in (CALLS, LISTED, "turn.json"):
             (self.state / name).unlink(missing_ok=True)
         task = planned.task.model_dump(exclude={"script"}, mode="json")
-        text = json.dumps({"task": task, "bfcl": str(self.bfcl)})
+        text = json.dumps({"task": task, "bfcl": str(self.given.bfcl)})
         (self.state / "task.json").write_text(text, encoding="utf-8")
 
     def ask(self, task: dict[str, Any], timeout_s: float) -> dict[str, Any]:

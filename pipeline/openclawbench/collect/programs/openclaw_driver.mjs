@@ -1,13 +1,15 @@
 // Runs tasks in one OpenClaw process through the function behind `openclaw agent --local`.
-// usage: node openclaw_driver.mjs OPENCLAW_PACKAGE STATE_FOLDER FD      (HOME holds .openclaw/openclaw.json)
+// usage: node openclaw_driver.mjs OPENCLAW_PACKAGE STATE_FOLDER FD SOCKET   (HOME holds .openclaw/openclaw.json)
+// Whatever connects to the address in ENDPOINT_URL, which is set here, is passed on to the Unix socket.
 // stdin: a task a line, {"session", "turns": [text], "timeout_s"}. File descriptor FD: {"ready": true}, then a line a
 // task, {"session", "runs": [{"turn", "error", "stop", "session_file"}]}. It ends with its stdin.
 import fs from "node:fs";
+import net from "node:net";
 import path from "node:path";
 import readline from "node:readline";
 import { pathToFileURL } from "node:url";
 
-const [home, state, fd] = process.argv.slice(2);
+const [home, state, fd, socket] = process.argv.slice(2);
 const dist = path.join(path.resolve(home), "dist");
 const say = (value) => fs.writeSync(Number(fd), JSON.stringify(value) + "\n");
 
@@ -23,6 +25,15 @@ async function bundled(name, prefix) {
   }
   return null;
 }
+
+const listening = net.createServer((from) => {
+  const to = net.connect(socket);
+  from.pipe(to).pipe(from);
+  from.on("error", () => to.destroy());
+  to.on("error", () => from.destroy());
+});
+await new Promise((done) => listening.listen(0, "127.0.0.1", done));
+process.env.ENDPOINT_URL = `http://127.0.0.1:${listening.address().port}/v1`;
 
 const agentCommand = await bundled("agentCommand", "agent-");
 if (!agentCommand) {

@@ -13,6 +13,7 @@ from openclawbench.cli.commands.collect.progress import Shown
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
 from openclawbench.collect.bfcl import find_bfcl, has_mcp, run_bfcl
 from openclawbench.collect.convert import Converted, convert
+from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import (
     OWN_TOOLS,
@@ -160,7 +161,7 @@ def run(
     ] = None,
     allow_network: Annotated[
         bool,
-        typer.Option("--allow-network", help="Mode own-tools: the agent's commands may use this machine's network."),
+        typer.Option("--allow-network", help="The agent may use this machine's network; else only its endpoint."),
     ] = False,
     is_dry_run: Annotated[
         bool, typer.Option("--dry-run", help="What is left and what it will take; starts nothing.")
@@ -175,19 +176,18 @@ def run(
     if is_dry_run:
         print_forecast(forecast(made, collection.ended(), concurrency), concurrency, json_out)
         return
-    if any(source.mode == "own_tools" for source in made.source_models):
-        if not allow_network:
-            raise UsageError(
-                "in mode own-tools the agent runs commands of its own as your user: they can read what you can read, "
-                "and use your network. Run it in a container or on a machine of its own, and say --allow-network."
-            )
-        warn("mode own-tools: the agents run commands of their own as your user, with its files and its network.")
+    if not allow_network and not can_isolate():
+        raise UsageError(
+            "this machine lets no process be cut off from the network (it needs Linux with user namespaces), so the "
+            "agents would have yours. Run it where that does no harm, and say --allow-network."
+        )
+    warn_before_first_run(collection, made, allow_network)
     if not has_mcp():
         raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
     installed = find_openclaw(openclaw, node)
     if installed.version not in TRIED:
         warn(f"OpenClaw {installed.version} was not tried; {' and '.join(TRIED)} were.")
-    options = Options(concurrency, timeout, budget_usd, budget_tokens)
+    options = Options(concurrency, timeout, budget_usd, budget_tokens, allow_network)
     with Shown(quiet=json_out) as shown:
         progress = collect(collection, made, installed, find_bfcl(bfcl), options, shown.update)
     if json_out:
@@ -202,6 +202,20 @@ def run(
         )
     if progress.infra_errors:
         raise typer.Exit(NEEDS_A_PERSON)
+
+
+def warn_before_first_run(collection: Collection, made: Plan, has_network: bool) -> None:
+    """What agents can do to this machine: at length before anything was collected, and in a line later."""
+    if not any(source.mode == "own_tools" for source in made.source_models):
+        return
+    network = "and your network" if has_network else "and no network but the endpoint"
+    warn(f"mode own-tools: the agents run commands of their own as your user, with its files {network}.")
+    if not collection.ended():
+        warn(
+            "They can read, change and delete whatever your user can, and send what they read to the endpoint. Each "
+            "task has a fresh home and workspace, but these are no walls: use a container or a machine of its own. "
+            "Stop now (Ctrl+C) if this machine holds anything that you would miss."
+        )
 
 
 def print_forecast(found: dict[str, Any], concurrency: int, json_out: bool) -> None:

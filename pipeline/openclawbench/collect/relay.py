@@ -1,0 +1,154 @@
+"""Hands an agent's requests to its endpoint: the agent has neither the endpoint's key nor a way to another host."""
+
+import asyncio
+import contextlib
+import secrets
+import shutil
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Coroutine, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from yarl import URL
+
+from openclawbench.base.terminal import flat
+
+PREFIX = "/v1"  # of the paths that the agent asks for; the rest is added to the endpoint's address
+# Headers that belong to one connection, or that are written anew.
+NOT_PASSED_ON = {"authorization", "connection", "content-length", "host", "keep-alive", "transfer-encoding"}
+REFUSALS = (401, 402, 403, 404)  # asking again would not help: key, balance, permission, model or address
+CONNECT_S = 30.0
+MOST_BYTES = 64 * 1024**2  # of a request
+MESSAGE_CHARACTERS = 300
+
+
+@dataclass
+class Upstream:
+    """Where a worker's requests go, and how they were answered since `Relay.point`. `statuses`: HTTP status -> count;
+    0 counts requests that the endpoint did not answer. `refusal`: what it said to the first request that it refused."""
+
+    base_url: str
+    key: str | None
+    statuses: Counter[int] = field(default_factory=Counter)
+    refusal: str | None = None
+
+
+class Relay:
+    """An HTTP server on a Unix socket a worker. The agent shows `token`, the endpoint sees the real key."""
+
+    def __init__(self, workers: int) -> None:
+        self.token = secrets.token_urlsafe(16)
+        # A socket's path has at most 107 bytes: a data folder's may be longer.
+        self.folder = Path(tempfile.mkdtemp(prefix="ocb-"))
+        self.upstreams: dict[int, Upstream] = {}
+        self.workers = workers
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name="relay", daemon=True)
+        self.runners: list[web.AppRunner] = []
+        self.client: aiohttp.ClientSession | None = None
+
+    def socket(self, worker: int) -> Path:
+        """The Unix socket of a worker's agent."""
+        return self.folder / f"{worker}.sock"
+
+    def point(self, worker: int, base_url: str, key: str | None) -> None:
+        """Send a worker's requests to an endpoint from now on; its counts begin anew."""
+        self.upstreams[worker] = Upstream(base_url.rstrip("/"), key)
+
+    def start(self) -> None:
+        """Listen for every worker."""
+        self.thread.start()
+        self.wait_for(self.listen())
+
+    def stop(self) -> None:
+        """End every connection."""
+        self.wait_for(self.end())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join(timeout=10)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def wait_for(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something in the relay's thread."""
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=30)
+
+    async def listen(self) -> None:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S)
+        self.client = aiohttp.ClientSession(timeout=timeout, auto_decompress=False, trust_env=True)
+        for worker in range(self.workers):
+            app = web.Application(client_max_size=MOST_BYTES)
+            app.router.add_route("*", "/{path:.*}", self.handler(worker))
+            runner = web.AppRunner(app, access_log=None)
+            await runner.setup()
+            await web.UnixSite(runner, str(self.socket(worker)), shutdown_timeout=1).start()
+            self.runners.append(runner)
+
+    async def end(self) -> None:
+        for runner in self.runners:
+            await runner.cleanup()
+        if self.client is not None:
+            await self.client.close()
+
+    def handler(self, worker: int) -> Any:
+        """The request handler of a worker."""
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            upstream = self.upstreams.get(worker)
+            if upstream is None or not secrets.compare_digest(
+                request.headers.get("Authorization", "").encode(), f"Bearer {self.token}".encode()
+            ):
+                return problem(401, "the token of the relay is wrong")
+            if not request.raw_path.startswith(f"{PREFIX}/"):
+                return problem(404, f"the relay knows {PREFIX}/… only")
+            try:
+                return await self.pass_on(request, upstream)
+            except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+                upstream.statuses[0] += 1
+                host = URL(upstream.base_url).host or upstream.base_url
+                return problem(502, f"{host} cannot be reached: {flat(str(error)) or type(error).__name__}")
+
+        return handle
+
+    async def pass_on(self, request: web.Request, upstream: Upstream) -> web.StreamResponse:
+        """Ask the endpoint, and hand its answer over as it comes."""
+        assert self.client is not None
+        headers = {name: value for name, value in request.headers.items() if name.lower() not in NOT_PASSED_ON}
+        if upstream.key:
+            headers["Authorization"] = f"Bearer {upstream.key}"
+        url = URL(upstream.base_url + request.raw_path.removeprefix(PREFIX), encoded=True)
+        body = await request.read()
+        async with self.client.request(request.method, url, data=body, headers=headers, allow_redirects=False) as got:
+            upstream.statuses[got.status] += 1
+            if got.status in REFUSALS and upstream.refusal is None:
+                content = await got.read()
+                text = flat(content.decode("utf-8", "replace"))[:MESSAGE_CHARACTERS]
+                upstream.refusal = f"HTTP {got.status}: {text.replace(upstream.key or chr(0), '***')}"
+                return web.Response(status=got.status, body=content, content_type=got.content_type)
+            passed_on = {name: value for name, value in got.headers.items() if name.lower() not in NOT_PASSED_ON}
+            answer = web.StreamResponse(status=got.status, headers=passed_on)
+            await answer.prepare(request)
+            async for piece in got.content.iter_any():
+                await answer.write(piece)
+            with contextlib.suppress(ConnectionError):
+                await answer.write_eof()
+            return answer
+
+
+def problem(status: int, message: str) -> web.Response:
+    """An error in the form that clients of OpenAI's API read."""
+    return web.json_response({"error": {"message": message, "type": "relay_error"}}, status=status)
+
+
+@contextlib.contextmanager
+def relay(workers: int) -> Iterator[Relay]:
+    """The relay for as long as it is needed."""
+    made = Relay(workers)
+    made.start()
+    try:
+        yield made
+    finally:
+        made.stop()
