@@ -1,6 +1,7 @@
 """Who gets an answer, what an answer may hold, and what reaches a reviewer."""
 
 import html
+import json
 import re
 import shutil
 import socket
@@ -16,7 +17,9 @@ from child import call
 from hostile import ELEMENTS, HOSTILE, SCRIPT, write_hostile
 from serving import LOOPBACK, Served, Visitor
 
+from openclawbench.base.canonical_json import canonical_json
 from openclawbench.errors import ReleaseBlocked, UsageError
+from openclawbench.release.privacy.rules import PrivacyRules
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workbench.access import Person
 from openclawbench.workbench.app import ROUTES
@@ -216,11 +219,29 @@ def test_a_key_is_masked_or_refused_in_an_export(demo: Path, tmp_path: Path) -> 
         export_page(reader, model, name)
 
 
+def test_what_a_release_redacts_is_masked_in_an_export(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = PrivacyRules.load()
+    masking = rules.model_copy(update={"on_key": "redact"})
+    monkeypatch.setattr(PrivacyRules, "load", lambda: masking)
+    reader = open_reader(demo)
+    found = reader.trajectory(*SESSION.split("/"))
+    key = "AKIA" + "IOSFODNN7QWERTYU"
+    found["steps"][0]["reflection_text"] = f"AWS key {key} it said"
+
+    def planted(*_: str) -> dict[str, Any]:
+        return found
+
+    monkeypatch.setattr(reader, "trajectory", planted)
+    exported = export_page(reader, *SESSION.split("/"))
+    assert key not in exported
+    assert "[redacted: aws_access_key]" in exported
+
+
 # ---- roles
 
 
 def flip(folder: Path) -> None:
-    """Another label, outcome, risk, slice and flags for everything."""
+    """Another label, outcome, risk, slice and onset candidates for everything."""
     data = DataFolder(folder)
     for path in (data.work / "annotation").glob("*.parquet"):
         frame = pl.read_parquet(path)
@@ -237,6 +258,10 @@ def flip(folder: Path) -> None:
         write_as(
             path, pl.read_parquet(path).with_columns(risk_score=pl.lit(99.5), slice_label=pl.lit("fail_high_risk"))
         )
+    candidates = pl.col("onset_candidates")
+    for path in (data.work / "onset").glob("*.parquet"):
+        other = candidates.struct.with_fields(earliest_state_write_step=pl.lit(1, pl.Int64))
+        write_as(path, pl.read_parquet(path).with_columns(other))
     for path in (folder / "review" / "samples").glob("c-*.rows.jsonl"):
         text = path.read_text(encoding="utf-8")
         swapped = text.replace('"silver_anomaly_label":true', '"silver_anomaly_label":1').replace(
@@ -287,6 +312,7 @@ def test_no_answer_differs_for_who_must_not_know(demo: Path, tmp_path: Path, rol
     assert before.keys() == after.keys()
     for path, text in before.items():
         assert text == after[path], path
+        assert "auto_flags" not in text, path
 
 
 def test_the_crawl_would_notice(demo: Path, tmp_path: Path) -> None:
@@ -297,9 +323,13 @@ def test_the_crawl_would_notice(demo: Path, tmp_path: Path) -> None:
     for folder in folders:
         with in_background(prepare(folder)) as address:
             visitor = Served(address, folder).visitor()
-            found.append([visitor.get(path).text for path in ("/t", f"/t/{SESSION}")])
+            found.append([visitor.get(path).text for path in ("/t", f"/t/{SESSION}", f"/t/{SESSION}.json")])
     assert found[0][0] != found[1][0]
     assert "the opposite" in found[1][1]
+    assert '"auto_flags"' in found[0][2]
+    assert "fail high risk" in found[1][1]
+    assert "candidate: state write" in found[1][1]
+    assert "candidate: state write" not in found[0][1]
     assert "the opposite" not in found[0][1]
 
 
@@ -322,6 +352,69 @@ def test_who_has_seen_a_label_cannot_review_it_blind(served: Served, auditor: Vi
     auditor.post("/role", role="reviewer")
     assert auditor.get(f"/q/{sample}/{rows[1]['row']}").status_code == 403, "its label was in a list"
     assert auditor.get(f"/q/{sample}/{rows[2]['row']}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "path", ["/export/{}.html", "/export/{}.html?raw=1", "/why/{}?step=1", "/why/{}.json?step=1", "/t?format=ids"]
+)
+def test_every_page_with_a_label_closes_its_row(served: Served, auditor: Visitor, path: str) -> None:
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    first, second, _ = auditor.get(f"/q/{sample}.json").json()["rows"]
+    assert auditor.get(path.format(f"{first['source_model']}/{first['place']}")).status_code == 200
+    assert auditor.get(f"/q/{sample}/{first['row']}").status_code == 403
+    others = 403 if path.startswith("/t?") else 200
+    assert auditor.get(f"/q/{sample}/{second['row']}").status_code == others
+
+
+def test_a_difference_of_releases_closes_the_rows_that_it_names(served: Served, auditor: Visitor) -> None:
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    before = Path(shutil.copytree(served.data / "release", served.data.parent / "before"))
+    first, second, _ = auditor.get(f"/q/{sample}.json").json()["rows"]
+    key = {"source_model": first["source_model"], "trajectory_id": first["place"]}
+    for file in before.rglob("master_table*.jsonl"):
+        records = [json.loads(line) for line in file.read_bytes().splitlines()]
+        for record in records:
+            if key.items() <= record.items():
+                record["is_anomalous"] = not record["is_anomalous"]
+        file.write_text("".join(f"{canonical_json(record)}\n" for record in records), encoding="utf-8")
+    assert first["place"] in auditor.get("/diff", params={"before": str(before)}).text
+    assert auditor.get(f"/q/{sample}/{first['row']}").status_code == 403
+    assert auditor.get(f"/q/{sample}/{second['row']}").status_code == 200
+
+
+def test_a_drawn_row_is_blind_for_an_auditor_too(served: Served, auditor: Visitor) -> None:
+    """Whoever gives a blind verdict has not read flags, risk and onset candidates beside the step."""
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    (drawn, *_) = auditor.get(f"/q/{sample}.json").json()["rows"]
+    explained = auditor.get(f"/q/{sample}/{drawn['row']}/why.json?step=1").json()["explained"]
+    assert {"flags", "risk", "onset"} & explained.keys() == set()
+    seen = auditor.get(f"/why/{drawn['source_model']}/{drawn['place']}.json?step=1").json()["explained"]
+    assert {"flags", "risk", "onset"} <= seen.keys()
+
+
+def test_events_can_be_reviewed_by_who_has_seen_labels(served: Served, auditor: Visitor) -> None:
+    ended = call("audit", "sample-events", "--n", "30", "--data", served.data, "--json")
+    assert auditor.get("/t").status_code == 200
+    sample = json.loads(ended.out)["sample"]
+    for row in auditor.get(f"/q/{sample}.json").json()["rows"]:
+        assert auditor.get(f"/q/{sample}/{row['row']}").status_code == 200
+    assert auditor.post(f"/q/{sample}/{row['row']}", as_json=True, is_supported="yes").json()["saved"]
+
+
+def test_who_has_settled_a_row_does_not_review_it(served: Served, auditor: Visitor) -> None:
+    sample = auditor.post("/q/draw", n="3").url.path.rsplit("/", 1)[-1]
+    (row, *_) = auditor.get(f"/q/{sample}.json").json()["rows"]
+    for name, label in (("ben", "normal"), ("cy", "anomalous")):
+        with in_background(prepare(served.data, role="reviewer", name=name)) as address:
+            other = Served(address, served.data).visitor()
+            assert other.post(f"/q/{sample}/{row['row']}", as_json=True, human_anomaly_label=label).json()["saved"]
+    auditor.post("/role", role="adjudicator")
+    assert auditor.post(f"/adjudicate/{sample}/{row['row']}", human_anomaly_label="normal").status_code == 200
+    auditor.post("/role", role="reviewer")
+    states = {entry["row"]: entry["state"] for entry in auditor.get(f"/q/{sample}.json").json()["rows"]}
+    assert states[row["row"]] == "seen"
+    assert auditor.get(f"/q/{sample}/{row['row']}").status_code == 403
+    assert auditor.post(f"/q/{sample}/{row['row']}", human_anomaly_label="normal").status_code == 403
 
 
 def test_nobody_settles_a_row_of_their_own(served: Served, auditor: Visitor) -> None:

@@ -386,3 +386,29 @@ def send(
                     acknowledged.append((name, row, comment))
     except (httpx.HTTPError, AssertionError):
         return
+
+
+def test_a_blind_verdict_is_not_compared_with_the_label(served: Served, reviewer: Visitor, sample: str) -> None:
+    """Whether it agrees would say what the label is, and a correction could then follow it."""
+    rows = queue(reviewer, sample)
+    answers = {"normal", "anomalous"}
+    told = [
+        reviewer.post(f"/q/{sample}/{rows[0]['row']}", as_json=True, human_anomaly_label=answer).json()
+        for answer in sorted(answers)
+    ]
+    assert [answer["status"] for answer in told] == [None, None]
+    assert len({record["agreement_status"] for record in records(served.data)}) == 2, "the records do compare"
+
+
+def test_a_drawn_reply_is_not_called_a_call(served: Served) -> None:
+    ended = call("audit", "sample-events", "--n", "30", "--data", served.data, "--json")
+    sample = json.loads(ended.out)["sample"]
+    desk = Desk(DataFolder(served.data))
+    drawn = [entry.drawn for entry in desk.queue(sample, "Ada")]
+    reply = next(row for row in drawn if row.tool_name_raw is None)
+    tool_call = next(row for row in drawn if row.tool_name_raw)
+    with in_background(prepare(served.data, role="reviewer", name="Ada")) as address:
+        visitor = Served(address, served.data).visitor()
+        pages = [visitor.get(f"/q/{sample}/{row.row}").text for row in (reply, tool_call)]
+    assert ['<span class="word">replies</span>' in page for page in pages] == [True, False]
+    assert ['<span class="word">calls</span>' in page for page in pages] == [False, True]

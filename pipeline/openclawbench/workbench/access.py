@@ -5,6 +5,7 @@ reviewer: the rows of samples, without what says or hints at a label. adjudicato
 verdicts without names, and the silver label once the row is settled.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -37,6 +38,17 @@ class Person:
         """Remember the keys of rows of the index, in which labels stand."""
         self.opened.update(rows.select(TRAJECTORY_KEY).iter_rows())
 
+    def saw_in(self, value: Any) -> None:
+        """Remember every key in the data of a page that shows labels, risk or flags beside it."""
+        if isinstance(value, Mapping):
+            if set(TRAJECTORY_KEY) <= value.keys():
+                self.opened.add((value["source_model"], value["trajectory_id"]))
+            value = value.values()
+        elif not isinstance(value, list | tuple):
+            return
+        for inner in value:
+            self.saw_in(inner)
+
     def needs(self, *roles: Role) -> None:
         """Raise Refused for another role."""
         if self.role not in roles:
@@ -53,10 +65,10 @@ def open_trajectory(reader: Reader, person: Person, model: str, trajectory_id: s
 
 
 def open_drawn(reader: Reader, person: Person, drawn: Any) -> Row:
-    """The trajectory of a drawn row: blind if its sample is. Refused for a blind row whose label this person has
-    seen."""
+    """The trajectory of a drawn row, without what says or hints at its label. Refused for a row of a blind sample
+    whose label this person has seen; who reviews event descriptors may have seen it."""
     key = drawn.source_model, drawn.trajectory_id
-    blind = getattr(drawn, "blind", True)
+    blind = getattr(drawn, "blind", False)
     if blind and key in person.opened:
         raise Refused(
             "You have seen the label of this trajectory, so a verdict of yours would not be blind. Leave the row to "
@@ -66,6 +78,14 @@ def open_drawn(reader: Reader, person: Person, drawn: Any) -> Row:
 
 
 def explain_step(reader: Reader, person: Person, key: tuple[str, str], step: int) -> Row:
-    """Why the values of a step are what they are, as far as the role may know."""
+    """Why the values of a step are what they are, for an auditor: with flags, risk and onset candidates."""
+    person.needs("auditor")
     explained = reader.why(*key, step)
-    return explained if person.role == "auditor" else blind_explanation(explained)
+    person.opened.add(key)
+    return explained
+
+
+def explain_drawn(reader: Reader, drawn: Any, step: int) -> Row:
+    """Why the values of a step of a drawn row are what they are, without what hints at its label: whoever gives a
+    verdict there gives it blind, an auditor too."""
+    return blind_explanation(reader.why(drawn.source_model, drawn.trajectory_id, step))

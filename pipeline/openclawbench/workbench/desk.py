@@ -27,6 +27,7 @@ class QueueRow:
     drawn: Any  # CalibrationSampleRow | EventSampleRow
     mine: Any | None  # the latest record of this reviewer
     reviewers: int
+    settled: bool = False  # this reviewer has settled the row, and so seen its label
 
     @property
     def state(self) -> str:
@@ -84,9 +85,11 @@ class Desk:
 
     def queue_row(self, form: Form[Any, Any], row: Any, reviewer: str) -> QueueRow:
         """A row with this reviewer's latest record, adjudications apart."""
-        reviews = [review for review in self.logs[form.name].of(row.sample, row.row) if not is_adjudication(review)]
+        known = self.logs[form.name].of(row.sample, row.row)
+        reviews = [review for review in known if not is_adjudication(review)]
         mine = [review for review in reviews if review.reviewer == reviewer]
-        return QueueRow(row, mine[-1] if mine else None, len({review.reviewer for review in reviews}))
+        settled = any(is_adjudication(review) and review.reviewer == reviewer for review in known)
+        return QueueRow(row, mine[-1] if mine else None, len({review.reviewer for review in reviews}), settled)
 
     def disputed(self, sample: str) -> list[tuple[CalibrationSampleRow, list[CalibrationReview]]]:
         """Rows that two or more people reviewed and that are not settled: those where labels differ first, then those

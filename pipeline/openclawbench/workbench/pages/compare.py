@@ -23,6 +23,7 @@ from openclawbench.reports.section import Report
 from openclawbench.rules.loading.rule_file import rule_path
 from openclawbench.runtime.run import Run
 from openclawbench.storage.data_folder import read_json
+from openclawbench.tables.record import TRAJECTORY_KEY
 from openclawbench.workbench.access import open_trajectory
 from openclawbench.workbench.pages.forms import token_of
 from openclawbench.workbench.readers.data_folder import DataReader
@@ -110,9 +111,27 @@ def difference(request: Request) -> Response:
             if request.state.json:
                 raise
             fault = one_line(str(error))
+    person.saw_in([pair_of(site, example) for example in examples_of(found)])
     data = {"before": before, "after": after or default, "difference": found}
     tables = TABLES | {"fields": ("Fields that differ", FIELDS)}
     return answer(request, "diff.html", data, tables=tables, counts=RECORD_COUNTS, fault=fault)
+
+
+def examples_of(value: Any) -> Iterator[str]:
+    """The examples of a difference: MODEL/ID."""
+    if isinstance(value, dict):
+        yield from value.get("examples", [])
+        value = list(value.values())
+    for inner in value if isinstance(value, list) else []:
+        yield from examples_of(inner)
+
+
+def pair_of(site: Site, example: str) -> Row:
+    """The key of an example as fields; empty for a trajectory that is not in the folder that is read."""
+    try:
+        return dict(zip(TRAJECTORY_KEY, site.reader.key_of(example), strict=True))
+    except NotFound:
+        return {}
 
 
 def what_if_form(request: Request) -> Response:
@@ -166,6 +185,7 @@ def what_if_job(request: Request) -> Response:
     if job is None:
         raise NotFound("This what-if is gone: the workbench was started again, or many others have run since.")
     data = {"title": job.title, "done": job.done, "total": job.total, "ended": job.ended, "error": job.error}
+    person.saw_in(job.result)
     return answer(request, "whatif_job.html", data | {"result": job.result, "job": job.name})
 
 
@@ -204,6 +224,7 @@ def report(request: Request) -> Response:
         if request.state.json:
             raise
         made = {"about": one_line(str(error)), "sections": {}}
+    person.saw_in(made)
     if request.state.json:
         return JSONResponse(made)
     names = REPORTS if site.desk else {"statistics": REPORTS["statistics"]}

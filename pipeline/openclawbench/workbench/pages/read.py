@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from openclawbench.audit.calibration.form import CALIBRATION
 from openclawbench.errors import NotFound
-from openclawbench.workbench.access import Person, explain_step, open_drawn, open_trajectory
+from openclawbench.workbench.access import explain_drawn, explain_step, open_drawn, open_trajectory
 from openclawbench.workbench.export_page import export_page
 from openclawbench.workbench.pages.forms import form_context
 from openclawbench.workbench.pages.overview import overview_of
@@ -55,6 +55,7 @@ def trajectories(request: Request) -> Response:
     index = site.index(query)
     rows = selected(index, query)
     if request.query_params.get("format") == "ids":
+        person.saw(rows)  # the filters may say their label
         keys = in_order(rows, query).select("source_model", "trajectory_id")
         lines = (f"{model}/{name}\n" for model, name in keys.iter_rows())
         return Response("".join(lines), media_type="text/plain; charset=utf-8")
@@ -149,7 +150,8 @@ def why(request: Request) -> Response:
     site, person = site_of(request), person_of(request)
     person.needs("auditor")
     key = key_of(request, site)
-    return why_pane(request, site, person, key, href("/t", *key))
+    step = step_of(request)
+    return why_pane(request, site, explain_step(site.reader, person, key, step), step, href("/t", *key))
 
 
 def drawn_raw(request: Request) -> Response:
@@ -161,8 +163,9 @@ def drawn_raw(request: Request) -> Response:
 def drawn_why(request: Request) -> Response:
     """Why the values of a step of a drawn row are what they are, without what hints at its label."""
     site, drawn = site_of(request), drawn_of(request)
-    key = drawn.source_model, drawn.trajectory_id
-    return why_pane(request, site, person_of(request), key, href("/q", drawn.sample, drawn.row))
+    step = step_of(request)
+    explained = explain_drawn(site.reader, drawn, step)
+    return why_pane(request, site, explained, step, href("/q", drawn.sample, drawn.row))
 
 
 def drawn_of(request: Request) -> Any:
@@ -184,10 +187,8 @@ def raw_pane(request: Request, site: Site, key: tuple[str, str], back: str) -> R
     return answer(request, "raw.html", {"records": records}, step=step, back=back)
 
 
-def why_pane(request: Request, site: Site, person: Person, key: tuple[str, str], back: str) -> Response:
+def why_pane(request: Request, site: Site, explained: Row, step: int, back: str) -> Response:
     """The pane of explanations, its texts with numbered marks."""
-    step = step_of(request)
-    explained = explain_step(site.reader, person, key, step)
     values = list(explained_values(explained))
     changed = sorted(
         name
@@ -257,6 +258,8 @@ def export(request: Request) -> Response:
     person.needs("auditor")
     model, name = site.reader.key_of(request.path_params["path"].removesuffix(".html"))
     blind = request.query_params.get("blind") == "1"
+    if not blind:
+        person.opened.add((model, name))
     content = export_page(site.reader, model, name, blind=blind, raw=request.query_params.get("raw") == "1")
     return HTMLResponse(content, headers=attached(f"{FILE_NAME.sub('_', name)[:100]}.html"))
 

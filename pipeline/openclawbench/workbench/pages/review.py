@@ -68,7 +68,9 @@ def queue(request: Request) -> Response:
 
 
 def seen(person: Person, entry: QueueRow) -> bool:
-    """True for a blind row whose label this person has seen."""
+    """True for a blind row whose label this person has seen: on a page, or after settling it."""
+    if entry.settled:
+        return True
     key = entry.drawn.source_model, entry.drawn.trajectory_id
     return entry.mine is None and getattr(entry.drawn, "blind", False) and key in person.opened
 
@@ -94,7 +96,9 @@ def drawn_page(
     desk = site.reviews
     record = desk.row(sample, row)
     form = desk.form_of(sample)
-    mine = desk.queue_row(form, record, person.name).mine
+    entry = desk.queue_row(form, record, person.name)
+    not_settled(entry)
+    mine = entry.mine
     rows = desk.queue(sample, person.name)
     place = next(index for index, entry in enumerate(rows) if entry.drawn.row == row)
     done = sum(entry.state == "done" for entry in rows)
@@ -166,6 +170,7 @@ def submit(request: Request, form: FormData) -> Response:
         token_of(form, person)
         record = site.reviews.row(sample, row)
         open_drawn(site.reader, person, record)
+        not_settled(site.reviews.queue_row(site.reviews.form_of(sample), record, person.name))
         answers = answers_sent(form, site.reviews.form_of(sample).answers)
         saved = site.reviews.submit(sample, row, answers, person.name)
     except (DataFolderLocked, OSError) as error:
@@ -173,7 +178,10 @@ def submit(request: Request, form: FormData) -> Response:
     if saved is not None:
         fault = fault_of(saved)
     if wants_json(request):
-        return JSONResponse(outcome(saved, fault) | {"next": next_row(site, person, sample)}, 422 if fault else 200)
+        told = outcome(saved, fault) | {"next": next_row(site, person, sample)}
+        if saved is not None and getattr(saved.review, "blind", False):
+            told["status"] = None  # whether a verdict agrees with the label says what the label is
+        return JSONResponse(told, 422 if fault else 200)
     if fault:
         return drawn_page(request, site, person, sample, row, fault, dict(form))
     following = next_row(site, person, sample)
@@ -317,6 +325,12 @@ def not_own(person: Person, reviews: list[Any]) -> None:
     """Raise Refused for a row on which this person has given one of the verdicts that are to be settled."""
     if any(review.reviewer == person.name and not review.adjudication for review in reviews):
         raise Refused("One of the verdicts on this row is yours, so somebody else has to settle it.")
+
+
+def not_settled(entry: QueueRow) -> None:
+    """Raise Refused for a row that this person has settled: its label was shown afterwards."""
+    if entry.settled:
+        raise Refused("You have settled this row and seen its label, so a verdict of yours would not be blind.")
 
 
 def settle(request: Request, form: FormData) -> Response:
