@@ -117,6 +117,31 @@ def test_the_gap_of_each_mode_stands_beside_the_whole(collected: Path) -> None:
     assert call("validate", collected / "release").status == 0
 
 
+def test_verdicts_correct_the_gap_of_each_mode(collected: Path, tmp_path: Path) -> None:
+    """People find one of the passing functions sessions anomalous, and judge none of the others."""
+    paths = (collected / "release" / "fulltax_prod_v1").rglob("master_table_all.jsonl")
+    rows = [row for path in paths for row in lines(path)]
+    mine = [row for row in rows if row["mode"] == "functions" and row["slice_label"] == "pass_low_risk"]
+    verdicts = [
+        {
+            "source_model": row["source_model"],
+            "trajectory_id": row["trajectory_id"],
+            "human_anomaly_label": number == 0,
+            "silver_anomaly_label": row["is_anomalous"],
+        }
+        for number, row in enumerate(mine)
+    ]
+    (tmp_path / "verdicts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in verdicts))
+    arguments = ("report", "gap", collected / "release", "--calibrated", "--verdicts", tmp_path / "verdicts.jsonl")
+    found = call(*arguments, "--json").json
+    facts = {name: section["facts"] for name, section in found["modes"].items()}
+    assert facts["functions"]["verdicts"] == found["facts"]["verdicts"] == len(mine) > 1
+    assert facts["functions"]["corrected_share"] > facts["functions"]["silver_share"]
+    assert facts["own_tools"].keys() == {"state", "verdicts", "silver_share"}
+    table_of_modes = call(*arguments).text.partition("By mode of collecting")[2]
+    assert "corrected by human verdicts" in table_of_modes and "baseline, uncorrected" in table_of_modes
+
+
 def test_a_release_of_an_earlier_checkout_has_no_modes(collected: Path, tmp_path: Path) -> None:
     """Its records lack the field; the rest of the gap is what it was."""
     shutil.copytree(collected / "release", tmp_path / "release")
@@ -124,7 +149,7 @@ def test_a_release_of_an_earlier_checkout_has_no_modes(collected: Path, tmp_path
         pl.read_parquet(path).drop("mode").write_parquet(path)
     found = call("report", "gap", tmp_path / "release", "--json").json
     whole = call("report", "gap", collected / "release", "--json").json
-    assert found.pop("modes") == {} and whole.pop("modes") != {}
+    assert whole.pop("modes") != {}
     assert found == whole
 
 

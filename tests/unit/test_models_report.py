@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from normalizing import normalized_folder
+from normalizing import SAMPLES, normalized_folder
 from work_tables import tables
 
 from openclawbench.errors import InvalidRules
@@ -146,6 +146,8 @@ ENDS = [
     ({"end": "error", "first_provider_error": "429 You exceeded your current quota"}, {}, "n_rate_limited", False),
     ({"end": "error", "first_provider_error": "Rate limit reached for requests"}, {}, "n_rate_limited", False),
     ({"end": "error", "first_provider_error": "401 Incorrect API key provided"}, {}, "n_auth_error", False),
+    ({"end": "error", "first_provider_error": "status_code: 403, body: no"}, {}, "n_auth_error", False),
+    ({"end": "error", "first_provider_error": "400 messages resulted in 429 tokens"}, {}, "n_error", False),
 ]
 
 
@@ -261,6 +263,33 @@ def test_modes_are_apart_where_they_are_known() -> None:
     assert "mode" not in unsaid.sections[0].columns
 
 
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [
+        (["functions", None], "functions"),
+        (["functions", "own_tools"], None),
+        ([None, None], None),
+        (["odd words", "odd words"], "odd words"),
+    ],
+)
+def test_a_mode_that_two_names_of_a_session_contradict_is_not_known(
+    modes: list[str | None], expected: str | None, tmp_path: Path
+) -> None:
+    """A session and its copy, each with a line of the run manifest; the task stays known."""
+    folder = tmp_path / "raw" / "s"
+    folder.mkdir(parents=True)
+    content = (SAMPLES / "2026.4.15" / "one-tool-exec.jsonl").read_bytes()
+    for name in ("first", "second"):
+        (folder / f"{name}.jsonl").write_bytes(content)
+    row = {"source_model": "s", "task_id": "simple_python_0", "subset": "simple_python", "attempt": 1}
+    names = [row | {"native_session_basename": name} for name in ("first", "second")]
+    rows = [line | ({"mode": mode} if mode else {}) for line, mode in zip(names, modes, strict=True)]
+    (tmp_path / "raw" / "run_manifest.jsonl").write_text("".join(json.dumps(line) + "\n" for line in rows))
+    _, normalized = normalized_folder(tmp_path / "raw", tmp_path / "data")
+    (found,) = normalized.trajectories
+    assert (found["mode"], found["task_id"], found["attempt"]) == (expected, "simple_python_0", 1)
+
+
 def test_the_model_of_sessions_is_named_where_there_is_one_alone() -> None:
     named: list[tuple[list[list[str]], Any]] = [
         ([["p/a/b"], ["p/a/b"], []], ("p", "a/b")),
@@ -328,6 +357,9 @@ def test_rows_of_a_results_file_come_through_normalize(tmp_path: Path) -> None:
 
 def test_tiers_must_descend() -> None:
     content = {"version": "1", "confidence": 0.9, "tool_use_tiers": [0.5, 0.8], "pictured_rows": 3}
+    assert ModelsReportRules.checked(
+        content | {"tool_use_tiers": [0.8, 0.5], "provider_failure": []}, Path("models.toml")
+    )
     with pytest.raises(InvalidRules, match="first share must be larger"):
         ModelsReportRules.checked(content | {"provider_failure": []}, Path("models.toml"))
 

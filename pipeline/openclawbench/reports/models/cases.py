@@ -105,8 +105,8 @@ def outcomes(tables: Tables, rules: ModelsReportRules) -> pl.LazyFrame:
 
 def reason(text: pl.Expr, rules: ModelsReportRules) -> pl.Expr:
     """What the text of an error says, by the entries of provider_failure; null where no pattern occurs."""
-    entries = rules.provider_failures
-    return pl.coalesce(*(pl.when(text.str.contains(entry.pattern)).then(pl.lit(entry.status)) for entry in entries))
+    said = (pl.when(text.str.contains(entry.pattern)).then(pl.lit(entry.status)) for entry in rules.provider_failures)
+    return pl.coalesce(*said, pl.lit(None, pl.String))
 
 
 def calls(tables: Tables) -> pl.LazyFrame:

@@ -145,7 +145,7 @@ def rates_picture(models: list[Row], rules: ModelsReportRules) -> "Figure":
         axes.set_xlabel("%")
         axes.set_title(title, loc="left")
     for least in rules.tool_use_tiers:
-        panels[-1].axvline(100 * least, color=plots.FAINT, linewidth=0.8, zorder=0)
+        panels[-1].axvline(100 * least, color=plots.WARNING, linewidth=0.8, linestyle=":", zorder=0)
     more = f"; the first {len(rows)} of {len(models)}" if len(models) > len(rows) else ""
     figure.suptitle(f"Rates with their intervals; lines at the tiers of tool use{more}", x=0.01, ha="left", size=8)
     return figure

@@ -137,8 +137,8 @@ def known_sum(name: str) -> pl.Expr:
 
 
 def total(amounts: pl.Series) -> float | None:
-    """The sum of amounts of USD, rounded once (math.fsum): the same in any order. Null without any."""
-    return math.fsum(amounts) if len(amounts) else None
+    """The sum of amounts of USD, to a trillionth as normalize counts them: the same in any order. Null without any."""
+    return round(math.fsum(amounts), 12) if len(amounts) else None
 
 
 def wall_clock(cases: pl.DataFrame) -> dict[tuple[Any, ...], int]:

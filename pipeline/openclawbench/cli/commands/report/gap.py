@@ -73,7 +73,8 @@ def gap(
             "data folder with --verdicts."
         )
     if json_out:
-        print(as_json(section.data() | {"modes": {name: of_mode.data() for name, of_mode in modes.items()}}), end="")
+        beside = {"modes": {name: of_mode.data() for name, of_mode in modes.items()}} if modes else {}
+        print(as_json(section.data() | beside), end="")
         return
     console = output()
     counts = ("stratum", "trajectories", "human_anomalous", "human_normal", "unresolved")
