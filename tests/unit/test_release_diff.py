@@ -28,7 +28,7 @@ def record(name: str, **fields: Any) -> Record:
     stamps = {"rules_version": "r1", "schema_version": "1", "judge": "rules", "judge_model": "rules"}
     provenance = stamps | {"prompt_versions": versions, "packet_sha256": name}
     label = {"is_anomalous": False, "anomaly_type_l2": None, "quality_tier": "high_confidence_accepted"}
-    context = {"task_id": "t", "oracle": None, "risk_score": 0.1, "stages": {"a": {"route_label": "x"}}}
+    context = {"task_id": "t", "mode": None, "oracle": None, "risk_score": 0.1, "stages": {"a": {"route_label": "x"}}}
     said = {"steps": [step], "user_turns": [{"user_turn": 1, "text": "go"}]}
     key = {"source_model": "m", "trajectory_id": name}
     return key | said | context | label | {"provenance": provenance} | fields
@@ -111,6 +111,8 @@ CAUSES: list[tuple[Change, str]] = [
     (lambda row: row["steps"].append(row["steps"][0]), "raw_session"),
     (lambda row: row.update(oracle={"success": True}), "raw_outcome"),
     (lambda row: row.update(task_id="u"), "raw_outcome"),
+    (lambda row: row.update(mode="functions"), "raw_outcome"),
+    (lambda row: row.pop("mode"), "code"),  # the schema of one of them lacks the field
     (with_stamp(rules_version="r2"), "rule_version"),
     (with_stamp(prompt_versions={"a": "a/v2", "b1": "b1/v1"}), "prompt_version"),
     (with_stamp(prompt_versions={"a": "a/v1", "b1": "b1/v1", "b2": "b2/v1"}), "code"),  # B2 was not asked before

@@ -284,6 +284,34 @@ def test_the_gap_of_each_scope_counts_what_it_says() -> None:
     assert contradicting(some) == []
 
 
+def test_modes_of_collecting_stand_beside_the_whole_where_one_is_known() -> None:
+    """One is called like a slice: the slice's numbers stay its own."""
+    rows = [
+        {"mode": "functions", **ANOMALOUS},
+        {"mode": "pass_high_risk"},
+        {"mode": "pass_high_risk", **ANOMALOUS},
+        {},
+        {"mode": "own_tools", "oracle_outcome": "fail", "slice_label": "fail_low_risk"},
+    ]
+    some = corpus(rows)
+    section = made(some)[1]["gap"]
+    modes = {row["name"]: (row["trajectories"], row["anomalous"]) for row in section.rows if row["scope"] == "mode"}
+    assert modes == {"functions": (1, 1), "no_mode": (1, 0), "pass_high_risk": (2, 1)}
+    assert section.rows[0]["trajectories"] == 4
+    assert section.facts["pass_high_risk_trajectories"] == 0
+    assert contradicting(some) == []
+    data = json.loads(as_json(made(some)[0].data()))
+    next(row for row in data["sections"]["gap"]["rows"] if row["scope"] == "mode")["trajectories"] += 1
+    wrong = [str(one) for one in contradictions(identities(data["sections"], summary(some)))]
+    assert any("gap, trajectories by mode" in one for one in wrong)
+
+
+def test_a_corpus_without_modes_has_no_rows_of_them() -> None:
+    unsaid = [{}, {"oracle_outcome": "fail", "slice_label": "fail_low_risk", "mode": "own_tools"}]
+    for rows in ([{}], unsaid, []):
+        assert "mode" not in {row["scope"] for row in made(corpus(rows))[1]["gap"].rows}
+
+
 RULES_LABEL: dict[str, Any] = {"judge": "rules", "quality_tier": "baseline_accepted"}
 
 

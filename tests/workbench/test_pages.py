@@ -260,7 +260,7 @@ def test_an_unknown_id_names_its_neighbours(reader: Visitor) -> None:
 
 
 def test_reports_are_those_of_the_commands(reader: Visitor, demo: Path) -> None:
-    for name in ("coverage", "evidence", "triage"):
+    for name in ("coverage", "evidence", "triage", "models"):
         shown = json.loads(reader.get(f"/reports/{name}.json").text)
         printed = call("report", name, "--data", demo, "--json")
         assert printed.status == 0, printed.err

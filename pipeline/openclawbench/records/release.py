@@ -55,6 +55,7 @@ class Master(Keyed):
     subset: str | None
     task_id: str | None
     attempt: int | None
+    mode: str | None
     source_format: str
     models: list[str]
     num_steps: int

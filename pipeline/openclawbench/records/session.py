@@ -125,6 +125,20 @@ class TraceSummary(Record):
     behaviour_rule: str
 
 
+class BenchmarkRow(Record):
+    """What a row of OpenClaw LLM Benchmark results says of its call, word for word; null where it does not."""
+
+    provider: str | None
+    model: str | None
+    thinking_level: str | None
+    availability_status: str | None
+    success: bool | None
+    failure_type: str | None
+    objective_pass: bool | None
+    e2e_ms: float | None
+    tool_use_success: bool | None
+
+
 class Trajectory(Keyed):
     """One session on its active branch. Pointers (source_*) are construction-only (paper T7)."""
 
@@ -135,6 +149,7 @@ class Trajectory(Keyed):
     subset: str | None
     task_id: str | None
     attempt: int | None
+    mode: str | None
     source_format: str
     session_version: str | None
     models: list[str]
@@ -150,6 +165,7 @@ class Trajectory(Keyed):
     abandoned_steps: list[AbandonedStep]
     run: RunSummary
     context: RunContext
+    benchmark: BenchmarkRow | None
     source_file: str
     source_member: str | None
     source_base_line: int

@@ -7,6 +7,7 @@ from openclawbench.base.terminal import safe
 from openclawbench.reports.section import BY_MODEL, Report, Section
 
 LONGEST = 80  # characters of a text in a cell
+SHARES = ("_share", "_rate", "_rate_ok")
 WRITTEN_OUT = str.maketrans({"|": "\\x7c", "`": "\\x60", "\n": "\\n", "\t": "\\t"})
 
 
@@ -66,8 +67,8 @@ def line(cells: list[str]) -> str:
 
 
 def cell(name: str, content: Any) -> str:
-    """One value. A column named `share` or `…_share` is written as a percentage."""
-    return value(content, name == "share" or name.endswith("_share"))
+    """One value. A column named `share`, or one whose name ends in one of SHARES, is written as a percentage."""
+    return value(content, name == "share" or name.endswith(SHARES))
 
 
 def value(content: Any, is_share: bool = False) -> str:

@@ -1,12 +1,14 @@
-"""Loaders of evidence.toml and agreement.toml: what reports show, how they measure, where rule files name their ids."""
+"""Loaders of evidence.toml, agreement.toml and models.toml: what reports show, how they measure, where rule files name
+their ids."""
 
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from openclawbench.records.vocabulary import EventType
-from openclawbench.rules.loading.numbers import Count, Share
+from openclawbench.rules.loading.numbers import AtLeastOne, Count, Share
+from openclawbench.rules.loading.patterns import RustPattern
 from openclawbench.rules.loading.references import ID, Other, texts_at
 from openclawbench.rules.loading.rule_file import Rules
 from openclawbench.rules.loading.validation import Unfit, one_of
@@ -60,3 +62,29 @@ class AgreementRules(Rules):
     onset_windows: list[Count]
     disagreement_rows: Count
     escape_rows: Count
+
+
+class ProviderFailure(Record):
+    """What the text of an error says of why a session did not go through."""
+
+    id: str
+    status: Annotated[str, one_of("skipped_unavailable", "rate_limited", "auth_error", "error")] = Field(alias="is")
+    pattern: RustPattern
+
+
+class ModelsReportRules(Rules):
+    """What the report on source models counts."""
+
+    FILE: ClassVar[str] = "models.toml"
+    FOLDER: ClassVar[Path] = Path(__file__).parent
+    confidence: float = Field(gt=0, lt=1)
+    tool_use_tiers: tuple[Share, Share]
+    pictured_rows: AtLeastOne
+    provider_failures: list[ProviderFailure] = Field(alias="provider_failure")
+
+    @model_validator(mode="after")
+    def tiers_descend(self) -> Self:
+        """Tier 1 is above tier 2."""
+        if self.tool_use_tiers[0] <= self.tool_use_tiers[1]:
+            raise ValueError("tool_use_tiers: the first share must be larger than the second")
+        return self

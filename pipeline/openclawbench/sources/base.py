@@ -116,6 +116,7 @@ class ParsedSession:
     abandoned_steps: list[dict[str, Any]] = field(default_factory=list)
     run: dict[str, Any] = field(default_factory=dict)  # RunSummary
     context: dict[str, Any] = field(default_factory=dict)  # RunContext: what lay beside the session
+    benchmark: dict[str, Any] | None = None  # BenchmarkRow, where the session is one
     outcome: dict[str, Any] | None = None
     other_outcomes: list[dict[str, Any]] = field(
         default_factory=list

@@ -14,6 +14,7 @@ from openclawbench.sources.base import MalformedSession, Member, ParsedSession, 
 from openclawbench.sources.io.json_values import count_of, number_of, text_of
 from openclawbench.sources.io.jsonl import FATAL, Fault, RawLine, pieces, texts_of_line
 from openclawbench.sources.io.timestamps import iso_time
+from openclawbench.sources.io.usd import cannot_be
 from openclawbench.sources.step_builder import StepList
 
 RESULT, EVENT = "result", "event"  # record types
@@ -140,6 +141,7 @@ def session_of(row: RawLine, content: bytes, warnings: list[Fault], rules: Norma
             "status": text_of(value.get("availability_status")),
             "label": text_of(value.get("prompt_name")),
         },
+        benchmark=benchmark_row(value),
         outcome=outcome_of(value, ended),
         records_in=1,
         record_counts=steps.counts,
@@ -157,6 +159,18 @@ def is_failure(value: dict[str, Any]) -> bool:
 def reply_of(value: dict[str, Any]) -> str | None:
     """The model's text; null for a failed call or an empty answer."""
     return None if is_failure(value) else text_of(value.get("raw_output"))
+
+
+def benchmark_row(value: dict[str, Any]) -> dict[str, Any]:
+    """The BenchmarkRow: what the row says of its call; null for what has another type than the format gives it."""
+    texts = ("provider", "model", "thinking_level", "availability_status", "failure_type")
+    truths = ("success", "objective_pass", "tool_use_success")
+    elapsed = number_of(value.get("e2e_ms"))
+    return {
+        **{name: text_of(value.get(name)) for name in texts},
+        **{name: truth if isinstance(truth := value.get(name), bool) else None for name in truths},
+        "e2e_ms": None if elapsed is None or cannot_be(elapsed) else float(elapsed),
+    }
 
 
 def summary_of(value: dict[str, Any], steps: StepList, started: str | None, ended: str | None) -> dict[str, Any]:

@@ -48,6 +48,13 @@ def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]
     return dict(zip(TASK, known_tasks.pop() if len(known_tasks) == 1 else (None, None, None), strict=True))
 
 
+def mode_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> str | None:
+    """The mode in which the session was collected, by the run manifest; null if it does not say, or says several."""
+    names = {session_name(file), *file.aliases}
+    modes = {row["mode"] for name in names for row in tasks.get((file.source_model, name), ())} - {None}
+    return modes.pop() if len(modes) == 1 else None
+
+
 def add_rows(
     rows: dict[str, list[dict[str, Any]]], file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]
 ) -> None:
@@ -70,6 +77,7 @@ def add_rows(
             "subset": task["subset"],
             "task_id": task["task_id"],
             "attempt": task["attempt"],
+            "mode": mode_of(file, tasks),
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,
@@ -85,6 +93,7 @@ def add_rows(
             "abandoned_steps": session.abandoned_steps,
             "run": only_possible(BLANK_RUN | session.run),
             "context": only_possible_context(BLANK_CONTEXT | session.context),
+            "benchmark": session.benchmark,
             "source_file": file.path,
             "source_member": file.member,
             "source_base_line": file.base_line,

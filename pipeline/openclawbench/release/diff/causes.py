@@ -36,7 +36,7 @@ SAID = {f"steps[].{name}" for name in STEP_TEXTS} | {
     *("abandoned_steps[]", "parent_trajectory_id", "truncated"),
 }
 USER_WORDS = "user_turns[].text"  # a rule takes the envelope off, so it speaks only where the rules are the same
-TASK = {"oracle", "task_id", "subset", "attempt"}
+TASK = {"oracle", "task_id", "subset", "attempt", "mode"}
 LABEL = {
     *("is_anomalous", "anomaly_type_l1", "anomaly_type_l2", "absorbed_from", "dominant_episode_exists"),
     *("evidence_steps", "segment_spans", "earliest_recoverable_onset", "earliest_harmful_onset"),
@@ -58,7 +58,7 @@ def causes(before: dict[str, Any], after: dict[str, Any], fields: Fields, prompt
     label_moved = any(top(field) in LABEL for field in fields)
     marks = {
         SESSION: any(field in SAID or (same_rules and field == USER_WORDS) for field in fields),
-        OUTCOME: any(top(field) in TASK for field in fields),
+        OUTCOME: any(top(field) in TASK & before.keys() & after.keys() for field in fields),  # not of another schema
         RULES: not same_rules,
         PROMPT: label_moved and other_prompt(old["prompt_versions"], new["prompt_versions"], prompts),
         JUDGE: label_moved and other_judge(old, new),

@@ -35,6 +35,7 @@ BASE_COLUMNS = (  # that every statistic may use
 COMPUTED = {"judge": pl.col("provenance").struct["judge"], "failures_only": failures_only()}  # columns of no own
 HUMAN_COLUMNS = (*TRAJECTORY_KEY, "human_anomaly_label", "same_label")
 COMPUTED_FROM = ("provenance", "oracle")
+ADDED = {"mode": pl.String}  # columns that releases of earlier checkouts lack: null there
 BASELINE_ONLY = (
     " No record of this release is accepted: what is counted are labels of the rules judge, which are a baseline."
 )
@@ -101,7 +102,7 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
         raise UsageError(f"{root}: holds no {SUMMARY}, so it is not a release. Name the folder that has it.")
     try:
         shards = [path for model in models_of(root) for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}")]
-        scans = (pl.scan_parquet(path, glob=False).select(record_columns(columns)) for path in shards)
+        scans = (scan_records(path).select(record_columns(columns)) for path in shards)
         records = corpus_records([scan.collect(engine="streaming") for scan in scans], columns)
         labels = [label_file(root, cut, side) for cut in CUTS for side in SIDES]
         pool = pl.read_parquet(root / typed_file(POOL_FILE), glob=False)
@@ -113,6 +114,13 @@ def read_corpus(root: Path, columns: Iterable[str] = ()) -> Corpus:
             f"{root}: cannot read the release: {reason}. Validate the copy, or fetch it anew."
         ) from error
     return Corpus(records, pl.concat(labels), pool.select(list(PoolRow.model_fields)), both_sure(root), human)
+
+
+def scan_records(path: Path) -> pl.LazyFrame:
+    """A shard of a master table, with the columns of ADDED whatever checkout wrote it."""
+    scan = pl.scan_parquet(path, glob=False)
+    names = scan.collect_schema().names()
+    return scan.with_columns(pl.lit(None, kind).alias(name) for name, kind in ADDED.items() if name not in names)
 
 
 def record_columns(columns: Iterable[str]) -> list[pl.Expr]:

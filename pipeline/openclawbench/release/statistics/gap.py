@@ -21,7 +21,7 @@ from openclawbench.reports.section import Row, Section
 
 PASS = pl.col("oracle_outcome") == "pass"
 HIGH = "pass_high_risk"
-NO_SUBSET, NO_OUTCOME = "no_subset", "no_outcome"
+NO_SUBSET, NO_OUTCOME, NO_MODE = "no_subset", "no_outcome", "no_mode"
 Scope = tuple[str, str, pl.DataFrame]
 
 
@@ -31,6 +31,8 @@ def gap_identities(figures: Figures) -> Iterator[Identity]:
     by_scope = {(row["scope"], row["name"]): row for row in rows}
     passing, high = by_scope["all", "all"], by_scope["slice", HIGH]
     totals = {"slice": passing, "source_model": passing, "subset": passing, f"source_model, {HIGH}": high}
+    if any(row["scope"] == "mode" for row in rows):
+        totals["mode"] = passing
     for scope, total in totals.items():
         for column in COUNTS:
             parts = {row["name"]: row[column] for row in rows if row["scope"] == scope}
@@ -71,11 +73,11 @@ def share_identities(table: str, rows: Rows) -> Iterator[Share]:
                 yield Share(where, str(row[part]), str(row[whole]), f"{row[name]:.6f}")
 
 
-@statistic(reads=["subset"], identities=gap_identities, headline_in_card=False)
+@statistic(reads=["subset", "mode"], identities=gap_identities, headline_in_card=False)
 def gap(corpus: Corpus, settings: StatisticsSettings) -> Section:
-    """Overall, per slice, per source model (and its pass_high_risk), per subset."""
+    """Overall, per mode where one is known, per slice, per source model (and its pass_high_risk), per subset."""
     rows = [gap_row(*scope, settings) for scope in scopes(corpus)]
-    high = next(row for row in rows if row["name"] == HIGH)
+    high = next(row for row in rows if (row["scope"], row["name"]) == ("slice", HIGH))
     bases = {"passing": rows[0], HIGH: high}
     facts = {f"{base}_{name}": row[name] for base, row in bases.items() for name in FACTS}
     return Section(
@@ -122,7 +124,8 @@ FACTS = {
     "baseline_share": "of those, the ones it calls anomalous: a baseline, not the gap",
 }
 GAP_COLUMNS = {
-    "scope": "all; a slice; a source model; pass_high_risk of a source model; a BFCL subset",
+    "scope": "all; a mode of collecting, where any is known; a slice; a source model; pass_high_risk of a source "
+    "model; a BFCL subset",
     "name": "which",
     "trajectories": "oracle-passing trajectories",
     "measured": "of these, all but those that the rules judge labelled",
@@ -148,6 +151,8 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
     """(scope, name, oracle-passing records), the whole first."""
     passing = corpus.records.filter(PASS)
     yield "all", "all", passing
+    for name, of_mode in by_mode(passing):
+        yield "mode", name, of_mode
     for name in PASSING:
         yield "slice", name, passing.filter(pl.col("slice_label") == name)
     for model in corpus.models:
@@ -158,6 +163,15 @@ def scopes(corpus: Corpus) -> Iterator[Scope]:
     subset = pl.col("subset").fill_null(NO_SUBSET)
     for name in sorted(passing.select(subset).to_series().unique()):
         yield "subset", name, passing.filter(subset == name)
+
+
+def by_mode(records: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """(mode, its records) in the order of names, NO_MODE for those that do not say it; nothing where none does."""
+    if records["mode"].null_count() == records.height:
+        return
+    mode = pl.col("mode").fill_null(NO_MODE)
+    for name in sorted(records.select(mode).to_series().unique()):
+        yield name, records.filter(mode == name)
 
 
 def gap_row(scope: str, name: str, records: pl.DataFrame, settings: StatisticsSettings) -> Row:

@@ -52,6 +52,7 @@ REPORTS = {
     "triage": "What Stage A lets escape",
     "coverage": "Coverage of the outcomes",
     "evidence": "The evidence layer in numbers",
+    "models": "What each source model did",
     "statistics": "Statistics of the release",
 }
 
@@ -245,6 +246,7 @@ def report_of(site: Site, name: str) -> Report:
     from openclawbench.reports.agreement.report import agreement_report
     from openclawbench.reports.coverage import coverage_report
     from openclawbench.reports.evidence.report import evidence_report
+    from openclawbench.reports.models.report import models_report
     from openclawbench.reports.triage import triage_report
 
     folder = site.folder
@@ -269,6 +271,8 @@ def report_of(site: Site, name: str) -> Report:
         return agreement_report(tables, is_same_judge(chosen))
     if name == "coverage":
         return coverage_report(tables, run.intake)
+    if name == "models":
+        return models_report(tables)
     return triage_report(tables, run.judges[2] is not None) if name == "triage" else evidence_report(tables)
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from openclawbench.base.terminal import output, pluralize, safe, table
 from openclawbench.cli.commands.report.gap import gap
-from openclawbench.cli.commands.report.statistics import statistics
+from openclawbench.cli.commands.report.statistics import Out, statistics, write
 from openclawbench.cli.options import DATA, Data
 from openclawbench.errors import NotFound
 from openclawbench.inspect.find import rows_of
@@ -96,6 +96,35 @@ def triage(data: Data = DATA, json_out: Json = False) -> None:
     report = triage_report(lambda record: rows_of(run, record), second)
     report.inputs.update(input_digests(run, READS + (READS_PASS2 if second else [])))
     publish_report(folder, report, json_out, headline_of("escape_rate"))
+
+
+@app.command()
+def models(data: Data = DATA, out: Out = None, json_out: Json = False) -> None:
+    """What each source model did: availability, success, latency, tokens, cost, tool use and its tier, by mode."""
+    from openclawbench.reports.files import as_files, as_json
+    from openclawbench.reports.models.report import READS, models_report
+
+    folder = DataFolder(data)
+    run = open_run(folder, settings(folder))
+    report = models_report(lambda record: rows_of(run, record))
+    report.inputs.update(input_digests(run, READS))
+    if out is None:
+        publish_report(folder, report, json_out, print_models)
+        return
+    write(out, as_files(report))
+    if json_out:
+        print(as_json(report.data()), end="")
+        return
+    console = output()
+    print_models(report, console)
+    console.print(f"\n{safe(str(out))}/{report.name}.md, .json and pictures")
+
+
+def print_models(report: Report, console: Console) -> None:
+    """The main numbers of each source model and mode."""
+    from openclawbench.reports.models.report import HEADLINE, headline
+
+    console.print(table(report.title, HEADLINE, headline(report)))
 
 
 def headline_of(*names: str) -> Callable[[Report, Console], None]:

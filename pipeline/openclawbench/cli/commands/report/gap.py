@@ -1,15 +1,19 @@
 """`openclawbench report gap`: the outcome-process gap of a release, corrected by human verdicts."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import polars as pl
 import typer
+from rich.table import Table
 
 from openclawbench.base.terminal import output, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.errors import NotFound, UnreadableInput, UsageError
+from openclawbench.reports.counting import percent
+from openclawbench.reports.section import Section
 from openclawbench.storage.data_folder import DataFolder
 
 INTERVALS = {
@@ -44,20 +48,23 @@ def gap(
     from openclawbench.cli.commands.report.statistics import settings_of
     from openclawbench.release.release_folder import refuse_other_folder
     from openclawbench.release.statistics.corpus import read_corpus
-    from openclawbench.release.statistics.corrected_gap import corrected_gap, gap_sentence
-    from openclawbench.reports.counting import percent
+    from openclawbench.release.statistics.corrected_gap import corrected_gap, gap_sentence, passing
+    from openclawbench.release.statistics.gap import by_mode
     from openclawbench.reports.files import as_json
 
     root = release or DataFolder(data).release
     refuse_other_folder(root)
     if verdicts is not None and not calibrated:
         raise UsageError("--verdicts: is used with --calibrated only. Add --calibrated.")
-    corpus = read_corpus(root)
+    corpus = read_corpus(root, ["mode"])
     if calibrated:
         corpus = replace(corpus, human=read_verdicts(verdicts, corpus.records) if verdicts else corpus.human)
     else:
         corpus = replace(corpus, human=None)
-    section = corrected_gap.compute(corpus, settings_of(root).statistics)
+    rules = settings_of(root).statistics
+    section = corrected_gap.compute(corpus, rules)
+    parts = by_mode(passing(corpus))  # beside the whole, where the run manifest named a mode
+    modes = {name: corrected_gap.compute(replace(corpus, records=records), rules) for name, records in parts}
     facts = section.facts
     if calibrated and not facts["verdicts"]:
         raise NotFound(
@@ -66,7 +73,8 @@ def gap(
             "data folder with --verdicts."
         )
     if json_out:
-        print(as_json(section.data()), end="")
+        beside = {"modes": {name: of_mode.data() for name, of_mode in modes.items()}} if modes else {}
+        print(as_json(section.data() | beside), end="")
         return
     console = output()
     counts = ("stratum", "trajectories", "human_anomalous", "human_normal", "unresolved")
@@ -94,7 +102,26 @@ def gap(
             )
         if facts["few_verdicts"]:
             console.print(f"\nFew verdicts: {facts['few_verdicts']}")
+    if modes:
+        console.print()
+        console.print(modes_table(modes, calibrated))
     console.print(f"\n{gap_sentence(facts)}")
+
+
+def modes_table(modes: Mapping[str, Section], calibrated: bool) -> Table:
+    """A row a mode: its trajectories and what their labels say; with `calibrated` what verdicts make of that."""
+    columns = ("silver_share", "corrected_share", "corrected_low_share", "corrected_high_share")
+    rows = [
+        [
+            *(name, section.rows[-1]["trajectories"], section.facts["state"]),
+            *(percent(section.facts.get(column)) for column in columns),
+            section.facts["verdicts"],
+        ]
+        for name, section in modes.items()
+    ]
+    names = ["mode", "trajectories", "state", "labels say anomalous", "corrected", "from", "to", "verdicts"]
+    width = len(names) if calibrated else 4
+    return table("By mode of collecting", names[:width], [row[:width] for row in rows])
 
 
 def read_verdicts(path: Path, records: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from openclawbench.release.writer.render import ROOT
 
 Folder = Annotated[Path, typer.Argument(metavar="RELEASE_DIR", help="A release folder, or any copy of one.")]
 Out = Annotated[Path | None, typer.Option("-o", "--output", help="Folder for the tables and pictures.")]
-SHOWN = ("all", "slice", "source_model")
+SHOWN = ("all", "mode", "slice", "source_model")
 
 
 def statistics(
