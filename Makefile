@@ -33,7 +33,7 @@ PYTHONDONTWRITEBYTECODE =
 export PYTHONPYCACHEPREFIX PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-llm test-scout test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
+.PHONY: help setup demo test test-slow test-collect test-llm test-scout test-wheel test-browser browser view lint docs bench bench-peers clean normalize enrich fuse slice onset packet \
         annotate stage-a stage-b1 stage-b2 stage-c merge release audit run status schemas certificate lock
 
 help: ## list the targets
@@ -52,6 +52,16 @@ test: $(READY) ## pass the tests
 
 test-slow: $(READY) ## the thorough tests: damaged sessions by the thousand, every cut, properties with more examples
 	@HYPOTHESIS_PROFILE=slow $(VENV)/bin/python -m pytest -n 2 --dist loadfile -m "slow or hypothesis" $(ARGS)
+
+# --ignore-scripts: nothing of the packages runs before the test does.
+test-collect: $(READY) ## collect with the real OpenClaw and BFCL; installs both beside the environment first (2 GB)
+	@mkdir -p $(VENV)/collect
+	@test -x $(VENV)/collect/bfcl/bin/python || "$(PYTHON)" -m venv $(VENV)/collect/bfcl
+	@$(VENV)/collect/bfcl/bin/python -m pip -qq --disable-pip-version-check install --no-deps bfcl-eval
+	@$(VENV)/collect/bfcl/bin/python -m pip -qq --disable-pip-version-check install $$($(VENV)/bin/python -c 'from openclawbench.collect.bfcl import NEEDED; print(NEEDED)')
+	@npm install --silent --prefix $(VENV)/collect/node24 node@24
+	@for release in 2026.6.11 2026.9.6; do npm install --silent --prefix $(VENV)/collect/openclaw-$$release --ignore-scripts openclaw@$$release || exit 1; done
+	@OPENCLAWBENCH_TEST_COLLECT=$(abspath $(VENV))/collect $(VENV)/bin/python -m pytest -rs tests/collect/test_real_collection.py $(ARGS)
 
 test-llm: $(READY) ## a small language model on this machine as judge; fetches it first (tests/llm/README.md)
 	@OPENCLAWBENCH_TEST_LLM=1 $(VENV)/bin/python -m pytest -s tests/llm $(ARGS)

@@ -13,7 +13,7 @@ from pathlib import Path
 if sys.argv[1:] == ["--version"]:
     print("v24.1.0")
     sys.exit()
-_, state, fd = sys.argv[2:]
+_, state, fd, _ = sys.argv[2:]
 home = Path(os.environ["HOME"])
 sessions = home / ".openclaw" / "agents" / "main" / "sessions"
 sessions.mkdir(parents=True)

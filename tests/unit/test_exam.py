@@ -107,6 +107,16 @@ def test_a_session_says_nothing_of_the_exam(paper: Paper, tmp_path: Path) -> Non
     assert len({row["task_id"] for row in outcomes}) > 500, "a task tells no pair"
 
 
+def test_some_pairs_of_a_paper_are_the_same_as_in_all_of_it() -> None:
+    families = load_families(FAMILIES)
+    whole = make_paper(FAMILIES, families, "quick", 3)
+    some = make_paper(FAMILIES, families, "quick", 3, pairs=14)
+    known = {item.id: item for item in whole.items}
+    assert len(some.items) == 28
+    assert all(known[item.id] == item and some.contents[item.id] == whole.contents[item.id] for item in some.items)
+    assert {item.class_ for item in some.items} == {item.class_ for item in whole.items}
+
+
 def test_a_paper_that_is_written_again_leaves_nothing_else_behind(tmp_path: Path) -> None:
     make_paper(FAMILIES, ALL, "quick", 1).write(tmp_path)
     second = make_paper(FAMILIES, ALL, "quick", 2)

@@ -229,7 +229,20 @@ def test_help_is_the_default_and_lists_every_target() -> None:
     targets = set(phony.group(1).replace("\\\n", " ").split())
     assert (
         set(CALLS)
-        | {"help", "setup", "test", "test-slow", "test-llm", "lint", "bench", "bench-peers", "clean", "schemas", "lock"}
+        | {
+            "help",
+            "setup",
+            "test",
+            "test-slow",
+            "test-llm",
+            "test-collect",
+            "lint",
+            "bench",
+            "bench-peers",
+            "clean",
+            "schemas",
+            "lock",
+        }
         | {"test-wheel", "test-scout", "docs", "certificate", "browser", "test-browser"}
         == targets
     )

@@ -82,9 +82,9 @@ class Relay:
         for worker in range(self.workers):
             app = web.Application(client_max_size=MOST_BYTES)
             app.router.add_route("*", "/{path:.*}", self.handler(worker))
-            runner = web.AppRunner(app, access_log=None)
+            runner = web.AppRunner(app, access_log=None, shutdown_timeout=1)
             await runner.setup()
-            await web.UnixSite(runner, str(self.socket(worker)), shutdown_timeout=1).start()
+            await web.UnixSite(runner, str(self.socket(worker))).start()
             self.runners.append(runner)
 
     async def end(self) -> None:

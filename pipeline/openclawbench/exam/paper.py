@@ -5,7 +5,7 @@ of a session says nothing about its twin. Sessions have opaque names in an order
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -101,13 +101,19 @@ class Paper:
 
 
 def make_paper(
-    folder: Path, families: Mapping[str, Family], size: Size, seed: int, alteration: Alteration = UNALTERED
+    folder: Path,
+    families: Mapping[str, Family],
+    size: Size,
+    seed: int,
+    alteration: Alteration = UNALTERED,
+    pairs: int | None = None,
 ) -> Paper:
     """Draw a paper. An altered paper has the items of the unaltered one with the same ids, but for pairs whose checks
-    do not hold after the alteration. Raises InvalidFamily, and UsageError for families that cover no class."""
+    do not hold after the alteration. `pairs`: only so many of the paper, with the same sessions as in all of it; one of
+    each class, then a second one. Raises InvalidFamily, and UsageError for families that cover no class."""
     items: list[Item] = []
     contents: dict[str, bytes] = {}
-    for pair, (name, family) in enumerate(chosen(families, size, seed)):
+    for pair, name, family in some_pairs(list(chosen(families, size, seed)), PAIRS_OF_A_CLASS[size], pairs):
         for item, content in make_pair(folder, name, family, pair, seed, alteration):
             items.append(item)
             contents[item.id] = content
@@ -115,12 +121,36 @@ def make_paper(
     return Paper(size, seed, items, {item.id: contents[item.id] for item in items})
 
 
-def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tuple[str, Family]]:
-    """The family of each pair: every class has the same number of pairs, spread over its families."""
+def whole_paper(families: Mapping[str, Family], size: Size) -> int:
+    """Pairs of a paper of a size. UsageError for families that cover no class."""
+    return PAIRS_OF_A_CLASS[size] * len(classes_of(families))
+
+
+def classes_of(families: Mapping[str, Family]) -> list[str]:
+    """The classes that families cover. UsageError where there is none."""
     classes = [name for name in get_args(ClassName) if any(family.class_ == name for family in families.values())]
     if not classes:
         raise UsageError("the exam has no family. Name a folder of families with --families.")
-    for name in classes:
+    return classes
+
+
+def some_pairs(
+    drawn: Sequence[tuple[str, Family]], of_a_class: int, pairs: int | None
+) -> list[tuple[int, str, Family]]:
+    """(number of the pair, name, family) of so many pairs, None for all. They are taken in turns of one of each class.
+    A turn takes another place of every class, because places of the same number share few languages."""
+
+    def turn(number: int) -> tuple[int, int]:
+        class_number, place = divmod(number, of_a_class)
+        return (place - class_number) % of_a_class, number
+
+    numbers = sorted(range(len(drawn)), key=turn)[:pairs]
+    return [(number, *drawn[number]) for number in sorted(numbers)]
+
+
+def chosen(families: Mapping[str, Family], size: Size, seed: int) -> Iterator[tuple[str, Family]]:
+    """The family of each pair: every class has the same number of pairs, spread over its families."""
+    for name in classes_of(families):
         own = sorted(key for key, family in families.items() if family.class_ == name)
         seeded(seed, name).shuffle(own)
         for number in range(PAIRS_OF_A_CLASS[size]):

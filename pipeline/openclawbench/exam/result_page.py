@@ -81,6 +81,8 @@ def remarks(certificate: JudgeCertificate) -> list[str]:
         sentences.append(
             f"{certificate.pairs} pairs are too few for an interval that says much: {FEWEST_PAIRS} are the least."
         )
+    if certificate.pairs < certificate.paper_pairs:
+        sentences.append(f"Only {certificate.pairs} of the {certificate.paper_pairs} pairs of the paper were asked.")
     if certificate.families < certificate.pairs:
         sentences.append(
             f"The {certificate.pairs} pairs are drawn from {certificate.families} families, and pairs of a family "

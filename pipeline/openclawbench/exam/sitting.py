@@ -17,7 +17,7 @@ from openclawbench.errors import InvalidFamily
 from openclawbench.exam.answers import Answer, read_answers
 from openclawbench.exam.check import check_family
 from openclawbench.exam.family import FAMILIES, TWINS, Family, load_families
-from openclawbench.exam.paper import UNALTERED, Alteration, Paper, Size, make_paper
+from openclawbench.exam.paper import UNALTERED, Alteration, Paper, Size, make_paper, whole_paper
 from openclawbench.exam.result_page import result_page
 from openclawbench.exam.score import compare, pairs_of, score_card
 from openclawbench.judge.prompts import prompt_files
@@ -37,7 +37,7 @@ FOLDER = "exam"  # in the data folder
 RESULTS = "results"  # in the folder of a paper
 CERTIFICATE = "certificate.json"
 ANSWERS = "answers.jsonl"
-SCHEMA_VERSION = "2"
+SCHEMA_VERSION = "3"
 STOP_AFTER = "annotate"
 DIGEST_SHOWN = 8
 CERTIFIED = ("both_right", "anomalous_right", "innocent_right", "false_alarms", "review", "subtype_right")
@@ -53,6 +53,7 @@ class Exam:
     size: Size
     seed: int
     source: Path = FAMILIES  # the folder of the families
+    pairs: int | None = None  # only so many of the paper; None: all
 
     @cached_property
     def families(self) -> dict[str, Family]:
@@ -82,7 +83,7 @@ class Exam:
     def prepare(self, alteration: Alteration = UNALTERED, folder: Path | None = None) -> Paper:
         """Draw the paper and write it, by default to `folder` of the exam. A paper that is there already is written
         again with the same bytes."""
-        paper = make_paper(self.source, self.families, self.size, self.seed, alteration)
+        paper = make_paper(self.source, self.families, self.size, self.seed, alteration, self.pairs)
         paper.write(folder or self.folder)
         return paper
 
@@ -177,6 +178,7 @@ def certify(
         families=len(exam.families),
         families_sha256=exam.families_sha256,
         pairs=card["pairs"],
+        paper_pairs=whole_paper(exam.families, exam.size),
         onset_within_one=CertifiedShare.model_validate(card["onset"]["within_one"]),
         cites_planted=CertifiedShare.model_validate(card["evidence"]["cites_planted"]),
         **{name: CertifiedShare.model_validate(card[name]) for name in CERTIFIED},
@@ -202,11 +204,13 @@ def write(sitting: Sitting) -> None:
 
 
 def earlier_pairs(folder: Path, paper: Paper) -> dict[int, bool]:
-    """Number of a pair -> both right, of a result folder of the same paper."""
+    """Number of a pair -> both right, of a result folder of the same paper; without pairs that were not asked there."""
     lines = (folder / ANSWERS).read_text(encoding="utf-8").splitlines()
     right = {row["item"]: row["is_right"] for row in map(json.loads, lines)}
     pairs: dict[int, bool] = {}
     for item in paper.items:
+        if item.id not in right:
+            continue
         pairs[item.pair] = pairs.get(item.pair, True) and right[item.id]
     return pairs
 

@@ -42,6 +42,7 @@ class JudgeCertificate(Record):
     families: int
     families_sha256: str
     pairs: int
+    paper_pairs: int
     both_right: CertifiedShare
     anomalous_right: CertifiedShare
     innocent_right: CertifiedShare
@@ -68,8 +69,9 @@ class JudgeCertificate(Record):
         """The result in a sentence, for a card."""
         who = f"{self.judge} ({self.judge_model})"
         right, alarms = self.both_right, self.false_alarms
+        pairs = f"{self.pairs}" if self.pairs == self.paper_pairs else f"{self.pairs} of {self.paper_pairs}"
         return (
-            f"Judge {who} on the exam ({self.size}, seed {self.seed}, {self.pairs} pairs): both twins right in "
+            f"Judge {who} on the exam ({self.size}, seed {self.seed}, {pairs} pairs): both twins right in "
             f"{percent_of(right)}; false alarms on innocent twins {percent_of(alarms)}."
         )
 

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from openclawbench.base.terminal import output, table
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
+from openclawbench.collect.programs_found import programs_found
 from openclawbench.inspect.doctor import examine, settings_in_force
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
@@ -21,7 +22,7 @@ def doctor(
 ) -> None:
     """The settings in force and where each came from; what would be done with each file of RAW_DIR."""
     if raw_dir is None:
-        in_force = settings_in_force(settings(DataFolder(data)))
+        in_force = settings_in_force(settings(DataFolder(data))) | {"collect": programs_found()}
         if json_out:
             print(json.dumps(in_force, indent=1, ensure_ascii=False, default=str))
         else:
@@ -37,7 +38,7 @@ def doctor(
 
 
 def print_settings(in_force: dict[str, list[dict[str, Any]]], console: Console) -> None:
-    """Tables of what is in force."""
+    """Tables of what is in force, and of the programs that `collect` starts."""
     rows = [list(row.values()) for row in in_force["settings"]]
     console.print(table("Settings in force", ["setting", "value", "from"], rows))
     if in_force["own_rule_files"]:
@@ -46,6 +47,12 @@ def print_settings(in_force: dict[str, list[dict[str, Any]]], console: Console) 
         console.print(
             table("Own rule files, instead of the built-in ones of the same name", ["file", "differs in"], own)
         )
+    programs = [[row["program"], row["version"] or "missing", row["place"]] for row in in_force["collect"]]
+    console.print()
+    console.print(table("Programs of `collect`", ["program", "version", "where"], programs))
+    for row in in_force["collect"]:
+        if row["version"] is None:
+            console.print(f"to install {row['program']}: {row['install']}", highlight=False, markup=False)
 
 
 def print_examined(rows: list[dict[str, Any]], console: Console) -> None:

@@ -46,6 +46,15 @@ Seed = Annotated[
     str | None,
     typer.Option("--seed", help="Number of the paper, or random; default: a paper that was begun, else random."),
 ]
+Pairs = Annotated[
+    int | None,
+    typer.Option(
+        "--pairs",
+        min=1,
+        help="Ask only so many pairs of the paper, one of each class and then a second one, for a slow endpoint. "
+        "More of the same seed later asks the others only.",
+    ),
+]
 Families = Annotated[
     Path | None, typer.Option("--families", help="A folder of your own families instead of those of the program.")
 ]
@@ -75,6 +84,7 @@ def exam(
     data: Data = DATA,
     size: Size = "quick",
     seed: Seed = None,
+    pairs: Pairs = None,
     families: Families = None,
     require: Require = None,
     stress: Stress = None,
@@ -89,7 +99,7 @@ def exam(
 
     required = requirements(require or [])
     check_date(date)
-    paper = planned(DataFolder(data), size, seed, families)
+    paper = planned(DataFolder(data), size, seed, families, pairs)
     variants = stress_variants(paper, stress, flags)
     if not json_out:
         errors().print(f"paper: {safe(paper.folder.name)}, {len(paper.families)} families", highlight=False)
@@ -118,10 +128,12 @@ def exam(
         )
 
 
-def planned(data: DataFolder, size: str, seed: str | None, families: Path | None) -> "Exam":
-    """The exam that the options name. UsageError for a size or seed that does not exist."""
+def planned(data: DataFolder, size: str, seed: str | None, families: Path | None, pairs: int | None = None) -> "Exam":
+    """The exam that the options name. UsageError for a size or seed that does not exist, and for more pairs than the
+    paper has."""
     from openclawbench.exam.family import FAMILIES
     from openclawbench.exam.paper import Size as PaperSize
+    from openclawbench.exam.paper import whole_paper
     from openclawbench.exam.sitting import Exam, unfinished_seed
 
     sizes: dict[str, PaperSize] = {name: name for name in get_args(PaperSize)}
@@ -140,7 +152,10 @@ def planned(data: DataFolder, size: str, seed: str | None, families: Path | None
         raise UsageError(f"--seed {seed}: is not a number. Give a whole number from 0, or random.")
     if number is None:
         number = random.SystemRandom().randrange(LARGEST_SEED)
-    return Exam(data, sizes[size], number, families or FAMILIES)
+    exam = Exam(data, sizes[size], number, families or FAMILIES, pairs)
+    if pairs is not None and pairs > (whole := whole_paper(exam.families, exam.size)):
+        raise UsageError(f"--pairs {pairs}: the paper has {whole} pairs. Give at most so many, or leave it out.")
+    return exam
 
 
 def requirements(texts: list[str]) -> dict[str, float]:

@@ -1,0 +1,134 @@
+"""`collect run` over programs that stand in for OpenClaw: retries, time limits, kills, keys, budgets."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planned import plan_of
+
+from openclawbench.collect.isolation import can_isolate, isolated
+from openclawbench.collect.plan import Plan, write_plan
+
+
+def command(data: Path, verb: str, *more: str) -> list[str]:
+    return [sys.executable, "-P", "-m", "openclawbench", "collect", verb, "--data", str(data), *more]
+
+
+def collect(data: Path, environment: dict[str, str], *more: str) -> subprocess.CompletedProcess[str]:
+    """`collect run`, with the network: a machine that tests may have no namespaces."""
+    arguments = command(data, "run", "--allow-network", *more)
+    return subprocess.run(arguments, env=environment, capture_output=True, text=True, timeout=120)
+
+
+def planned(data: Path, plan: Plan) -> Path:
+    write_plan(data / "collect", plan)
+    return data
+
+
+def rows_of(data: Path) -> dict[str, dict[str, Any]]:
+    lines = (data / "collect" / "sessions.jsonl").read_text().splitlines()
+    return {row["planned"]: row for row in map(json.loads, lines)}
+
+
+def test_sessions_are_collected_converted_and_not_made_twice(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("t_0", "t_1", attempts=2))
+    ended = collect(data, installed)
+    assert (ended.returncode, "4 of 4 sessions collected" in ended.stdout) == (0, True), ended.stderr
+    assert {row["status"] for row in rows_of(data).values()} == {"collected"}
+    before = (data / "collect" / "sessions.jsonl").read_bytes()
+    assert collect(data, installed).returncode == 0
+    assert (data / "collect" / "sessions.jsonl").read_bytes() == before
+    done = subprocess.run(command(data, "convert", "--json"), env=installed, capture_output=True, text=True, timeout=60)
+    assert (json.loads(done.stdout)["sessions"], json.loads(done.stdout)["left"]) == (4, 0)
+    manifest = [json.loads(line) for line in (data / "raw" / "run_manifest.jsonl").read_text().splitlines()]
+    assert {(row["task_id"], row["attempt"], row["mode"]) for row in manifest} == {
+        (task, attempt, "functions") for task in ("t_0", "t_1") for attempt in (1, 2)
+    }
+    results = data / "oracle" / "attempt-2" / "result" / "m" / "non_live" / "BFCL_v4_t_result.json"
+    assert [json.loads(line)["result"] for line in results.read_text().splitlines()] == [
+        [{"add": '{"a": 1, "b": 2}'}]
+    ] * 2
+
+
+def test_what_the_infrastructure_ends_is_tried_again_and_never_a_fail(
+    tmp_path: Path, installed: dict[str, str]
+) -> None:
+    data = planned(tmp_path / "d", plan_of("once_0", "die_0", "lost_0"))
+    ended = collect(data, installed, "--concurrency", "1")
+    rows = rows_of(data)
+    assert rows["once_0-a1"]["status"] == "collected" and len(rows["once_0-a1"]["earlier_errors"]) == 1
+    assert (rows["die_0-a1"]["status"], len(rows["die_0-a1"]["earlier_errors"])) == ("infra_error", 2)
+    assert "recorded no session" in rows["lost_0-a1"]["error"]
+    assert ended.returncode == 1
+    subprocess.run(command(data, "convert"), env=installed, check=True, capture_output=True, timeout=60)
+    results = data / "oracle" / "attempt-1" / "result" / "m" / "non_live" / "BFCL_v4_die_result.json"
+    assert json.loads(results.read_text())["result"].startswith("Error during inference")
+
+
+def test_a_run_stops_after_three_failures_in_a_row(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("die_0", "die_1", "die_2", "t_0"))
+    ended = collect(data, installed, "--concurrency", "1")
+    assert ended.returncode == 3
+    assert "3 sessions in a row were ended by the infrastructure" in ended.stderr
+    assert "t_0-a1" not in rows_of(data)
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, installed: dict[str, str]) -> None:
+    names = [f"slow_{number}" for number in range(8)]
+    data = planned(tmp_path / "d", plan_of(*names))
+    arguments = command(data, "run", "--allow-network", "--concurrency", "1")
+    with subprocess.Popen(arguments, env=installed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+        log, deadline = data / "collect" / "sessions.jsonl", time.monotonic() + 60
+        while not (log.exists() and log.read_bytes().count(b"\n") >= 2) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        os.kill(run.pid, signal.SIGKILL)
+    first = rows_of(data)
+    assert 2 <= len(first) < len(names)
+    assert collect(data, installed).returncode == 0
+    rows = rows_of(data)
+    assert len(rows) == len(names)
+    assert {name: rows[name] for name in first} == first
+
+
+def test_a_session_with_the_key_of_its_endpoint_is_left_out(tmp_path: Path, installed: dict[str, str]) -> None:
+    source = {"base_url": "http://127.0.0.1:9/v1", "api_key_env": "SOME_KEY"}
+    data = planned(tmp_path / "d", plan_of("t_0", **source))
+    environment = installed | {"SOME_KEY": "Done."}  # what the agent says
+    assert collect(data, environment).returncode == 0
+    assert b"Done." not in b"".join(p.read_bytes() for p in (data / "collect").rglob("openclaw.json"))
+    done = subprocess.run(
+        command(data, "convert", "--json"), env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert "holds the key of its endpoint and is left out" in json.loads(done.stdout)["notes"][0]
+    assert not list((data / "raw").rglob("t_0*.jsonl"))
+
+
+def test_a_key_that_is_not_set_is_named(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("t_0", base_url="http://127.0.0.1:9/v1", api_key_env="SOME_KEY"))
+    ended = collect(data, installed)
+    assert (ended.returncode, "SOME_KEY is not set" in ended.stderr) == (2, True)
+
+
+def test_a_budget_begins_no_further_session(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("t_0", "t_1", "t_2"))
+    ended = collect(data, installed, "--budget-tokens", "1", "--concurrency", "1")
+    assert (ended.returncode, len(rows_of(data))) == (3, 1)
+    assert "raise the budget" in ended.stderr
+
+
+@pytest.mark.skipif(not can_isolate(), reason="this machine allows no network namespace")
+def test_an_isolated_command_reaches_loopback_and_nothing_else() -> None:
+    program = (
+        "import socket\n"
+        "server = socket.create_server(('127.0.0.1', 0))\n"
+        "socket.create_connection(server.getsockname(), 2)\n"
+        "print([name for _, name in socket.if_nameindex()])\n"
+    )
+    ended = subprocess.run(isolated([sys.executable, "-c", program]), capture_output=True, text=True, timeout=60)
+    assert ended.stdout.strip() == "['lo']", ended.stderr
