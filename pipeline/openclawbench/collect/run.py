@@ -18,7 +18,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from openclawbench.base.terminal import flat
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
-from openclawbench.collect.relay import relay
 from openclawbench.collect.scripted_endpoint import ScriptedEndpoint, scripted_endpoint
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import Ended, Surroundings, Worker
@@ -178,6 +177,8 @@ def collect(
 
     BudgetReached and CollectionStopped (exit status 3) leave everything made so far; the same call goes on from there.
     """
+    from openclawbench.collect.relay import relay  # its HTTP library takes a third of a second to load
+
     with collection.locked():
         ended, keys = collection.ended(), keys_of(plan)
         left = left_of(plan, ended)

@@ -10,16 +10,18 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from openclawbench.collect.bfcl import PROGRAMS
 from openclawbench.collect.isolation import isolated
 from openclawbench.collect.openclaw import OpenClaw, agent_environment, make_home, session_of
 from openclawbench.collect.plan import PlannedSession, SourceModel
 from openclawbench.collect.recorded_session import RecordedSession, read_session
-from openclawbench.collect.relay import Relay, Upstream
 from openclawbench.collect.serve import CALLS, LISTED
 from openclawbench.errors import UsageError
+
+if TYPE_CHECKING:
+    from openclawbench.collect.relay import Relay, Upstream
 
 START_S = 300.0  # until OpenClaw has loaded; 8 s (2026.6.11) to 40 s (2026.9.6) were measured on two cores
 POLL_S = 1.0
@@ -39,7 +41,7 @@ class Ended:
     journal: bytes  # the calls that reached the MCP server, a line each
     read: RecordedSession | None
     wall_s: float
-    upstream: Upstream  # how the endpoint answered
+    upstream: "Upstream"  # how the endpoint answered
 
 
 class ProcessFailed(Exception):
@@ -55,7 +57,7 @@ class Surroundings:
     bfcl: Path
     task_timeout_s: float
     has_network: bool
-    relay: Relay
+    relay: "Relay"
 
 
 class Worker:
