@@ -70,6 +70,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ended]:
         ignore=shutil.ignore_patterns("*.py*"),
     )
     shutil.copytree(EXAMPLE, folder / "data" / "example")
+    shutil.copytree(ROOT / "data" / "collected", folder / "data" / "collected")
     for data in ("data", "data/mine", "data/other", "data/demo"):
         few_shards(folder / data)
     return {command: carry_out(command, folder) for command in TESTED}
