@@ -111,7 +111,7 @@ def test_what_is_left_out_and_what_is_shown_are_the_whole(texts: list[list[str]]
 
 def test_a_tokenizer_counts_in_place_of_the_estimate() -> None:
     steps = [step(n, action_text="x" * 100) for n in range(1, 51)]
-    packet = detector_packet(record(steps), limits(max_tokens=1000), lambda text: len(text))
+    packet = detector_packet(record(steps), limits(max_tokens=1000), len)
     assert len(packet.text) <= 1000 and packet.estimated_tokens == len(packet.text)
 
 

@@ -87,9 +87,19 @@ def detector_packet(
         characters=sum(map(characters, whole)),
         characters_left_out=short.characters_left_out,
         estimated_tokens=count(text),
-        trajectory_sha256=sha256_text(canonical_json(whole)),
+        trajectory_sha256=digest_of(whole),
         packet_sha256=sha256_text(text),
     )
+
+
+def trajectory_digest(record: Mapping[str, Any]) -> str:
+    """trajectory_sha256 of a released record: of its blocks before anything is left out."""
+    return digest_of(blocks_of(record))
+
+
+def digest_of(blocks: list[Block]) -> str:
+    """sha256 of blocks."""
+    return sha256_text(canonical_json(blocks))
 
 
 def estimate(rules: DetectorPacketRules) -> CountTokens:
