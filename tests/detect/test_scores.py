@@ -103,7 +103,7 @@ def test_a_side_without_an_anomaly_has_no_f1() -> None:
     items = [item(number) for number in range(6)]
     found = card(items, [prediction(one.key, label=NORMAL) for one in items])
     measured = values(found)
-    assert [measured[name] for name in ("precision", "recall", "f1")] == [None, None, None]
+    assert [measured[name] for name in ("precision", "recall", "f1", "macro_f1")] == [None] * 4
     assert measured["false_alarm_rate"] == 0.0 and measured["true_negative_rate"] == 1.0
     assert found["remarks"] == [NO_ANOMALY]
     flagged = values(card(items, [prediction(one.key, label=LABELS[1]) for one in items]))

@@ -23,9 +23,11 @@ from openclawbench.release.writer.render import MASTER_FILE, ROOT
 from openclawbench.release.writer.second_pass import both_side_file
 from openclawbench.storage.data_folder import sha256_file
 from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.version import __version__
 
 CUT_NAMES = {"default": "default_cut", "paper": "paper_cut"}
 ACCEPTED_POOL, HIGH_POOL, BOTH_POOL, BASELINE_POOL, HUMAN_POOL = "accepted", "high", "both-high", "baseline", "human"
+EACH_HELD_OUT = "hold-one-out"  # cut: every source model in turn is the test side, the others are the train side
 POOLS = {  # name -> what it holds
     ACCEPTED_POOL: "accepted labels (paper T39: high confidence and repaired)",
     HIGH_POOL: "high_confidence_accepted labels",
@@ -70,7 +72,8 @@ class Item:
 
 @dataclass(frozen=True)
 class Choice:
-    """Which labels: a pool, a cut (default, paper, or the source model that is held out) and a side."""
+    """Which labels: a pool, a cut (default, paper, the source model that is held out, or hold-one-out: the test sides
+    of all of these together) and a side."""
 
     pool: str
     cut: str = "default"
@@ -119,6 +122,28 @@ class LabelSet:
         return TrainingData(
             pool=chosen.pool, cut=chosen.cut, side=chosen.side, rows=len(self.items), anomalous=anomalous
         )
+
+
+def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
+    """The fields of a provenance file that follow from the labels; the others are null or empty."""
+    return {
+        "protocol": None,
+        "model": None,
+        "endpoint": None,
+        "weights_sha256": None,
+        "parameters": {},
+        "prompt": None,
+        "packet_rules_sha256": rules.digest,
+        "trained_on": None,
+        "release_sha256": release_digest(labels.root),
+        "pool": labels.choice.pool,
+        "cut": labels.choice.cut,
+        "side": WHOLE if labels.choice.pool == HUMAN_POOL else labels.choice.side,
+        "label_judges": labels.judges,
+        "label_statuses": labels.statuses,
+        "program_version": __version__,
+        "date": None,
+    }
 
 
 def release_digest(root: Path) -> str:
@@ -170,10 +195,13 @@ def check_choice(root: Path, choice: Choice) -> None:
         return
     if choice.side not in SIDES:
         raise UsageError(f"--side {choice.side}: there is no such side. Use one of: {', '.join(SIDES)}.")
-    if choice.cut not in CUT_NAMES and choice.cut not in models:
+    if choice.cut == EACH_HELD_OUT:
+        if choice.side != "test":
+            raise UsageError(f"--cut {EACH_HELD_OUT}: has a test side only. Name the model that is held out.")
+    elif choice.cut not in CUT_NAMES and choice.cut not in models:
         raise UsageError(
-            f"--cut {choice.cut}: there is no such cut. Use one of: {', '.join([*CUT_NAMES, *models])} (a source model "
-            "is held out)."
+            f"--cut {choice.cut}: there is no such cut. Use one of: "
+            f"{', '.join([*CUT_NAMES, EACH_HELD_OUT, *models])} (a source model is held out)."
         )
 
 
@@ -183,6 +211,8 @@ def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:
         return side_rows(root, choice.pool, CUT_NAMES[choice.cut], choice.side)
     # Held out: the records of the paper's cut, by source model (as the files of hold_out/ are made).
     both = pl.concat([side_rows(root, choice.pool, CUT_NAMES["paper"], side) for side in SIDES])
+    if choice.cut == EACH_HELD_OUT:
+        return both
     is_held = pl.col("source_model") == choice.cut
     return both.filter(is_held if choice.side == "test" else ~is_held)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from openclawbench.detect.score.comparison import Pair
-from openclawbench.detect.score.measures import WIDTH, Convention, cells, measures
+from openclawbench.detect.score.measures import BY_LABEL, WIDTH, Convention, cells, measures
 from openclawbench.detect.settings import ScoreRules
 from openclawbench.reports.measures import NO_INTERVAL, Interval, rounded
 
@@ -56,8 +56,11 @@ def measure_intervals(
     matrix: "NDArray[Any]", drawn: "NDArray[Any] | None", convention: Convention, rules: ScoreRules
 ) -> dict[str, Interval]:
     """Each measure with its interval. Without draws (a single task) there is no interval."""
+    import numpy as np
+
     values = measures(matrix, convention)
-    draws = None if drawn is None else measures(drawn, convention)
+    by_label = np.array([float(values[name]) for name in BY_LABEL.values()])
+    draws = None if drawn is None else measures(drawn, convention, by_label)
     return {
         name: with_interval(value, None if draws is None else draws[name], rules.confidence)
         for name, value in values.items()

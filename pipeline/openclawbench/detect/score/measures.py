@@ -79,8 +79,12 @@ def rates(counts: "dict[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         }
 
 
-def measures(matrices: "NDArray[Any]", convention: Convention = "wrong") -> "dict[str, NDArray[Any]]":
-    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the labels that occur among the true ones."""
+def measures(
+    matrices: "NDArray[Any]", convention: Convention = "wrong", absent: "NDArray[Any] | None" = None
+) -> "dict[str, NDArray[Any]]":
+    """MEASURES of matrices (…, 7, 7). Macro F1 is the mean over the labels that occur among the true ones, and is not
+    defined where only one does. `absent`: the F1 of each label that takes part where it does not occur, so that a
+    draw of a bootstrap without a rare label is a mean over the same labels as the value."""
     import numpy as np
 
     matrices = np.asarray(matrices, dtype=float)
@@ -91,6 +95,9 @@ def measures(matrices: "NDArray[Any]", convention: Convention = "wrong") -> "dic
     hits = np.diagonal(read, axis1=-2, axis2=-1)
     with np.errstate(invalid="ignore", divide="ignore"):
         by_label = np.where(true > 0, 2 * hits / (true + predicted), np.nan)
-        macro = np.nansum(by_label, axis=-1) / (true > 0).sum(axis=-1)
+    taking_part = by_label if absent is None else np.where(np.isnan(by_label), absent, by_label)
+    number = (~np.isnan(taking_part)).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        macro = np.where(number > 1, np.nansum(taking_part, axis=-1) / number, np.nan)
     found = {**rates(binary_counts(matrices, convention)), "macro_f1": macro}
     return found | {name: by_label[..., place] for place, name in enumerate(BY_LABEL.values())}
