@@ -21,7 +21,7 @@ MOST_MODULES = 17  # of a folder; `rules` has a loader beside each rule file and
 ORDER = [
     *("version", "errors", "base", "tables", "records", "storage", "rules", "judge", "sources", "intake", "runtime"),
     *("construct", "fulltax", "reports", "release", "audit", "flow", "release.validate", "workspace", "inspect"),
-    *("exam", "collect", "api", "workbench", "cli", "__main__", "__init__"),
+    *("exam", "collect", "detect", "api", "workbench", "cli", "__main__", "__init__"),
 ]
 # Joined here, so that this file does not name them either.
 REGISTRY_HOSTS = [

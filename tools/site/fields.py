@@ -10,7 +10,7 @@ from openclawbench.records.json_schema import PUBLIC
 from tools.site.markdown import cell, table
 
 RELEASE, INPUTS, WORK = "Files of a release", "Inputs", "Work tables and packets"
-JUDGE, REVIEW = "Answers of the judge", "Human review"
+JUDGE, REVIEW, DETECT = "Answers of the judge", "Human review", "Detectors"
 GROUPS: dict[str, tuple[str, ...]] = {
     RELEASE: (
         *("master", "positive_structured", "label_row", "reference_label", "human_audited", "pool_row"),
@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
         *("decision_a", "decision_b1", "decision_b2", "decision_c"),
     ),
     REVIEW: ("event_sample_row", "event_review", "calibration_sheet_row", "calibration_review"),
+    DETECT: ("detector_packet", "prediction", "prediction_provenance"),
 }
 INTRODUCTION = """# Fields
 

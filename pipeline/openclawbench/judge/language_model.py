@@ -296,7 +296,7 @@ class LanguageModelJudge:
 
     def task(self, question: Question) -> QuestionTask:
         """The task that asks a question."""
-        messages = messages_of(question)
+        messages = self.messages(question)
         ask = partial(self.request, question)
         return QuestionTask(
             question=question,
@@ -307,6 +307,10 @@ class LanguageModelJudge:
             second=lambda kept, complaint: self.second(question, messages, kept, complaint),
             is_new=True,
         )
+
+    def messages(self, question: Question) -> list[dict[str, str]]:
+        """The messages of a question."""
+        return messages_of(question)
 
     def request(self, question: Question, messages: list[dict[str, str]]) -> ChatRequest:
         """A request about a question."""

@@ -26,6 +26,7 @@ FILE_NAME = re.compile(r"v([1-9][0-9]*)\.md")
 STAGES = ("a", "b1", "b2", "c")
 OWN = ("again", "plain")  # asks once more for an answer in the right form; introduces a schema in the prompt
 SHARED = "shared"  # what all stages say alike
+DETECTORS = ("detect_symbol", "detect_json")  # what a detector is asked: no stage of FullTax
 FRONT_MATTER = {"stage", "version", "schema"}
 MAY_NAME = {SHARED}  # in the front matter of a stage
 
@@ -54,9 +55,9 @@ def pinned_version(stage: str) -> str | None:
     pins: dict[str, str] = {}
     for part in filter(None, (pin.strip() for pin in os.environ.get(PINS, "").split(","))):
         name, equals, version = part.partition("=")
-        if not equals or name not in STAGES + OWN or not FILE_NAME.fullmatch(f"{version}.md"):
+        if not equals or name not in STAGES + OWN + DETECTORS or not FILE_NAME.fullmatch(f"{version}.md"):
             raise InvalidRules(
-                f"{PINS}: {part!r} is not of the form a=v1 (stages: {', '.join(STAGES + OWN)}). Correct it."
+                f"{PINS}: {part!r} is not of the form a=v1 (stages: {', '.join(STAGES + OWN + DETECTORS)}). Correct it."
             )
         pins[name] = version
     return pins.get(stage)

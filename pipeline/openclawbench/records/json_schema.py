@@ -14,6 +14,8 @@ from pydantic import BaseModel
 from openclawbench.base.resources import checkout
 from openclawbench.records.calibration import CalibrationReview, CalibrationSheetRow, HumanAudited
 from openclawbench.records.datapackage import DataPackage
+from openclawbench.records.detection.packet import DetectorPacket
+from openclawbench.records.detection.prediction import Prediction, PredictionProvenance
 from openclawbench.records.evidence import AlignedDescriptor
 from openclawbench.records.fields import description, reachable
 from openclawbench.records.fulltax import (
@@ -56,6 +58,7 @@ PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, ever
     "decision_b1": DecisionB1,
     "decision_b2": DecisionB2,
     "decision_c": DecisionC,
+    "detector_packet": DetectorPacket,
     "event_descriptor": EventDescriptor,
     "event_review": EventReview,
     "event_sample_row": EventSampleRow,
@@ -72,6 +75,8 @@ PUBLIC: dict[str, type[BaseModel]] = {  # the lines of every released file, ever
     "packet_cut": PacketCut,
     "pool_row": PoolRow,
     "positive_structured": PositiveStructured,
+    "prediction": Prediction,
+    "prediction_provenance": PredictionProvenance,
     "record_index_row": RecordIndexRow,
     "reference_label": ReferenceLabel,
     "risk": Risk,

@@ -89,7 +89,7 @@ class Pattern(Part):
 class Adaptation(Pattern):
     """Something that an endpoint may refuse and that is then left out."""
 
-    id: Annotated[str, one_of("structured_output", "temperature", "seed", "max_completion_tokens")]
+    id: Annotated[str, one_of("structured_output", "temperature", "seed", "max_completion_tokens", "logprobs")]
 
 
 class QuestionFault(Pattern):

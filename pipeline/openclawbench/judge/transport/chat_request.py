@@ -6,7 +6,8 @@ keeps both beside the answer. If an answer was cut off or is asked for again, th
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -23,7 +24,8 @@ KEY_LIMIT = 8192  # takes the place of the answer's limit in every key, so that 
 
 @dataclass(frozen=True)
 class ChatRequest:
-    """A request to a model. `schema` is JSON text."""
+    """A request to a model. `schema` is JSON text, empty for an answer without a form; `more` holds further fields of
+    the body, such as logprobs."""
 
     model: str
     parameters: RequestRules
@@ -36,6 +38,7 @@ class ChatRequest:
     former_key: bytes  # the key of former versions, which covers the limit of the answer
     bytes: int  # size of the messages' JSON; the last field of bytes, because its name hides the type
     round: int = 0
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def has_former_key(self) -> bool:
@@ -49,7 +52,13 @@ class ChatRequest:
 
 
 def chat_request(
-    model: str, parameters: RequestRules, messages: list[Message], schema_id: str, schema: str, packet_sha256: str
+    model: str,
+    parameters: RequestRules,
+    messages: list[Message],
+    schema_id: str,
+    schema: str,
+    packet_sha256: str,
+    more: Mapping[str, Any] | None = None,
 ) -> ChatRequest:
     """The request with its key: sha256 over the canonical JSON of its meaning."""
     encoded = msgspec.json.encode(messages)
@@ -58,13 +67,17 @@ def chat_request(
         "model": model,
         "parameters": limited | {"max_output_tokens": KEY_LIMIT},
         "messages": msgspec.Raw(encoded),
-        "schema": msgspec.Raw(schema.encode()),
+        "schema": msgspec.Raw((schema or "null").encode()),
         "packet_sha256": packet_sha256,
+        **({"more": dict(more)} if more else {}),
     }
     key = former = hashlib.sha256(msgspec.json.encode(meant)).digest()
     if limited["max_output_tokens"] != KEY_LIMIT:
         former = hashlib.sha256(msgspec.json.encode(meant | {"parameters": limited})).digest()
-    return ChatRequest(model, parameters, messages, schema_id, schema, packet_sha256, key, key, former, len(encoded))
+    size = len(encoded)
+    return ChatRequest(
+        model, parameters, messages, schema_id, schema, packet_sha256, key, key, former, size, more=dict(more or {})
+    )
 
 
 def messages_of(question: Question) -> list[Message]:

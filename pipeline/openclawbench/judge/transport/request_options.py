@@ -11,6 +11,7 @@ from openclawbench.judge.transport.chat_request import ChatRequest, Message
 Structured = Literal["json_schema", "json_object", "text"]
 WEAKER: dict[Structured, Structured] = {"json_schema": "json_object", "json_object": "text"}
 LIMIT_NAMES = ("max_completion_tokens", "max_tokens")
+LOGPROBS = ("logprobs", "top_logprobs")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class RequestOptions:
     temperature: bool = True
     seed: bool = True
     limit: str | None = LIMIT_NAMES[0]  # name of the parameter that bounds the answer
+    logprobs: bool = True  # sent where a request asks for them
 
     @classmethod
     def from_text(cls, text: str) -> Self:
@@ -30,7 +32,10 @@ class RequestOptions:
     @cached_property
     def text(self) -> str:
         """As JSON, to be remembered and kept beside each answer."""
-        return msgspec.json.encode(asdict(self)).decode()
+        values = asdict(self)
+        if self.logprobs:
+            del values["logprobs"]  # as in ledgers from before there was this option
+        return msgspec.json.encode(values).decode()
 
     def without(self, refused: str) -> "RequestOptions | None":
         """The options to try if an endpoint refuses this (an id of [[adaptation]]); null if none are left."""
@@ -41,6 +46,8 @@ class RequestOptions:
             return replace(self, temperature=False) if self.temperature else None
         if refused == "seed":
             return replace(self, seed=False) if self.seed else None
+        if refused == "logprobs":
+            return replace(self, logprobs=False) if self.logprobs else None
         if self.limit is None:
             return None
         return replace(self, limit=LIMIT_NAMES[1] if self.limit == LIMIT_NAMES[0] else None)
@@ -48,7 +55,9 @@ class RequestOptions:
     def body(self, request: ChatRequest, plain: str) -> dict[str, Any]:
         """The request body. `plain` introduces the schema if it must be in the prompt."""
         body: dict[str, Any] = {"model": request.model, "messages": self.messages(request, plain)}
-        if self.structured_output == "json_schema":
+        if not request.schema:
+            pass  # an answer without a form
+        elif self.structured_output == "json_schema":
             schema = {"name": request.schema_id, "strict": True, "schema": msgspec.Raw(request.schema.encode())}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
         elif self.structured_output == "json_object":
@@ -59,11 +68,11 @@ class RequestOptions:
             body["seed"] = request.parameters.seed
         if self.limit is not None:
             body[self.limit] = request.parameters.max_output_tokens
-        return body
+        return body | {name: value for name, value in request.more.items() if self.logprobs or name not in LOGPROBS}
 
     def messages(self, request: ChatRequest, plain: str) -> list[Message]:
         """The messages, with the schema below the instructions if the endpoint does not take it as a parameter."""
-        if self.structured_output == "json_schema":
+        if self.structured_output == "json_schema" or not request.schema:
             return request.messages
         system, *later = request.messages
         content = f"{system['content'].rstrip()}\n\n{plain.rstrip()}\n\n{request.schema}"

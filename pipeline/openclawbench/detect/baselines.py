@@ -1,0 +1,260 @@
+"""Baselines: the floor that a detector must beat. Each is fitted to a train side and predicts a test side.
+
+majority: the most frequent label of the train side. prior: a label drawn by the shares of the train side. memoriser:
+the most frequent label of the task, where the train side knows it; what it gains over majority is what a cut leaks.
+bow: bag of words of the detector's packet, logistic regression. descriptors: counts of event categories, flags and
+statuses, gradient boosting. rules: the embedded rules judge.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from openclawbench.detect.labels import (
+    EACH_HELD_OUT,
+    HUMAN_POOL,
+    Choice,
+    Item,
+    LabelSet,
+    packets,
+    provenance_base,
+    read_labels,
+    released_records,
+    require_items,
+)
+from openclawbench.detect.packet import trajectory_digest
+from openclawbench.detect.predictions import prediction, probabilities_of
+from openclawbench.detect.settings import LABELS, NORMAL, BaselineRules, DetectRules
+from openclawbench.errors import UsageError
+from openclawbench.fulltax.rules_judge import RulesJudge
+from openclawbench.records.detection.prediction import Prediction
+from openclawbench.records.fulltax import StageB2
+from openclawbench.records.packet import Evidence
+from openclawbench.release.record_key import Key, key_of
+
+PLACES = 6  # of probabilities: the same on every machine
+NOTHING_FOUND = "no_anomaly_evidence"
+REVIEW = "the rules judge would send it to review"
+ANOMALOUS_SPAN = "anomalous"
+Answers = dict[Key, dict[str, Any]]  # fields of Prediction
+Predict = Callable[[Path, Sequence[Item], Sequence[Item], BaselineRules], Answers]
+
+
+def run_baseline(
+    name: str, root: Path, choice: Choice, rules: DetectRules
+) -> tuple[LabelSet, list[Prediction], dict[str, Any]]:
+    """The labels, the predictions of a baseline for them, and their provenance. The baseline is fitted to the train
+    side of the same pool and cut; of hold-one-out to each model's own train side in turn.
+
+    Raises UsageError for a baseline that does not exist, and for sides without a trajectory.
+    """
+    if name not in BASELINES:
+        raise UsageError(f"baseline {name}: there is no such baseline. Use one of: {', '.join(BASELINES)}.")
+    labels = read_labels(root, choice)
+    require_items(labels)
+    answers: Answers = {}
+    trained: list[LabelSet] = []
+    for train, test in folds(root, labels) if name in FITTED else [(None, labels.items)]:
+        trained += [train] if train is not None else []
+        answers |= BASELINES[name](root, train.items if train is not None else [], test, rules.baseline)
+    digests = {key_of(row): trajectory_digest(row) for row in released_records(root, set(labels.by_key))}
+    predicted = [prediction(key, **fields, trajectory_sha256=digests[key]) for key, fields in answers.items()]
+    provenance = provenance_base(labels, rules) | {
+        "detector": name,
+        "kind": "baseline",
+        "model": RulesJudge().model if name == "rules" else None,
+        "parameters": parameters(name, rules.baseline),
+        "trained_on": trained_on(trained, choice),
+    }
+    return labels, predicted, provenance
+
+
+def folds(root: Path, labels: LabelSet) -> Iterator[tuple[LabelSet, list[Item]]]:
+    """Train side and test items: one pair, or one for each model that is held out in turn. The human pool has no train
+    side; what predicts it is fitted elsewhere."""
+    choice = labels.choice
+    if choice.cut == EACH_HELD_OUT:
+        for model in sorted({item.key[0] for item in labels.items}):
+            train = read_labels(root, Choice(choice.pool, model, "train"))
+            yield fitted(train), [item for item in labels.items if item.key[0] == model]
+        return
+    if choice.pool == HUMAN_POOL:
+        raise UsageError("--pool human: has no train side. Fit to another pool with --fit POOL.")
+    yield fitted(read_labels(root, Choice(choice.pool, choice.cut, "train"))), labels.items
+
+
+def fitted(train: LabelSet) -> LabelSet:
+    """The same. Raises UsageError if there is nothing to fit to."""
+    require_items(train)
+    return train
+
+
+def trained_on(trained: Sequence[LabelSet], choice: Choice) -> dict[str, Any] | None:
+    """The training data of a provenance file; of several folds their sums."""
+    if not trained:
+        return None
+    data = [labels.training_data() for labels in trained]
+    return {
+        "pool": data[0].pool,
+        "cut": choice.cut,
+        "side": "train",
+        "rows": sum(one.rows for one in data),
+        "anomalous": sum(one.anomalous for one in data),
+    }
+
+
+def shares_of(items: Sequence[Item]) -> list[float]:
+    """Share of each label."""
+    counts = Counter(item.label for item in items)
+    return [counts[label] / len(items) for label in LABELS]
+
+
+def best(shares: Sequence[float]) -> str:
+    """The label with the largest share, the first of equals."""
+    return LABELS[max(range(len(LABELS)), key=lambda place: (shares[place], -place))]
+
+
+def probable(shares: Sequence[float]) -> dict[str, Any]:
+    """The fields of a prediction with these probabilities, rounded, and the label that they give."""
+    rounded = [round(float(share), PLACES) for share in shares]
+    return {"label": best(rounded), "probabilities": probabilities_of(rounded).model_dump()}
+
+
+def majority(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+    """The most frequent label for everything; probabilities are the shares."""
+    fields = probable(shares_of(train))
+    return {item.key: fields for item in test}
+
+
+def prior(_root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+    """A label drawn by the shares, with a fixed seed, in the order of the keys; probabilities are the shares."""
+    import numpy as np
+
+    shares = shares_of(train)
+    drawn = np.random.default_rng(rules.seed).choice(len(LABELS), size=len(test), p=shares)
+    probabilities = probable(shares)["probabilities"]
+    ordered = sorted(test, key=lambda item: item.key)
+    return {
+        item.key: {"label": LABELS[place], "probabilities": probabilities}
+        for item, place in zip(ordered, drawn, strict=True)
+    }
+
+
+def memoriser(_root: Path, train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+    """The shares of the task's own labels; of all labels where the train side does not have the task."""
+    by_task: dict[str, list[Item]] = {}
+    for item in train:
+        if item.task_id is not None:
+            by_task.setdefault(item.task_id, []).append(item)
+    whole = probable(shares_of(train))
+    known = {task: probable(shares_of(items)) for task, items in by_task.items()}
+    return {item.key: known.get(item.task_id or "", whole) for item in test}
+
+
+def bag_of_words(root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+    """Words of the packet that detectors read, weighted by tf-idf, in a logistic regression with balanced classes."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    texts = {key_of(one.model_dump()): one.text for one in packets(root, keys_of(train) | keys_of(test))}
+    words = TfidfVectorizer(min_df=rules.words_at_least, max_features=rules.words_at_most, sublinear_tf=True)
+    model = make_pipeline(words, LogisticRegression(class_weight="balanced", max_iter=1000, random_state=rules.seed))
+    return classified(model, texts, train, test)
+
+
+def descriptors(root: Path, train: Sequence[Item], test: Sequence[Item], rules: BaselineRules) -> Answers:
+    """Counts of descriptors (paper T8), in gradient boosting with balanced classes."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.feature_extraction import DictVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    counts = {key_of(row): features(row) for row in released_records(root, keys_of(train) | keys_of(test))}
+    boosting = HistGradientBoostingClassifier(
+        max_iter=rules.rounds, early_stopping=False, class_weight="balanced", random_state=rules.seed
+    )
+    return classified(make_pipeline(DictVectorizer(sparse=False), boosting), counts, train, test)
+
+
+def features(record: Mapping[str, Any]) -> dict[str, float]:
+    """Name -> count, over the descriptors of the steps; no outcome, risk, slice or onset candidate is looked at."""
+    counted: Counter[str] = Counter({"steps": record["num_steps"], "user_turns": len(record["user_turns"])})
+    steps = record["steps"]
+    for step in steps:
+        counted[f"event_type={step['event_type']}"] += 1
+        counted[f"action_kind={step['action_kind']}"] += 1
+        counted[f"tool_status={step['tool_status']}"] += 1
+        counted.update(f"flag={flag}" for flag in step["auto_flags"])
+        counted.update(name for name in ("side_effect", "partial", "orphan") if step[name])
+    if steps:
+        counted[f"last event_type={steps[-1]['event_type']}"] += 1
+    return {name: float(count) for name, count in counted.items()}
+
+
+def classified(model: Any, inputs: Mapping[Key, Any], train: Sequence[Item], test: Sequence[Item]) -> Answers:
+    """The answers of a scikit-learn classifier. A train side with a single label gives that label to everything.
+    Raises UsageError where the train side is too small to fit to."""
+    if len({item.label for item in train}) < 2:
+        return {item.key: probable(shares_of(train)) for item in test}
+    try:
+        model.fit([inputs[item.key] for item in train], [item.label for item in train])
+    except ValueError as error:
+        raise UsageError(
+            f"the train side ({len(train)} trajectories) cannot be fitted to: {error}. Take another pool or baseline."
+        ) from error
+    places = [list(model.classes_).index(label) if label in model.classes_ else None for label in LABELS]
+    return {
+        item.key: probable([0.0 if place is None else row[place] for place in places])
+        for item, row in zip(test, model.predict_proba([inputs[item.key] for item in test]), strict=True)
+    }
+
+
+def rules_judge(root: Path, _train: Sequence[Item], test: Sequence[Item], _rules: BaselineRules) -> Answers:
+    """Label, onset and span of the embedded rules judge, from evidence alone. What it would send to review counts as an
+    answer that cannot be read."""
+    judge = RulesJudge()
+    return {key_of(row): judged(judge, row) for row in released_records(root, keys_of(test))}
+
+
+def judged(judge: RulesJudge, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The rules judge on a released record, stage by stage as in a run, without checks and repairs."""
+    evidence = Evidence.model_validate({name: record[name] for name in Evidence.model_fields})
+    a = judge.answer("a", evidence, {})
+    route = getattr(a, "route_label", None)
+    b1 = judge.answer("b1", evidence, {})
+    says = getattr(b1, "trajectory_is_anomalous", None)
+    if route == NOTHING_FOUND or says is False:
+        return {"label": NORMAL}
+    if says is None:
+        return {"label": None, "parse": "failed", "failure": REVIEW}
+    b2 = judge.answer("b2", evidence, {"b1": b1.model_dump()})
+    assert isinstance(b2, StageB2)
+    spans = [span for span in b2.segment_spans if span.label == ANOMALOUS_SPAN]
+    return {
+        "label": getattr(b1, "anomaly_type_l2", None),
+        "onset": b2.earliest_recoverable_onset,
+        "span": {"start_step": spans[0].start_step, "end_step": spans[-1].end_step} if spans else None,
+    }
+
+
+def keys_of(items: Sequence[Item]) -> set[Key]:
+    """The keys of items."""
+    return {item.key for item in items}
+
+
+BASELINES: dict[str, Predict] = {
+    "majority": majority,
+    "prior": prior,
+    "memoriser": memoriser,
+    "bow": bag_of_words,
+    "descriptors": descriptors,
+    "rules": rules_judge,
+}
+FITTED = frozenset(BASELINES) - {"rules"}
+USED = {"prior": ("seed",), "bow": ("seed", "words_at_least", "words_at_most"), "descriptors": ("seed", "rounds")}
+
+
+def parameters(name: str, rules: BaselineRules) -> dict[str, int]:
+    """The rules that a baseline depends on."""
+    return {rule: getattr(rules, rule) for rule in USED.get(name, ())}

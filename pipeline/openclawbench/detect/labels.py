@@ -1,0 +1,347 @@
+"""The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from openclawbench.detect.packet import COLUMNS, detector_packet
+from openclawbench.detect.settings import NORMAL, DetectorPacketRules, DetectRules
+from openclawbench.errors import UnreadableInput, UsageError
+from openclawbench.records.detection.packet import DetectorPacket
+from openclawbench.records.detection.prediction import TrainingData
+from openclawbench.records.tiers import ACCEPTED, BASELINE, HIGH
+from openclawbench.release.card.configs import models_of
+from openclawbench.release.human_audited import HUMAN_FILE
+from openclawbench.release.labels.labels import CUTS, SIDES, typed_file
+from openclawbench.release.record_key import Key, key_of
+from openclawbench.release.release_folder import refuse_other_folder
+from openclawbench.release.writer.parquet import rows_of, shards_of
+from openclawbench.release.writer.render import MASTER_FILE, ROOT
+from openclawbench.release.writer.second_pass import both_side_file
+from openclawbench.storage.data_folder import sha256_file
+from openclawbench.tables.record import TRAJECTORY_KEY
+from openclawbench.version import __version__
+
+CUT_NAMES = {"default": "default_cut", "paper": "paper_cut"}
+ACCEPTED_POOL, HIGH_POOL, BOTH_POOL, BASELINE_POOL, HUMAN_POOL = "accepted", "high", "both-high", "baseline", "human"
+EACH_HELD_OUT = "hold-one-out"  # cut: every source model in turn is the test side, the others are the train side
+POOLS = {  # name -> what it holds
+    ACCEPTED_POOL: "accepted labels (paper T39: high confidence and repaired)",
+    HIGH_POOL: "high_confidence_accepted labels",
+    BOTH_POOL: "labels of which two passes are sure (the pool that the paper trains and scores on)",
+    BASELINE_POOL: "labels of the rules judge: a baseline, no annotation",
+    HUMAN_POOL: "trajectories with a settled verdict of people (paper T40); it has no sides",
+}
+WHOLE = "all"  # side of a pool without sides
+LABEL_COLUMNS = (
+    *TRAJECTORY_KEY,
+    *("task_id", "num_steps", "slice_label", "is_anomalous", "anomaly_type_l2", "label_status"),
+    *("earliest_recoverable_onset", "segment_spans", "provenance"),
+)
+ANOMALOUS_SPAN = "anomalous"
+
+
+@dataclass(frozen=True)
+class Item:
+    """A trajectory with its label. `label`: one of the six. `onset` is earliest_recoverable_onset (paper T41); `span`
+    holds the steps of the anomalous segment_spans. Both are empty where the label has none."""
+
+    key: Key
+    task_id: str | None
+    num_steps: int
+    slice_label: str | None
+    label: str
+    onset: int | None
+    span: frozenset[int]
+    status: str
+    judge: str | None
+
+    @property
+    def is_anomalous(self) -> bool:
+        """Every label but normal."""
+        return self.label != NORMAL
+
+    @property
+    def task(self) -> str:
+        """The task, or the trajectory itself where it has none: what a bootstrap draws."""
+        return self.task_id if self.task_id is not None else "\0".join(self.key)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which labels: a pool, a cut (default, paper, the source model that is held out, or hold-one-out: the test sides
+    of all of these together) and a side."""
+
+    pool: str
+    cut: str = "default"
+    side: str = "test"
+
+    @property
+    def sentence(self) -> str:
+        """The choice in words."""
+        where = "" if self.side == WHOLE else f", {self.side} side of the {self.cut} cut"
+        return f"pool {self.pool}{where}"
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """The items of a choice, sorted by key, and how many label rows were left out, by reason."""
+
+    root: Path
+    choice: Choice
+    items: list[Item]
+    left_out: dict[str, int]
+
+    @property
+    def by_key(self) -> dict[Key, Item]:
+        """Key -> item."""
+        return {item.key: item for item in self.items}
+
+    @property
+    def judges(self) -> list[str]:
+        """Who gave the labels, sorted."""
+        return sorted({item.judge for item in self.items if item.judge is not None})
+
+    @property
+    def statuses(self) -> list[str]:
+        """Status of the labels, sorted."""
+        return sorted({item.status for item in self.items})
+
+    @property
+    def is_baseline(self) -> bool:
+        """True if any label is the rules judge's."""
+        return BASELINE in self.statuses
+
+    def training_data(self) -> TrainingData:
+        """The set as a provenance file names it."""
+        anomalous = sum(item.is_anomalous for item in self.items)
+        chosen = self.choice
+        return TrainingData(
+            pool=chosen.pool, cut=chosen.cut, side=chosen.side, rows=len(self.items), anomalous=anomalous
+        )
+
+
+def provenance_base(labels: LabelSet, rules: DetectRules) -> dict[str, Any]:
+    """The fields of a provenance file that follow from the labels; the others are null or empty."""
+    return {
+        "protocol": None,
+        "model": None,
+        "endpoint": None,
+        "weights_sha256": None,
+        "parameters": {},
+        "prompt": None,
+        "packet_rules_sha256": rules.digest,
+        "trained_on": None,
+        "release_sha256": release_digest(labels.root),
+        "pool": labels.choice.pool,
+        "cut": labels.choice.cut,
+        "side": WHOLE if labels.choice.pool == HUMAN_POOL else labels.choice.side,
+        "label_judges": labels.judges,
+        "label_statuses": labels.statuses,
+        "program_version": __version__,
+        "date": None,
+    }
+
+
+def release_digest(root: Path) -> str:
+    """sha256 of CHECKSUMS.sha256, which names every file of a release. Raises UnreadableInput without it."""
+    path = root / "CHECKSUMS.sha256"
+    if not path.is_file():
+        raise UnreadableInput(f"{root}: has no CHECKSUMS.sha256, so it is not a whole release. Copy it again.")
+    return sha256_file(path)
+
+
+def read_labels(root: Path, choice: Choice) -> LabelSet:
+    """The labelled trajectories of a choice. Raises UsageError for a pool, cut or side that the release does not have.
+
+    Left out are rows without steps (`not_scoreable`: the paper's 83 records without packet content), and, on a train
+    side, rows of the calibration pool (`calibration_pool`: paper E.11, never to train on).
+    """
+    refuse_other_folder(root)
+    release_digest(root)
+    check_choice(root, choice)
+    if choice.pool == HUMAN_POOL:
+        rows = human_rows(root)
+        chosen = rows.filter(pl.col("human_anomaly_label").is_not_null())
+        left_out = {"no_settled_verdict": rows.height - chosen.height}
+    else:
+        rows = pool_rows(root, choice)
+        reserved = pl.col("in_calibration_pool") if choice.side == "train" else pl.lit(False)
+        scoreable = rows.filter("scoreable")
+        chosen = scoreable.filter(~reserved)
+        left_out = {
+            "not_scoreable": rows.height - scoreable.height,
+            "calibration_pool": scoreable.height - chosen.height,
+        }
+    keys = set(chosen.select(TRAJECTORY_KEY).iter_rows())
+    items = sorted((item for item in read_items(root) if item.key in keys), key=lambda item: item.key)
+    return LabelSet(root, choice, items, {reason: number for reason, number in left_out.items() if number})
+
+
+def check_choice(root: Path, choice: Choice) -> None:
+    """Raises UsageError for a pool, cut or side that does not exist."""
+    models = models_of(root)
+    if choice.pool not in POOLS:
+        raise UsageError(f"--pool {choice.pool}: there is no such pool. Use one of: {', '.join(POOLS)}.")
+    if choice.pool == HUMAN_POOL:
+        if not (root / typed_file(HUMAN_FILE)).is_file():
+            raise UsageError(
+                f"{root}: has no {HUMAN_FILE}: no person has reviewed a label. Review a sample "
+                "(`openclawbench audit sample-calibration`), import it and release again."
+            )
+        return
+    if choice.side not in SIDES:
+        raise UsageError(f"--side {choice.side}: there is no such side. Use one of: {', '.join(SIDES)}.")
+    if choice.cut == EACH_HELD_OUT:
+        if choice.side != "test":
+            raise UsageError(f"--cut {EACH_HELD_OUT}: has a test side only. Name the model that is held out.")
+    elif choice.cut not in CUT_NAMES and choice.cut not in models:
+        raise UsageError(
+            f"--cut {choice.cut}: there is no such cut. Use one of: "
+            f"{', '.join([*CUT_NAMES, EACH_HELD_OUT, *models])} (a source model is held out)."
+        )
+
+
+def pool_rows(root: Path, choice: Choice) -> pl.DataFrame:
+    """The label rows of a pool on a side."""
+    if choice.cut in CUT_NAMES:
+        return side_rows(root, choice.pool, CUT_NAMES[choice.cut], choice.side)
+    # Held out: the records of the paper's cut, by source model (as the files of hold_out/ are made).
+    both = pl.concat([side_rows(root, choice.pool, CUT_NAMES["paper"], side) for side in SIDES])
+    if choice.cut == EACH_HELD_OUT:
+        return both
+    is_held = pl.col("source_model") == choice.cut
+    return both.filter(is_held if choice.side == "test" else ~is_held)
+
+
+def side_rows(root: Path, pool: str, cut: str, side: str) -> pl.DataFrame:
+    """The label rows of a pool on one side of a cut. Raises UsageError where there is no second pass, UnreadableInput
+    where a file is missing."""
+    if pool == BOTH_POOL:
+        path = root / both_side_file(CUTS[cut], side)
+        if not path.is_file():
+            raise UsageError(
+                f"{root}: has no second pass, so no label of which two are sure. Use --pool {ACCEPTED_POOL}, or judge "
+                "a second time: openclawbench annotate --pass 2."
+            )
+        return pl.read_parquet(path, glob=False)
+    path = root / typed_file(f"{CUTS[cut]}silver_{side}_labels.jsonl")
+    if not path.is_file():
+        raise UnreadableInput(f"{path}: does not exist. Copy the release again.")
+    rows = pl.read_parquet(path, glob=False)
+    wanted = {
+        ACCEPTED_POOL: pl.col("label_status") == ACCEPTED,
+        HIGH_POOL: pl.col("quality_tier") == HIGH,
+        BASELINE_POOL: pl.col("label_status") == BASELINE,
+    }
+    return rows.filter(wanted[pool])
+
+
+def human_rows(root: Path) -> pl.DataFrame:
+    """human_audited.parquet, those verdicts whose label the release still has; empty without the file."""
+    path = root / typed_file(HUMAN_FILE)
+    if not path.is_file():
+        return pl.DataFrame(
+            schema={
+                **dict.fromkeys(TRAJECTORY_KEY, pl.String),
+                "human_anomaly_label": pl.Boolean,
+                "human_subtype": pl.String,
+                "human_onset": pl.Int64,
+                "onset_reviewed": pl.Boolean,
+            }
+        )
+    return pl.read_parquet(path, glob=False).filter("same_label")
+
+
+def read_items(root: Path) -> Iterator[Item]:
+    """The label of every trajectory of a release that has one."""
+    for model in models_of(root):
+        for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+            for row in pl.read_parquet(path, columns=list(LABEL_COLUMNS), glob=False).iter_rows(named=True):
+                if row["is_anomalous"] is not None:
+                    yield item_of(row)
+
+
+def item_of(row: Mapping[str, Any]) -> Item:
+    """An item of a released record."""
+    spans = [span for span in row["segment_spans"] if span["label"] == ANOMALOUS_SPAN] if row["is_anomalous"] else []
+    return Item(
+        key=key_of(row),
+        task_id=row["task_id"],
+        num_steps=row["num_steps"],
+        slice_label=row["slice_label"],
+        label=row["anomaly_type_l2"] if row["is_anomalous"] else NORMAL,
+        onset=row["earliest_recoverable_onset"] if row["is_anomalous"] else None,
+        span=frozenset(step for span in spans for step in range(span["start_step"], span["end_step"] + 1)),
+        status=row["label_status"],
+        judge=row["provenance"]["judge"],
+    )
+
+
+def human_items(root: Path) -> dict[Key, Item]:
+    """Key -> what people say of a trajectory, as an item: their label, subtype and onset; silver's span is none of
+    theirs. Only settled verdicts; an anomalous one without a subtype keeps silver's if silver has one."""
+    silver = {item.key: item for item in read_items(root)}
+    found: dict[Key, Item] = {}
+    for row in human_rows(root).iter_rows(named=True):
+        item = silver.get(key_of(row))
+        if item is None or row["human_anomaly_label"] is None:
+            continue
+        subtype = row["human_subtype"] or (item.label if item.is_anomalous else None)
+        if row["human_anomaly_label"] and subtype is None:
+            subtype = UNNAMED
+        found[item.key] = Item(
+            key=item.key,
+            task_id=item.task_id,
+            num_steps=item.num_steps,
+            slice_label=item.slice_label,
+            label=subtype if row["human_anomaly_label"] and subtype else NORMAL,
+            onset=row["human_onset"] if row["human_anomaly_label"] and row["onset_reviewed"] else None,
+            span=frozenset(),
+            status=item.status,
+            judge=HUMAN_POOL,
+        )
+    return found
+
+
+UNNAMED = "anomalous_without_subtype"  # people found an anomaly and named no subtype: right is any but normal
+
+
+def released_records(root: Path, keys: set[Key]) -> Iterator[dict[str, Any]]:
+    """The released records of these keys, in order of the files; COLUMNS and the descriptors of steps are in them."""
+    for model in sorted({model for model, _ in keys}):
+        for path in shards_of(root, f"{ROOT}/{model}/{MASTER_FILE}"):
+            for row in rows_of(path):
+                if key_of(row) in keys:
+                    yield row
+
+
+def packets(
+    root: Path,
+    keys: set[Key],
+    rules: DetectorPacketRules | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+) -> Iterator[DetectorPacket]:
+    """The packets of these keys, in order of the files."""
+    limits = rules or DetectRules.load().packet
+    for row in released_records(root, keys):
+        yield detector_packet({name: row[name] for name in COLUMNS}, limits, count_tokens)
+
+
+def require_items(labels: LabelSet) -> None:
+    """Raises UsageError for an empty set, and says which pool has rows."""
+    if labels.items:
+        return
+    statuses = sorted({item.status for item in read_items(labels.root)})
+    hint = ""
+    if statuses == [BASELINE] and labels.choice.pool != BASELINE_POOL:
+        hint = f" Every label of this release is the rules judge's: --pool {BASELINE_POOL} takes them, and says so."
+    raise UsageError(f"{labels.root}: {labels.choice.sentence} holds no trajectory.{hint}")
+
+
+def class_counts(items: Sequence[Item], names: Sequence[str]) -> dict[str, int]:
+    """Label -> number of items."""
+    return {name: sum(item.label == name for item in items) for name in names}

@@ -1,0 +1,155 @@
+"""Scores corrected by human verdicts: silver labels err, so what counts as a hit against them may be none.
+
+Own choice. The strata of the corrected gap (risk slice x silver label, reports/corrected_gap.py) are cut once more by
+what the detector says: in each, the share that people call anomalous has a Jeffreys posterior from the verdicts on
+trajectories that the detector predicted, and the scored trajectories of the stratum are shared out by it. A stratum
+without a verdict takes those of its slice and silver label, whatever the detector says, and is named.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from openclawbench.detect.labels import Item
+from openclawbench.detect.predictions import PredictionsFile, is_anomalous
+from openclawbench.detect.score.bootstrap import drawn_sums, with_interval
+from openclawbench.detect.score.comparison import Pair
+from openclawbench.detect.score.measures import BINARY, rates
+from openclawbench.detect.settings import ScoreRules
+from openclawbench.release.record_key import Key
+from openclawbench.reports.corrected_gap import FEW_VERDICTS, JEFFREYS, observed_share, stratum_name
+
+NO_SLICE = "no slice"
+Cell = tuple[str, bool, bool]  # slice, silver is anomalous, the detector says anomalous
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Verdicts of people on trajectories of one stratum."""
+
+    anomalous: int = 0
+    normal: int = 0
+
+    @property
+    def settled(self) -> int:
+        """Number of verdicts."""
+        return self.anomalous + self.normal
+
+
+def corrected_scores(
+    pairs: Sequence[Pair],
+    silver: Mapping[Key, Item],
+    human: Mapping[Key, Item],
+    file: PredictionsFile,
+    rules: ScoreRules,
+) -> dict[str, Any] | None:
+    """Binary measures against what people would say, with intervals over tasks and verdicts; null without a verdict.
+
+    `pairs`: the scored trajectories with silver labels. An answer that could not be read counts as the wrong one, as in
+    the headline. `silver`, `human`: labels of the trajectories under review.
+    """
+    import numpy as np
+
+    verdicts = counted_verdicts(silver, human, file)
+    if not verdicts or not pairs:
+        return None
+    by_pair = [cell_of(pair.item, says(pair.row.label, pair.item)) for pair in pairs]
+    cells = sorted(set(by_pair))
+    own = [verdicts.get(cell, Verdicts()) for cell in cells]
+    used = [
+        own_verdicts if own_verdicts.settled else pooled(cell, verdicts)
+        for cell, own_verdicts in zip(cells, own, strict=True)
+    ]
+    generator = np.random.default_rng(rules.seed)
+    drawn_shares = np.column_stack(
+        [generator.beta(one.anomalous + JEFFREYS, one.normal + JEFFREYS, rules.posterior_draws) for one in used]
+    )
+    shares = np.array([observed_share(one.anomalous, one.settled) for one in used])
+    membership = np.array([[cell == own_cell for cell in cells] for own_cell in by_pair], dtype=float)
+    tasks = [pair.item.task for pair in pairs]
+    sizes = membership.sum(axis=0)
+    wanted = rules.model_copy(update={"draws": rules.posterior_draws})
+    drawn_sizes = drawn_sums(membership, tasks, wanted) if len(set(tasks)) > 1 else np.tile(sizes, (wanted.draws, 1))
+    flagged = np.array([says_anomalous for _, _, says_anomalous in cells])
+    values, draws = (
+        rates(expected_counts(size, share, flagged)) for size, share in ((sizes, shares), (drawn_sizes, drawn_shares))
+    )
+    return {
+        "verdicts": sum(one.settled for one in verdicts.values()),
+        "measures": {name: with_interval(values[name], draws[name], rules.confidence)._asdict() for name in BINARY},
+        "base_rate": with_interval(
+            (sizes @ shares) / sizes.sum(),
+            (drawn_sizes * drawn_shares).sum(axis=1) / drawn_sizes.sum(axis=1),
+            rules.confidence,
+        )._asdict(),
+        "strata": [
+            stratum_row(cell, int(size), one, mine.settled)
+            for cell, size, one, mine in zip(cells, sizes, used, own, strict=True)
+        ],
+        "few_verdicts": [cell_name(cell) for cell, one in zip(cells, used, strict=True) if one.settled < FEW_VERDICTS],
+        "borrowed": [cell_name(cell) for cell, mine in zip(cells, own, strict=True) if not mine.settled],
+    }
+
+
+def counted_verdicts(
+    silver: Mapping[Key, Item], human: Mapping[Key, Item], file: PredictionsFile
+) -> dict[Cell, Verdicts]:
+    """Stratum -> verdicts on trajectories that the detector predicted."""
+    anomalous, normal = Counter[Cell](), Counter[Cell]()
+    for key, verdict in human.items():
+        row, item = file.rows.get(key), silver.get(key)
+        if row is not None and item is not None:
+            cell = cell_of(item, says(row.label, item))
+            (anomalous if verdict.is_anomalous else normal)[cell] += 1
+    return {cell: Verdicts(anomalous[cell], normal[cell]) for cell in anomalous.keys() | normal.keys()}
+
+
+def says(label: str | None, item: Item) -> bool:
+    """Whether the detector says anomalous; an answer that could not be read says the wrong thing."""
+    stated = is_anomalous(label)
+    return not item.is_anomalous if stated is None else stated
+
+
+def cell_of(item: Item, flagged: bool) -> Cell:
+    """The stratum of a trajectory."""
+    return item.slice_label or NO_SLICE, item.is_anomalous, flagged
+
+
+def pooled(cell: Cell, verdicts: Mapping[Cell, Verdicts]) -> Verdicts:
+    """The verdicts of a slice and silver label, whatever the detector says."""
+    return total(one for other, one in verdicts.items() if other[:2] == cell[:2])
+
+
+def total(verdicts: Iterable[Verdicts]) -> Verdicts:
+    """All of them together."""
+    known = list(verdicts)
+    return Verdicts(sum(one.anomalous for one in known), sum(one.normal for one in known))
+
+
+def expected_counts(sizes: Any, shares: Any, flagged: Any) -> dict[str, Any]:
+    """tp, fp, fn, tn that are to be expected: sizes (…, strata) times shares (…, strata)."""
+    anomalous, normal = sizes * shares, sizes * (1 - shares)
+    return {
+        "tp": anomalous[..., flagged].sum(axis=-1),
+        "fn": anomalous[..., ~flagged].sum(axis=-1),
+        "fp": normal[..., flagged].sum(axis=-1),
+        "tn": normal[..., ~flagged].sum(axis=-1),
+    }
+
+
+def cell_name(cell: Cell) -> str:
+    """A stratum in words."""
+    slice_label, silver, flagged = cell
+    return f"{stratum_name(slice_label, silver)}, predicted {'anomalous' if flagged else 'normal'}"
+
+
+def stratum_row(cell: Cell, size: int, verdicts: Verdicts, own: int) -> dict[str, Any]:
+    """A stratum for a table. `borrowed`: its verdicts are those of its slice and silver label."""
+    return {
+        "stratum": cell_name(cell),
+        "trajectories": size,
+        "human_anomalous": verdicts.anomalous,
+        "human_normal": verdicts.normal,
+        "borrowed": not own,
+    }
