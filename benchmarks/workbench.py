@@ -31,8 +31,8 @@ from openclawbench.inspect.find import Key, rows_for
 from openclawbench.records.calibration import CHOSEN
 from openclawbench.records.fulltax import Annotation
 from openclawbench.records.packet import Evidence
+from openclawbench.storage.append_log import append
 from openclawbench.storage.data_folder import DataFolder
-from openclawbench.storage.review_store import append
 from openclawbench.workbench.desk import Desk
 from openclawbench.workbench.readers.data_folder import DataReader
 

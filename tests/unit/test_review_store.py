@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from openclawbench.errors import DataFolderLocked
-from openclawbench.storage import review_store
+from openclawbench.storage import append_log, review_store
 from openclawbench.storage.data_folder import DataFolder
 
 NAME = "event_reviews.jsonl"
@@ -18,7 +18,7 @@ def test_a_verdict_is_recorded_while_a_run_works(tmp_path: Path) -> None:
     data = DataFolder(tmp_path)
     with data.locked(), data.reviewing():
         data.append_review(NAME, [b'{"a": 1}\n'])
-    assert review_store.read(data.review_file(NAME)) == b'{"a": 1}\n'
+    assert append_log.read(data.review_file(NAME)) == b'{"a": 1}\n'
 
 
 def test_what_stands_there_is_not_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,36 +38,36 @@ def test_what_stands_there_is_not_written_again(tmp_path: Path, monkeypatch: pyt
 def test_a_line_that_was_not_written_to_its_end_never_counts(torn: bytes, tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(b'{"a": 1}\n' + torn)
-    assert review_store.read(path) == b'{"a": 1}\n'
-    review_store.append(path, [b'{"c": 3}\n'])
+    assert append_log.read(path) == b'{"a": 1}\n'
+    append_log.append(path, [b'{"c": 3}\n'])
     assert path.read_bytes() == b'{"a": 1}\n{"c": 3}\n'
 
 
 def test_a_last_line_that_only_lacks_its_end_is_kept(tmp_path: Path) -> None:
     path = tmp_path / NAME
     path.write_bytes(b'{"a": 1}\n{"b": 2}')  # an editor left it so
-    assert review_store.read(path) == b'{"a": 1}\n{"b": 2}'
-    review_store.append(path, [b'{"c": 3}\n'])
+    assert append_log.read(path) == b'{"a": 1}\n{"b": 2}'
+    append_log.append(path, [b'{"c": 3}\n'])
     assert path.read_bytes() == b'{"a": 1}\n{"b": 2}\n{"c": 3}\n'
 
 
 def test_a_full_disk_leaves_nothing_of_what_was_to_be_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / NAME
-    review_store.append(path, [b"1\n"])
+    append_log.append(path, [b"1\n"])
 
     def full(_handle: int) -> None:
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
         patch.setattr(os, "fsync", full)
-        review_store.append(path, [b"2\n"])
+        append_log.append(path, [b"2\n"])
     assert path.read_bytes() == b"1\n"
 
 
 def adds(folder: Path, number: int) -> None:
     for turn in range(20):
         with review_store.reviewing(folder):
-            review_store.append(folder / NAME, [b"[%d, %d]\n" % (number, turn), b"[]\n"])
+            append_log.append(folder / NAME, [b"[%d, %d]\n" % (number, turn), b"[]\n"])
 
 
 def test_several_who_record_at_once_wait_for_each_other(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from openclawbench.audit.sheets.review_sheet import as_csv, as_jsonl
 from openclawbench.base.canonical_json import canonical_json
 from openclawbench.base.dates import day_of
 from openclawbench.errors import UnreadableInput
-from openclawbench.storage import review_store
+from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
 
@@ -121,7 +121,7 @@ def records(path: Path, kind: type[Kind]) -> list[Kind]:
     """The records of a file. Raises UnreadableInput with file and line."""
     reader = TypeAdapter(kind)
     records_read = []
-    for number, content in enumerate(review_store.read(path).split(b"\n"), start=1):
+    for number, content in enumerate(append_log.read(path).split(b"\n"), start=1):
         if content:
             try:
                 records_read.append(reader.validate_json(content))

@@ -17,14 +17,13 @@ from openclawbench.workspace.progress import Progress
 PLAIN_EVERY_S = 10.0
 
 
-class ConsoleProgress(Progress):
-    """Shows every event on stderr. `quiet` shows nothing."""
+class ConsoleBar:
+    """A bar on a terminal, a plain line now and then elsewhere. `quiet` shows nothing."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
         self.console = errors()
         self.printed_at = 0.0
-        self.endpoints: set[str] = set()  # that were named
         self.bars: Bars | None = None
         if not quiet and sys.stderr.isatty():
             columns = [TextColumn("{task.description:>10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()]
@@ -42,6 +41,22 @@ class ConsoleProgress(Progress):
         if self.bars:
             self.bars.stop()
 
+    def show(self, line: str, done: int, total: int) -> None:
+        """Say how far something is: on a terminal always, elsewhere every ten seconds and at the end."""
+        if self.bars:
+            self.bars.update(self.task, description=line, completed=done, total=total)
+        elif not self.quiet and (done >= total or time.monotonic() - self.printed_at > PLAIN_EVERY_S):
+            self.printed_at = time.monotonic()
+            self.console.print(line, highlight=False)
+
+
+class ConsoleProgress(ConsoleBar, Progress):
+    """Shows every event on stderr. `quiet` shows nothing."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        super().__init__(quiet)
+        self.endpoints: set[str] = set()  # that were named
+
     def shard(self, stage: str, done: int, total: int) -> None:
         """Advance the bar."""
         if self.bars:
@@ -53,13 +68,7 @@ class ConsoleProgress(Progress):
         if progress.endpoint and progress.endpoint not in self.endpoints and not self.quiet:
             self.endpoints.add(progress.endpoint)
             self.console.print(f"asking {safe(progress.endpoint)}", highlight=False)
-        if self.bars:
-            self.bars.update(
-                self.task, description=describe_progress(progress), completed=progress.done, total=progress.total
-            )
-        elif not self.quiet and (progress.done >= progress.total or time.monotonic() - self.printed_at > PLAIN_EVERY_S):
-            self.printed_at = time.monotonic()
-            self.console.print(describe_progress(progress), highlight=False)
+        self.show(describe_progress(progress), progress.done, progress.total)
 
     def stage(self, report: StageReport) -> None:
         """Print a line for each stage that was computed."""

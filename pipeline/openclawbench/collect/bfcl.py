@@ -1,6 +1,5 @@
 """The user's own installation of bfcl-eval: this program starts it as a process of its own and never imports it."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -63,8 +62,3 @@ def clean_environment() -> dict[str, str]:
     return {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ
     }
-
-
-def has_mcp() -> bool:
-    """Whether the extra `collect` is installed."""
-    return importlib.util.find_spec("mcp") is not None

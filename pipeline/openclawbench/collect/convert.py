@@ -10,7 +10,7 @@ from typing import Any
 
 from openclawbench.collect.plan import Plan, PlannedSession
 from openclawbench.collect.recorded_session import bfcl_result, read_session
-from openclawbench.collect.run import CollectedSession, Collection, lines_of
+from openclawbench.collect.run import CollectedSession, Collection
 from openclawbench.collect.serve import CALLS
 from openclawbench.errors import UnreadableInput
 from openclawbench.storage.data_folder import write_atomic
@@ -161,3 +161,8 @@ def others(path: Path, plan: Plan) -> list[dict[str, Any]]:
                 f"{path}: line {number}: is not a run manifest line. Correct or remove it."
             ) from error
     return kept
+
+
+def lines_of(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as JSONL."""
+    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)

@@ -47,6 +47,12 @@ def find_openclaw(package: Path | None, node: Path | None) -> OpenClaw:
 
     UsageError with the command that installs what is missing.
     """
+    folder, version = find_package(package)
+    return OpenClaw(find_node(node)[0], folder, version)
+
+
+def find_package(package: Path | None) -> tuple[Path, str]:
+    """(folder, version) of the npm package. UsageError with the command that installs it."""
     folder = package or (Path(value) if (value := os.environ.get(ENVIRONMENT)) else None)
     if folder is None and (program := shutil.which("openclaw")):
         folder = Path(program).resolve().parent
@@ -56,21 +62,23 @@ def find_openclaw(package: Path | None, node: Path | None) -> OpenClaw:
         version = json.loads((folder / "package.json").read_text(encoding="utf-8"))["version"]
     except (OSError, ValueError, KeyError) as error:
         raise UsageError(f"{folder}: is not the folder of the npm package openclaw. Install it: {INSTALL}") from error
-    return OpenClaw(find_node(node), folder.absolute(), str(version))
+    return folder.absolute(), str(version)
 
 
-def find_node(given: Path | None) -> Path:
-    """A Node that is new enough for OpenClaw. UsageError with the command that installs one."""
+def find_node(given: Path | None) -> tuple[Path, str]:
+    """(program, version) of a Node that is new enough for OpenClaw. UsageError with the command that installs one."""
     named = given or (Path(value) if (value := os.environ.get(NODE_ENVIRONMENT)) else None)
-    found = str(named) if named else shutil.which("node")
-    if found is None or not Path(found).is_file():
-        raise UsageError(f"{found or 'node'}: does not exist. Install Node: {INSTALL_NODE}")
-    told = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
-    numbers = re.match(r"v(\d+)\.(\d+)", told)
+    program = str(named) if named else shutil.which("node")
+    if program is None or not Path(program).is_file():
+        raise UsageError(f"{program or 'node'}: does not exist. Install Node: {INSTALL_NODE}")
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=60).stdout.strip()
+    numbers = re.match(r"v(\d+)\.(\d+)", version)
     if numbers is None or (int(numbers[1]), int(numbers[2])) < OLDEST_NODE:
         oldest = ".".join(map(str, OLDEST_NODE))
-        raise UsageError(f"{found} is Node {told or 'of an unknown version'}; OpenClaw needs {oldest}. {INSTALL_NODE}")
-    return Path(found).absolute()
+        raise UsageError(
+            f"{program} is Node {version or 'of an unknown version'}; OpenClaw needs {oldest}. {INSTALL_NODE}"
+        )
+    return Path(program).absolute(), version
 
 
 def configuration(source: SourceModel, home: Path, serve: list[str], version: str) -> dict[str, Any]:

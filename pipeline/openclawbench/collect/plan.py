@@ -145,6 +145,11 @@ class Plan(Planned):
         """SHA-256 of the plan."""
         return hashlib.sha256(canonical_bytes(self)).hexdigest()
 
+    @property
+    def size(self) -> int:
+        """Number of sessions."""
+        return len(self.tasks) * sum(source.attempts for source in self.source_models)
+
     def sessions(self) -> Iterator[PlannedSession]:
         """Every session of the plan, a source model after the other."""
         for source in self.source_models:

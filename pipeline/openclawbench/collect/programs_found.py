@@ -1,62 +1,47 @@
 """Which of the programs that a collection needs are on this machine, for `doctor`."""
 
 import subprocess
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 from openclawbench.base.resources import how_to_install
 from openclawbench.collect.bfcl import INSTALL as INSTALL_BFCL
 from openclawbench.collect.bfcl import find_bfcl
-from openclawbench.collect.openclaw import INSTALL, INSTALL_NODE, find_node, find_openclaw
+from openclawbench.collect.openclaw import INSTALL, INSTALL_NODE, find_node, find_package
 from openclawbench.errors import UsageError
 
 VERSION_OF_BFCL = "import importlib.metadata; print(importlib.metadata.version('bfcl-eval'))"
 TIMEOUT_S = 60
+MISSING = (UsageError, PackageNotFoundError, OSError, subprocess.TimeoutExpired)
 
 
 def programs_found() -> list[dict[str, Any]]:
     """Rows of program, version, place (both null where it is missing) and the command that installs it."""
-    rows = []
-    for program, find, install in (
-        ("node", node, INSTALL_NODE),
-        ("openclaw", openclaw, INSTALL),
-        ("bfcl-eval", bfcl, INSTALL_BFCL),
-        ("mcp", mcp, how_to_install("collect")),
-    ):
-        try:
-            number, place = find()
-        except (UsageError, PackageNotFoundError, OSError, subprocess.TimeoutExpired):
-            number, place = None, None
-        rows.append({"program": program, "version": number, "place": place, "install": install})
-    return rows
+    return [
+        found("node", lambda: find_node(None), INSTALL_NODE),
+        found("openclaw", lambda: find_package(None), INSTALL),
+        found("bfcl-eval", bfcl, INSTALL_BFCL),
+        found("mcp", lambda: ("this environment", version("mcp")), how_to_install("collect")),
+    ]
 
 
-def node() -> tuple[str, str]:
-    """(version, place) of a Node that is new enough."""
-    path = find_node(None)
-    return printed([str(path), "--version"]), str(path)
+def found(program: str, find: Callable[[], tuple[Path | str, str]], install: str) -> dict[str, Any]:
+    """The row of a program. `find`: (place, version), or one of MISSING raised."""
+    row = {"program": program, "version": None, "place": None, "install": install}
+    try:
+        place, number = find()
+    except MISSING:
+        return row
+    return row | {"version": number, "place": str(place)}
 
 
-def openclaw() -> tuple[str, str]:
-    """(version, place) of OpenClaw."""
-    found = find_openclaw(None, None)
-    return found.version, str(found.package)
-
-
-def bfcl() -> tuple[str, str]:
-    """(version of bfcl-eval, the Python that has it)."""
+def bfcl() -> tuple[Path, str]:
+    """(the Python that has it, version) of bfcl-eval. UsageError where there is none."""
     path = find_bfcl(None)
-    number = printed([str(path), "-c", VERSION_OF_BFCL])
+    command = [str(path), "-c", VERSION_OF_BFCL]
+    number = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S).stdout.strip()
     if not number:
         raise UsageError(f"{path}: has no bfcl-eval.")
-    return number, str(path)
-
-
-def mcp() -> tuple[str, str]:
-    """(version, place) of the package of the MCP server."""
-    return version("mcp"), "this environment"
-
-
-def printed(command: list[str]) -> str:
-    """What a command prints."""
-    return subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S).stdout.strip()
+    return path, number

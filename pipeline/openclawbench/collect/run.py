@@ -1,7 +1,6 @@
 """Let real OpenClaw agents do the sessions of a plan: side by side, with time limits, and going on after any end."""
 
 import hashlib
-import json
 import os
 import queue
 import threading
@@ -11,19 +10,22 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from openclawbench.base.terminal import flat
 from openclawbench.collect.openclaw import OpenClaw
 from openclawbench.collect.plan import SCRIPTED, Plan, PlannedSession
-from openclawbench.collect.scripted_endpoint import ScriptedEndpoint, scripted_endpoint
 from openclawbench.collect.serve import CALLS
 from openclawbench.collect.worker import Ended, Surroundings, Worker
 from openclawbench.errors import BudgetReached, CollectionStopped, DataFolderLocked, UnreadableInput, UsageError
+from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import write_atomic
 from openclawbench.storage.file_lock import file_lock
+
+if TYPE_CHECKING:
+    from openclawbench.collect.scripted_endpoint import ScriptedEndpoint
 
 MAX_TRIES = 3  # of a session that the infrastructure ended
 MAX_FAILED_IN_A_ROW = 3  # sessions: then the endpoint or the installation is at fault, and the run stops
@@ -94,15 +96,12 @@ class Collection:
         found: dict[tuple[str, str], CollectedSession] = {}
         if not self.log.exists():
             return found
-        lines = self.log.read_bytes().split(b"\n")
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(append_log.read(self.log).split(b"\n"), 1):
             if not line:
                 continue
             try:
                 row = CollectedSession.model_validate_json(line)
             except ValidationError as error:
-                if number == len(lines):
-                    continue
                 problem = f"{self.log}: line {number}: is not a line of this file: {flat(str(error))[:200]}"
                 raise UnreadableInput(f"{problem}. Remove it: the session is made again.") from error
             found[row.source_model, row.planned] = row
@@ -110,15 +109,7 @@ class Collection:
 
     def append(self, row: CollectedSession) -> None:
         """Add a line, on disk when this returns."""
-        with self.log.open("ab+") as file:
-            file.seek(0, os.SEEK_END)
-            if file.tell():
-                file.seek(-1, os.SEEK_END)
-                if file.read(1) != b"\n":  # a kill cut the last line off
-                    file.write(b"\n")
-            file.write(row.model_dump_json().encode() + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        append_log.append(self.log, [row.model_dump_json().encode() + b"\n"])
 
     def session_file(self, source_model: str, session: str, kind: str = "jsonl") -> Path:
         """Where the records of a session are kept, or (`calls.jsonl`) the calls that reached its MCP server."""
@@ -178,12 +169,13 @@ def collect(
     BudgetReached and CollectionStopped (exit status 3) leave everything made so far; the same call goes on from there.
     """
     from openclawbench.collect.relay import relay  # its HTTP library takes a third of a second to load
+    from openclawbench.collect.scripted_endpoint import scripted_endpoint
 
     with collection.locked():
         ended, keys = collection.ended(), keys_of(plan)
         left = left_of(plan, ended)
         # A worker keeps its process as long as the source model stays the same.
-        progress = Progress(total=sum(1 for _ in plan.sessions()))
+        progress = Progress(total=plan.size)
         progress.done = progress.begun_with = progress.total - len(left)
         progress.usd = sum(row.usd for row in ended.values())
         progress.tokens = sum(row.tokens_in + row.tokens_out for row in ended.values())
@@ -211,7 +203,7 @@ class Crew:
         progress: Progress,
         on_progress: Callable[[Progress, CollectedSession | None], None],
         keys: dict[str, str | None],
-        endpoint: ScriptedEndpoint | None,
+        endpoint: "ScriptedEndpoint | None",
     ) -> None:
         self.collection, self.plan, self.given, self.options = collection, plan, given, options
         self.progress, self.on_progress, self.keys, self.endpoint = progress, on_progress, keys, endpoint
@@ -354,9 +346,9 @@ def forecast(plan: Plan, ended: dict[tuple[str, str], CollectedSession], concurr
     """What is left and what it will take, from the sessions so far: hours, tokens, USD; null: none measured."""
     left = left_of(plan, ended)
     measured = [row for row in ended.values() if row.status == "collected"]
-    found: dict[str, Any] = {"sessions": sum(1 for _ in plan.sessions()), "left": len(left), "measured": len(measured)}
+    counts: dict[str, Any] = {"sessions": plan.size, "left": len(left), "measured": len(measured)}
     if not measured:
-        return found | {"hours": None, "tokens": None, "usd": None}
+        return counts | {"hours": None, "tokens": None, "usd": None}
     by_subset: dict[tuple[str, str], list[CollectedSession]] = {}
     for row in measured:
         by_subset.setdefault((row.source_model, row.subset), []).append(row)
@@ -366,9 +358,4 @@ def forecast(plan: Plan, ended: dict[tuple[str, str], CollectedSession], concurr
         seconds += sum(row.wall_s for row in rows) / len(rows)
         tokens += sum(row.tokens_in + row.tokens_out for row in rows) / len(rows)
         usd += sum(row.usd for row in rows) / len(rows)
-    return found | {"hours": round(seconds / concurrency / 3600, 2), "tokens": round(tokens), "usd": round(usd, 2)}
-
-
-def lines_of(rows: list[dict[str, Any]]) -> bytes:
-    """Rows as JSONL."""
-    return b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+    return counts | {"hours": round(seconds / concurrency / 3600, 2), "tokens": round(tokens), "usd": round(usd, 2)}

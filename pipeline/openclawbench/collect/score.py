@@ -36,8 +36,7 @@ def score(converted: Converted, bfcl: Path) -> tuple[str, list[dict[str, Any]]]:
                     "infra_errors": not_run,
                 }
             )
-        for leftover in (".file_locks",):
-            shutil.rmtree(root / leftover, ignore_errors=True)
+        shutil.rmtree(root / ".file_locks", ignore_errors=True)
         for table in (root / "score").glob("data_*.csv"):
             table.unlink()
     return version, rows

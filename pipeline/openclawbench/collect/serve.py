@@ -7,13 +7,16 @@ again.
 """
 
 import asyncio
+import importlib.util
 import json
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+from openclawbench.base.resources import how_to_install
 from openclawbench.collect.bfcl import PROGRAMS, clean_environment
+from openclawbench.errors import MissingExtra
 from openclawbench.version import __version__
 
 RECEIPT = json.dumps({"status": "ok", "note": "call received"})
@@ -82,6 +85,12 @@ class TaskFunctions:
         if self.process is not None and self.process.stdin is not None:
             self.process.stdin.close()
             self.process.wait(timeout=10)
+
+
+def require_mcp() -> None:
+    """MissingExtra where the extra `collect` is not installed."""
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
 
 
 async def serve(state: Path) -> None:

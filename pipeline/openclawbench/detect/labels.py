@@ -1,6 +1,6 @@
 """The labels that detectors are trained and scored on: pools of a release, their sides, and what people say of them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -340,8 +340,3 @@ def require_items(labels: LabelSet) -> None:
     if statuses == [BASELINE] and labels.choice.pool != BASELINE_POOL:
         hint = f" Every label of this release is the rules judge's: --pool {BASELINE_POOL} takes them, and says so."
     raise UsageError(f"{labels.root}: {labels.choice.sentence} holds no trajectory.{hint}")
-
-
-def class_counts(items: Sequence[Item], names: Sequence[str]) -> dict[str, int]:
-    """Label -> number of items."""
-    return {name: sum(item.label == name for item in items) for name in names}

@@ -14,8 +14,8 @@ from typing import Any, BinaryIO
 import polars as pl
 
 from openclawbench.errors import DataFolderLocked, UnreadableInput, UsageError
+from openclawbench.storage import append_log, review_store
 from openclawbench.storage import parquet_check as damaged
-from openclawbench.storage import review_store
 from openclawbench.storage.file_lock import file_lock
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.storage.parquet_io import sync_folder, write_parquet
@@ -316,7 +316,7 @@ class DataFolder:
     def append_review(self, name: str, lines: Iterable[bytes], sync: bool = True) -> None:
         """Append lines to a file below review/; existing lines stay as they are and are not written again. Without
         `sync` a power failure may take them."""
-        review_store.append(self.review_file(name), lines, sync)
+        append_log.append(self.review_file(name), lines, sync)
 
     def reviewing(self) -> contextlib.AbstractContextManager[None]:
         """Hold the lock of review/, which is independent of runs. Raises DataFolderLocked."""

@@ -1,20 +1,12 @@
-"""review/ of a data folder: reviews by people. It has a lock of its own, so that a verdict can be recorded during a
-run: no run reads or writes it.
-
-Files of records are append-only: lines are appended and synced before they count. An incomplete last line after a kill
-or on a full disk was never confirmed; it is not read, and the next append cuts it off.
+"""The lock of review/ of a data folder, its own, so that a verdict can be recorded during a run: no run reads or writes
+the reviews by people there. Its files of records are append-only (append_log.py).
 """
 
 import contextlib
-import json
-import os
-from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
 
 from openclawbench.errors import DataFolderLocked, UnreadableInput
 from openclawbench.storage.file_lock import file_lock
-from openclawbench.storage.parquet_io import sync_folder
 
 LOCK = ".lock"
 WAIT_S = 30.0  # for another process that records verdicts
@@ -24,54 +16,3 @@ def reviewing(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Hold the lock of review/: one process appends, the next one waits. Raises DataFolderLocked after WAIT_S."""
     held = DataFolderLocked(f"{folder}: another process is recording reviews. Wait for it to end.")
     return file_lock(folder / LOCK, folder, held, UnreadableInput, "Name another --data.", wait_s=WAIT_S)
-
-
-def append(path: Path, lines: Iterable[bytes], sync: bool = True) -> None:
-    """Append whole lines; none of them if the disk is full. Existing lines stay as they are. With `sync` they are on
-    the disk when this returns; without, a power failure may take them, a killed process does not."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        size = whole(file)
-        if size < end:
-            os.ftruncate(file.fileno(), size)
-        missing_end = b"\n" if size and not ends_a_line(file, size) else b""
-        try:
-            file.write(b"".join([missing_end, *lines]))
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
-        except OSError:
-            os.ftruncate(file.fileno(), size)
-            raise
-    if not end:
-        sync_folder(path.parent)
-
-
-def read(path: Path, offset: int = 0) -> bytes:
-    """The whole lines of a file, from an offset in bytes."""
-    with path.open("rb") as file:
-        size = whole(file)
-        file.seek(offset)
-        return file.read(max(0, size - offset))
-
-
-def whole(file: BinaryIO) -> int:
-    """The size of a file without an incomplete last line, which has no line feed and is not valid JSON."""
-    size = file.seek(0, os.SEEK_END)
-    if not size or ends_a_line(file, size):
-        return size
-    file.seek(0)
-    content = file.read()
-    last = content.rfind(b"\n") + 1
-    try:
-        json.loads(content[last:])
-    except ValueError:
-        return last
-    return size
-
-
-def ends_a_line(file: BinaryIO, size: int) -> bool:
-    """True if the byte before `size` is a line feed."""
-    file.seek(size - 1)
-    return file.read(1) == b"\n"

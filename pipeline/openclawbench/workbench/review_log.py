@@ -13,7 +13,7 @@ from openclawbench.audit.settings import AuditRules
 from openclawbench.audit.sheets.check import Checker, Form, Review, Row, RowFault, Signature
 from openclawbench.audit.sheets.review_sheet import SheetRow
 from openclawbench.base.canonical_json import canonical_json
-from openclawbench.storage import review_store
+from openclawbench.storage import append_log
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.tables.record import Record
 
@@ -66,7 +66,7 @@ class ReviewLog(Generic[Row, Review]):
             return self.reviews
         if state.st_size < self.offset or (self.stamp and state.st_ino != self.stamp[1]):
             self.forget()
-        content = review_store.read(self.path, self.offset)
+        content = append_log.read(self.path, self.offset)
         for row in content.split(b"\n"):
             if row:
                 self.take(self.reader.validate_json(row))

@@ -38,11 +38,16 @@ def task_rows(manifest: pl.DataFrame) -> dict[tuple[str, str], list[dict[str, An
     return rows
 
 
+def rows_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The run manifest's rows about a session, under each of its names."""
+    names = {session_name(file), *file.aliases}
+    return [row for name in names for row in tasks.get((file.source_model, name), ())]
+
+
 def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> dict[str, Any]:
     """subset, task_id and attempt by the run manifest, else as the source names them; None if the manifest names
     several for a session: never guessed."""
-    names = {session_name(file), *file.aliases}
-    known_tasks = {task_in(row) for name in names for row in tasks.get((file.source_model, name), ())}
+    known_tasks = set(map(task_in, rows_of(file, tasks)))
     if not known_tasks and file.session is not None:
         return dict.fromkeys(TASK) | file.session.task
     return dict(zip(TASK, known_tasks.pop() if len(known_tasks) == 1 else (None, None, None), strict=True))
@@ -50,8 +55,7 @@ def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]
 
 def mode_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> str | None:
     """The mode in which the session was collected, by the run manifest; null if it does not say, or says several."""
-    names = {session_name(file), *file.aliases}
-    modes = {row["mode"] for name in names for row in tasks.get((file.source_model, name), ())} - {None}
+    modes = {row["mode"] for row in rows_of(file, tasks)} - {None}
     return modes.pop() if len(modes) == 1 else None
 
 

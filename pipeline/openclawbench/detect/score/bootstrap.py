@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from openclawbench.detect.score.comparison import Pair
 from openclawbench.detect.score.measures import BY_LABEL, WIDTH, Convention, cells, measures
 from openclawbench.detect.settings import ScoreRules
+from openclawbench.reports.corrected_gap import percentile_interval
 from openclawbench.reports.measures import NO_INTERVAL, Interval, rounded
 
 if TYPE_CHECKING:
@@ -76,9 +77,7 @@ def with_interval(value: Any, draws: "NDArray[Any] | None", confidence: float) -
         return NO_INTERVAL
     if draws is None or np.isnan(draws).all():
         return Interval(found, None, None)
-    tail = (1 - confidence) / 2
-    low, high = np.nanquantile(draws, [tail, 1 - tail])
-    return Interval(found, rounded(low), rounded(high))
+    return percentile_interval(value, draws, confidence)
 
 
 def mean_interval(sums: "NDArray[Any]", counts: "NDArray[Any]", tasks: Sequence[str], rules: ScoreRules) -> Interval:

@@ -8,7 +8,7 @@ from openclawbench.detect.labels import Item, released_records
 from openclawbench.detect.packet import trajectory_digest
 from openclawbench.detect.predictions import PredictionsFile
 from openclawbench.records.detection.prediction import Prediction
-from openclawbench.release.record_key import Key
+from openclawbench.release.record_key import Key, key_of
 
 OTHER_KEY, OTHER_TRAJECTORY, MISSING, UNCHECKED = "other_key", "other_trajectory", "missing", "unchecked"
 NAMED = 5  # keys that are named of each kind
@@ -68,7 +68,4 @@ def digests_for(root: Path, items: Iterable[Key], files: Iterable[PredictionsFil
     """trajectory_sha256 of the trajectories of a release that some file says it has read."""
     wanted = set(items)
     stated = {key for file in files for key, row in file.rows.items() if row.trajectory_sha256 is not None} & wanted
-    return {
-        (record["source_model"], record["trajectory_id"]): trajectory_digest(record)
-        for record in (released_records(root, stated) if stated else ())
-    }
+    return {key_of(record): trajectory_digest(record) for record in (released_records(root, stated) if stated else ())}

@@ -178,10 +178,10 @@ def submit(request: Request, form: FormData) -> Response:
     if saved is not None:
         fault = fault_of(saved)
     if wants_json(request):
-        told = outcome(saved, fault) | {"next": next_row(site, person, sample)}
+        body = outcome(saved, fault) | {"next": next_row(site, person, sample)}
         if saved is not None and getattr(saved.review, "blind", False):
-            told["status"] = None  # whether a verdict agrees with the label says what the label is
-        return JSONResponse(told, 422 if fault else 200)
+            body["status"] = None  # whether a verdict agrees with the label says what the label is
+        return JSONResponse(body, 422 if fault else 200)
     if fault:
         return drawn_page(request, site, person, sample, row, fault, dict(form))
     following = next_row(site, person, sample)

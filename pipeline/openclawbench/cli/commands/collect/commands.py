@@ -3,16 +3,14 @@
 import json
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from openclawbench.base.resources import how_to_install
 from openclawbench.base.terminal import errors, output, pluralize, safe, table
-from openclawbench.cli.commands.collect.progress import Shown
+from openclawbench.cli.commands.collect.progress import CollectProgress
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json, data_flag
-from openclawbench.collect.bfcl import find_bfcl, has_mcp, run_bfcl
-from openclawbench.collect.convert import Converted, convert
+from openclawbench.collect.bfcl import find_bfcl, run_bfcl
 from openclawbench.collect.isolation import can_isolate
 from openclawbench.collect.openclaw import TRIED, find_openclaw
 from openclawbench.collect.plan import (
@@ -25,10 +23,12 @@ from openclawbench.collect.plan import (
     source_models,
     write_plan,
 )
-from openclawbench.collect.run import Collection, Options, collect, forecast, keys_of
-from openclawbench.collect.score import score as evaluate
-from openclawbench.errors import MissingExtra, UsageError
+from openclawbench.errors import UsageError
 from openclawbench.storage.data_folder import DataFolder
+
+if TYPE_CHECKING:
+    from openclawbench.collect.convert import Converted
+    from openclawbench.collect.run import Collection
 
 app = typer.Typer(
     help="From BFCL tasks to scored sessions: plan, real OpenClaw agents, BFCL's evaluator.", no_args_is_help=True
@@ -88,16 +88,16 @@ def plan(
     models = models_of(sources, name, base_url, model, api_key_env, mode, attempts)
     is_scripted = any(entry["base_url"] == SCRIPTED for entry in models)
     request = {"ids": list(wanted), "categories": category or [], "with_answers": is_scripted}
-    found = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
-    for task_id in found["unknown"]:
+    answer = run_bfcl(find_bfcl(bfcl), "bfcl_tasks.py", request)
+    for task_id in answer["unknown"]:
         warn(f"{task_id}: BFCL has no such task or category; it is left out.")
-    for task_id in found["unsupported"]:
+    for task_id in answer["unsupported"]:
         warn(f"{task_id}: memory, web_search and format_sensitivity tasks cannot be collected; it is left out.")
-    rows = list({task["task_id"]: task for task in found["tasks"]}.values())
+    rows = list({task["task_id"]: task for task in answer["tasks"]}.values())
     if not rows:
         raise UsageError("no task is left for the plan.")
     made = Plan(
-        evaluator=f"bfcl-eval {found['version']}",
+        evaluator=f"bfcl-eval {answer['version']}",
         source_models=source_models(models, str(sources or "the options")),
         tasks=[
             planned_task(task, (wanted.get(task["task_id"]) or "right") if is_scripted else None)
@@ -105,10 +105,9 @@ def plan(
         ],
     )
     path = write_plan(DataFolder(data).root / FOLDER, made)
-    sessions = sum(1 for _ in made.sessions())
-    counts = {"tasks": len(made.tasks), "sessions": sessions, "plan": str(path)}
+    counts = {"tasks": len(made.tasks), "sessions": made.size, "plan": str(path)}
     if json_out:
-        print(json.dumps(counts | {"unknown": found["unknown"], "unsupported": found["unsupported"]}, indent=1))
+        print(json.dumps(counts | {"unknown": answer["unknown"], "unsupported": answer["unsupported"]}, indent=1))
         return
     subsets = sorted({task.subset for task in made.tasks})
     body = [[subset, sum(task.subset == subset for task in made.tasks)] for subset in subsets]
@@ -119,7 +118,7 @@ def plan(
             f"mode {source.mode}, {pluralize(source.attempts, 'attempt')}",
             highlight=False,
         )
-    output().print(f"{pluralize(sessions, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
+    output().print(f"{pluralize(made.size, 'session')} to collect; plan: {safe(str(path))}", highlight=False)
 
 
 def models_of(
@@ -172,6 +171,9 @@ def run(
     json_out: Json = False,
 ) -> None:
     """Let OpenClaw agents do what is left of the plan. After any end the same command goes on."""
+    from openclawbench.collect.run import Options, collect, forecast
+    from openclawbench.collect.serve import require_mcp
+
     collection, made = opened(data)
     if is_dry_run:
         print_forecast(forecast(made, collection.ended(), concurrency), concurrency, json_out)
@@ -182,13 +184,12 @@ def run(
             "agents would have yours. Run it where that does no harm, and say --allow-network."
         )
     warn_before_first_run(collection, made, allow_network)
-    if not has_mcp():
-        raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
+    require_mcp()
     installed = find_openclaw(openclaw, node)
     if installed.version not in TRIED:
         warn(f"OpenClaw {installed.version} was not tried; {' and '.join(TRIED)} were.")
     options = Options(concurrency, timeout, budget_usd, budget_tokens, allow_network)
-    with Shown(quiet=json_out) as shown:
+    with CollectProgress(quiet=json_out) as shown:
         progress = collect(collection, made, installed, find_bfcl(bfcl), options, shown.update)
     if json_out:
         print(
@@ -204,13 +205,13 @@ def run(
         raise typer.Exit(NEEDS_A_PERSON)
 
 
-def warn_before_first_run(collection: Collection, made: Plan, has_network: bool) -> None:
+def warn_before_first_run(collection: "Collection", made: Plan, has_network: bool) -> None:
     """What agents can do to this machine: at length before anything was collected, and in a line later."""
     if not any(source.mode == "own_tools" for source in made.source_models):
         return
     network = "and your network" if has_network else "and no network but the endpoint"
     warn(f"mode own-tools: the agents run commands of their own as your user, with its files {network}.")
-    if not collection.ended():
+    if not collection.log.exists():
         warn(
             "They can read, change and delete whatever your user can, and send what they read to the endpoint. Each "
             "task has a fresh home and workspace, but these are no walls: use a container or a machine of its own. "
@@ -218,16 +219,16 @@ def warn_before_first_run(collection: Collection, made: Plan, has_network: bool)
         )
 
 
-def print_forecast(found: dict[str, Any], concurrency: int, json_out: bool) -> None:
+def print_forecast(left: dict[str, Any], concurrency: int, json_out: bool) -> None:
     """What is left."""
     if json_out:
-        print(json.dumps(found, indent=1))
+        print(json.dumps(left, indent=1))
         return
-    output().print(f"{found['left']} of {pluralize(found['sessions'], 'session')} left", highlight=False)
-    if found["measured"]:
+    output().print(f"{left['left']} of {pluralize(left['sessions'], 'session')} left", highlight=False)
+    if left["measured"]:
         output().print(
-            f"from {found['measured']} measured: {found['hours']} hours with {concurrency} processes, "
-            f"{found['tokens']} tokens, {found['usd']} USD",
+            f"from {left['measured']} measured: {left['hours']} hours with {concurrency} processes, "
+            f"{left['tokens']} tokens, {left['usd']} USD",
             highlight=False,
         )
     else:
@@ -254,6 +255,8 @@ def score_(
     json_out: Json = False,
 ) -> None:
     """Convert what was collected, and score it with BFCL's own evaluator."""
+    from openclawbench.collect.score import score as evaluate
+
     python = find_bfcl(bfcl)
     converted, made, folders = converted_of(data, raw)
     version, rows = evaluate(converted, python)
@@ -273,8 +276,10 @@ def score_(
     output().print(f"next: openclawbench run{data_flag(data)}", highlight=False)
 
 
-def converted_of(data: Path, raw: Path | None) -> tuple[Converted, Plan, tuple[Path, Path]]:
+def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[Path, Path]]":
     """Convert into the data folder's raw/ and oracle/."""
+    from openclawbench.collect.convert import convert
+
     collection, made = opened(data)
     folders = (raw or data / "raw", data / "oracle")
     return convert(collection, made, *folders, keys_if_set(made)), made, folders
@@ -282,6 +287,8 @@ def converted_of(data: Path, raw: Path | None) -> tuple[Converted, Plan, tuple[P
 
 def keys_if_set(made: Plan) -> dict[str, str | None]:
     """Source model -> its key, null where it is not in the environment now."""
+    from openclawbench.collect.run import keys_of
+
     try:
         return keys_of(made)
     except UsageError as error:
@@ -289,7 +296,7 @@ def keys_if_set(made: Plan) -> dict[str, str | None]:
         return {}
 
 
-def as_json(converted: Converted) -> dict[str, Any]:
+def as_json(converted: "Converted") -> dict[str, Any]:
     """Counts of what was written."""
     return {
         "sessions": converted.sessions,
@@ -300,7 +307,7 @@ def as_json(converted: Converted) -> dict[str, Any]:
     }
 
 
-def print_converted(converted: Converted, folders: tuple[Path, Path]) -> None:
+def print_converted(converted: "Converted", folders: tuple[Path, Path]) -> None:
     """Counts, and what is to be said of single sessions."""
     for note in converted.notes[:NOTES_SHOWN]:
         warn(note)
@@ -313,8 +320,10 @@ def print_converted(converted: Converted, folders: tuple[Path, Path]) -> None:
     )
 
 
-def opened(data: Path) -> tuple[Collection, Plan]:
+def opened(data: Path) -> "tuple[Collection, Plan]":
     """The collection of a data folder and its plan."""
+    from openclawbench.collect.run import Collection
+
     folder = DataFolder(data).root / FOLDER
     return Collection(folder), read_plan(folder)
 
@@ -329,10 +338,10 @@ def serve(state: Annotated[Path, typer.Argument(help="Folder with task.json, as 
     """The MCP server that gives an agent the functions of a task, on stdin and stdout. OpenClaw starts it."""
     import asyncio
 
+    from openclawbench.collect.serve import require_mcp
     from openclawbench.collect.serve import serve as answer
 
-    if not has_mcp():
-        raise MissingExtra(f"the MCP server of the tasks needs the package mcp. {how_to_install('collect')}.")
+    require_mcp()
     if not (state / "task.json").is_file():
         raise UsageError(f"{state / 'task.json'}: does not exist. `collect run` writes it for the agent's server.")
     asyncio.run(answer(state))

@@ -1,6 +1,7 @@
 """`openclawbench report`: reports over the work tables, as files in work/reports/ and a headline on stdout."""
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -101,23 +102,13 @@ def triage(data: Data = DATA, json_out: Json = False) -> None:
 @app.command()
 def models(data: Data = DATA, out: Out = None, json_out: Json = False) -> None:
     """What each source model did: availability, success, latency, tokens, cost, tool use and its tier, by mode."""
-    from openclawbench.reports.files import as_files, as_json
     from openclawbench.reports.models.report import READS, models_report
 
     folder = DataFolder(data)
     run = open_run(folder, settings(folder))
     report = models_report(lambda record: rows_of(run, record))
     report.inputs.update(input_digests(run, READS))
-    if out is None:
-        publish_report(folder, report, json_out, print_models)
-        return
-    write(out, as_files(report))
-    if json_out:
-        print(as_json(report.data()), end="")
-        return
-    console = output()
-    print_models(report, console)
-    console.print(f"\n{safe(str(out))}/{report.name}.md, .json and pictures")
+    publish_report(folder, report, json_out, print_models, out)
 
 
 def print_models(report: Report, console: Console) -> None:
@@ -143,11 +134,12 @@ def input_digests(run: Run, records: Iterable[type[Record]]) -> dict[str, str]:
     return {record.__name__: digest(*map(str, sorted(run.keys[record].items(), key=str))) for record in records}
 
 
-def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any) -> None:
-    """Write a report's files; print the report as JSON, or its headline. Raises DataFolderLocked during a run."""
+def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any, out: Path | None = None) -> None:
+    """Write a report's files, to `out` or to the data folder; print the report as JSON, or its headline. Raises
+    DataFolderLocked during a run."""
     from openclawbench.reports.files import as_json
 
-    written = write_report(folder, report)
+    written = write_report(folder, report, out)
     if json_out:
         print(as_json(report.data()), end="")
         return
@@ -156,13 +148,18 @@ def publish_report(folder: DataFolder, report: Report, json_out: bool, show: Any
     console.print(f"\n{written}")
 
 
-def write_report(folder: DataFolder, report: Report) -> str:
-    """Write a report's files; returns a line that says where. Raises DataFolderLocked while a run is writing."""
+def write_report(folder: DataFolder, report: Report, out: Path | None = None) -> str:
+    """Write a report's files, to `out` or to the data folder; returns a line that says where. Raises DataFolderLocked
+    while a run is writing."""
     from openclawbench.reports.files import PICTURES, as_files
 
     files = as_files(report)
-    with folder.locked():
-        where = folder.write_report(report.name, files)
+    if out is None:
+        with folder.locked():
+            where = folder.write_report(report.name, files)
+    else:
+        write(out, files)
+        where = out
     drawn = (len(files) - 2) // len(PICTURES)  # each as a file of every kind
     kinds = " and ".join(kind.upper() for kind in PICTURES)
     pictures = f", and {pluralize(drawn, 'picture')} ({kinds})" if drawn else ""
