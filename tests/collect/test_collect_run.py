@@ -109,6 +109,32 @@ def test_a_session_with_the_key_of_its_endpoint_is_left_out(tmp_path: Path, inst
     assert not list((data / "raw").rglob("t_0*.jsonl"))
 
 
+def test_a_key_that_is_not_set_leaves_the_search_for_others(tmp_path: Path, installed: dict[str, str]) -> None:
+    plan = plan_of("t_0", base_url="http://127.0.0.1:9/v1", api_key_env="SOME_KEY")
+    other = plan.source_models[0].model_copy(update={"name": "n", "api_key_env": "OTHER_KEY"})
+    data = planned(tmp_path / "d", plan.model_copy(update={"source_models": [*plan.source_models, other]}))
+    environment = installed | {"SOME_KEY": "Done.", "OTHER_KEY": "x"}
+    assert collect(data, environment).returncode == 0
+    del environment["OTHER_KEY"]
+    done = subprocess.run(
+        command(data, "convert", "--json"), env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert "OTHER_KEY is not set; sessions of n are not searched" in done.stderr
+    assert "m/t_0-a1: holds the key" in json.loads(done.stdout)["notes"][0]
+
+
+def test_a_line_that_a_kill_cut_off_is_made_again_and_in_nobodys_way(tmp_path: Path, installed: dict[str, str]) -> None:
+    data = planned(tmp_path / "d", plan_of("t_0", "t_1"))
+    assert collect(data, installed, "--concurrency", "1").returncode == 0
+    log = data / "collect" / "sessions.jsonl"
+    first, second, _ = log.read_bytes().split(b"\n")
+    log.write_bytes(first + b"\n" + second[:100])
+    for _ in range(2):
+        assert collect(data, installed).returncode == 0
+    lines = log.read_bytes().splitlines()
+    assert lines[0] == first and [json.loads(line)["planned"] for line in lines] == ["t_0-a1", "t_1-a1"]
+
+
 def test_a_key_that_is_not_set_is_named(tmp_path: Path, installed: dict[str, str]) -> None:
     data = planned(tmp_path / "d", plan_of("t_0", base_url="http://127.0.0.1:9/v1", api_key_env="SOME_KEY"))
     ended = collect(data, installed)

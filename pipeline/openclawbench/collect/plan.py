@@ -1,6 +1,7 @@
 """The plan of a collection: tasks of BFCL, and the source models that are to do them."""
 
 import hashlib
+import os
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -96,6 +97,11 @@ class SourceModel(Planned):
         if base_url != SCRIPTED and (parts.scheme not in ("http", "https") or not parts.hostname or parts.password):
             raise ValueError(f"is neither {SCRIPTED} nor an address http(s)://host without a password in it")
         return base_url
+
+    @property
+    def key(self) -> str | None:
+        """The endpoint's key, from the environment; null where none is needed or it is not set."""
+        return (os.environ.get(self.api_key_env) or None) if self.api_key_env else None
 
     @property
     def endpoint_host(self) -> str:

@@ -1,7 +1,6 @@
 """Let real OpenClaw agents do the sessions of a plan: side by side, with time limits, and going on after any end."""
 
 import hashlib
-import os
 import queue
 import threading
 import time
@@ -139,10 +138,9 @@ def keys_of(plan: Plan) -> dict[str, str | None]:
     """Source model -> its key, from the environment. UsageError for one that is not there."""
     keys: dict[str, str | None] = {}
     for source in plan.source_models:
-        value = os.environ.get(source.api_key_env) if source.api_key_env else None
-        if source.api_key_env and not value:
+        if source.api_key_env and not source.key:
             raise UsageError(f"{source.api_key_env} is not set; it should hold the key of source model {source.name}.")
-        keys[source.name] = value
+        keys[source.name] = source.key
     return keys
 
 

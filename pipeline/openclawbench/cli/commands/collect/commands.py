@@ -287,13 +287,11 @@ def converted_of(data: Path, raw: Path | None) -> "tuple[Converted, Plan, tuple[
 
 def keys_if_set(made: Plan) -> dict[str, str | None]:
     """Source model -> its key, null where it is not in the environment now."""
-    from openclawbench.collect.run import keys_of
-
-    try:
-        return keys_of(made)
-    except UsageError as error:
-        warn(f"{error} Sessions are not searched for it.")
-        return {}
+    keys = {source.name: source.key for source in made.source_models}
+    for source in made.source_models:
+        if source.api_key_env and not source.key:
+            warn(f"{source.api_key_env} is not set; sessions of {source.name} are not searched for their key.")
+    return keys
 
 
 def as_json(converted: "Converted") -> dict[str, Any]:
