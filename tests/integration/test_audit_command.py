@@ -162,6 +162,9 @@ def test_people_label_the_pool_and_no_label_of_a_release_changes(audited: Path) 
     assert "made by the rules judge" in ended.text
     folder = audited / "work" / "reports" / "calibration_audit"
     found = json.loads((folder / "calibration_audit.json").read_bytes())
+    named = [row["trajectory_id"] for row in found["sections"]["calibration_disagreements_1"]["rows"]]
+    assert named
+    assert all(trajectory in ended.text.replace("\n", "") for trajectory in named)
     people = found["sections"]["calibration_reviewers_1"]["facts"]
     assert people["reviewers"] == 2
     assert people["to_be_adjudicated"] == people["reviewed_by_several"] > 0

@@ -11,7 +11,7 @@ from rich.console import Console
 from openclawbench.base.terminal import errors, output, safe, table
 from openclawbench.cli.options import DATA, Data, Json
 from openclawbench.reports.counting import percent
-from openclawbench.reports.section import Report
+from openclawbench.reports.section import Report, Section
 from openclawbench.storage.data_folder import DataFolder
 
 
@@ -96,6 +96,8 @@ def sample_calibration(
 def print_calibration(report: Report, console: Console) -> None:
     """T36 of each sample."""
     for section in report.sections:
+        if section.name.startswith("calibration_disagreements"):
+            print_disagreements(section, console)
         if "quantity" not in section.columns:
             continue
         rows = [
@@ -112,3 +114,19 @@ def print_calibration(report: Report, console: Console) -> None:
         console.print(f"Cohen's kappa {chance}; weighted to the corpus: {share}{without}\n")
     if report.notice:
         console.print(report.notice)
+
+
+def print_disagreements(section: Section, console: Console) -> None:
+    """The trajectories behind the counts, so that each can be opened; never the reviewers' words."""
+    if not section.rows:
+        return
+    columns = ["agreement_status", "silver", "human"]
+    shown = section.rows[: section.shown]
+    rows = [
+        [f"{row['source_model']}/{row['trajectory_id']}", *(row[name] for name in columns), ", ".join(row["stages"])]
+        for row in shown
+    ]
+    console.print(table(section.title, ["trajectory", *columns, "stages"], rows))
+    left = len(section.rows) - len(shown)
+    more = f"{left} more are in the report. " if left else ""
+    console.print(f"{more}Read one with `openclawbench explain ID`, or in the workbench.\n")
