@@ -129,7 +129,8 @@ def test_the_comparison_would_see_a_label_that_moves(example: Ran, tmp_path: Pat
 def test_every_label_field_of_the_contract_is_compared() -> None:
     context = set(Evidence.model_fields) | set(Packet.model_fields) | set(Fused.model_fields) | set(Risk.model_fields)
     known = {"parent_trajectory_id", "session_id", "source_format", "models", "escaped_fields", "abandoned_steps"}
-    known |= {"mode", "trace_summary", "stages", "provenance", "label_status"}  # the last follows from quality_tier
+    known |= {"mode", "collection", "trace_summary", "stages", "provenance"}
+    known.add("label_status")  # it follows from quality_tier
     assert set(Master.model_fields) - context - known == set(LABEL)
 
 
@@ -157,7 +158,7 @@ def test_evidence_has_no_field_of_oracle_risk_slice_or_onset_candidates() -> Non
     assert not names & (set(OracleRow.model_fields) | set(Fused.model_fields) | set(Coverage.model_fields)) - keys
     assert not names & (set(EventDescriptor.model_fields) - of_step) - keys
     assert not [name for name in names if re.search("oracle|outcome|success|risk|slice|bucket|onset|candidate", name)]
-    assert "mode" not in names | set().union(*below(Packet).values())
+    assert not {"mode", "collection"} & (names | set().union(*below(Packet).values()))
     left_out = set(Packet.model_fields) - set(Evidence.model_fields)
     assert {"oracle_outcome", "risk_bucket", "risk_score", "slice_label", "risk_signals", "onset_candidates"} < left_out
 

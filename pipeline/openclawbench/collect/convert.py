@@ -111,6 +111,15 @@ def manifest_row(row: CollectedSession) -> dict[str, Any]:
         "run_id": f"attempt-{row.attempt}",
         "attempt": row.attempt,
         "mode": row.mode,
+        "collection": {
+            "plan": row.plan,
+            "openclaw": row.openclaw,
+            "evaluator": row.evaluator,
+            "model": row.model,
+            "endpoint_host": row.endpoint_host,
+            "parameters": json.dumps(row.parameters, ensure_ascii=False, sort_keys=True),
+            "network": row.network,
+        },
     }
 
 

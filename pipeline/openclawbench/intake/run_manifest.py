@@ -1,5 +1,6 @@
 """The run manifest: which session ran which task. Lines of run_manifest.jsonl in the raw folder or an oracle folder."""
 
+import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def manifest_rows(
     are faults too: never guessed; a subset that is not the task's is kept, with a warning.
     UnreadableInput for a file that cannot be opened.
     """
-    rows_by_model: dict[tuple[str, str], dict[tuple[Any, ...], tuple[str, Row]]] = defaultdict(dict)
+    rows_by_model: dict[tuple[str, str], dict[str, tuple[str, Row]]] = defaultdict(dict)
     for path in paths:
         read = lines(path, faults)
         warnings += other_subsets("run_manifest", str(path), read, rules)
@@ -38,7 +39,7 @@ def manifest_rows(
             row["native_session_basename"] = session.basename
             row["subset"] = row["subset"] or rules.known_subset(row["task_id"])
             of_session = rows_by_model[row["source_model"], row["native_session_basename"]]
-            of_session.setdefault(tuple(row.values()), (f"{path}:{number}", row))
+            of_session.setdefault(json.dumps(row), (f"{path}:{number}", row))
     kept = []
     for (model, name), rows in rows_by_model.items():
         if len(rows) > 1:

@@ -20,7 +20,7 @@ from openclawbench.records.fulltax import (
 from openclawbench.records.oracle import OracleRecord
 from openclawbench.records.packet import EventTypeCounts, EvidenceStep, LanguageCounts, PacketUserTurn, StepLanguage
 from openclawbench.records.risk import OnsetCandidates, RiskContribution, RiskSignals
-from openclawbench.records.session import AbandonedStep, TraceSummary
+from openclawbench.records.session import AbandonedStep, CollectionProvenance, TraceSummary
 from openclawbench.tables.record import Keyed, Record
 
 
@@ -56,6 +56,7 @@ class Master(Keyed):
     task_id: str | None
     attempt: int | None
     mode: str | None
+    collection: CollectionProvenance | None
     source_format: str
     models: list[str]
     num_steps: int

@@ -24,6 +24,19 @@ class SourceFile(Record):
     error: str | None
 
 
+class CollectionProvenance(Record):
+    """What made a collected session (own choice; paper App. A names the agent, the models and BFCL); null where the run
+    manifest does not say it."""
+
+    plan: str | None = None
+    openclaw: str | None = None
+    evaluator: str | None = None
+    model: str | None = None
+    endpoint_host: str | None = None
+    parameters: str | None = None
+    network: str | None = None
+
+
 class RunManifestRow(Record):
     """A line of raw/run_manifest.jsonl: which session ran which task (BFCL trees name no session)."""
 
@@ -35,6 +48,7 @@ class RunManifestRow(Record):
     attempt: Integer | None
     scored: bool | None = None
     mode: str | None = None
+    collection: CollectionProvenance | None = None
 
 
 class RawRecord(Record):
@@ -150,6 +164,7 @@ class Trajectory(Keyed):
     task_id: str | None
     attempt: int | None
     mode: str | None
+    collection: CollectionProvenance | None
     source_format: str
     session_version: str | None
     models: list[str]

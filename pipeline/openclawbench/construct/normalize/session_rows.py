@@ -53,10 +53,10 @@ def task_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]
     return dict(zip(TASK, known_tasks.pop() if len(known_tasks) == 1 else (None, None, None), strict=True))
 
 
-def mode_of(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]]) -> str | None:
-    """The mode in which the session was collected, by the run manifest; null if it does not say, or says several."""
-    modes = {row["mode"] for row in rows_of(file, tasks)} - {None}
-    return modes.pop() if len(modes) == 1 else None
+def collected_as(file: SessionFile, tasks: dict[tuple[str, str], list[dict[str, Any]]], name: str) -> Any:
+    """`mode` or `collection` of the run manifest; null if it does not say, or says several."""
+    values = [row[name] for row in rows_of(file, tasks) if row[name] is not None]
+    return values[0] if values and all(value == values[0] for value in values) else None
 
 
 def add_rows(
@@ -81,7 +81,8 @@ def add_rows(
             "subset": task["subset"],
             "task_id": task["task_id"],
             "attempt": task["attempt"],
-            "mode": mode_of(file, tasks),
+            "mode": collected_as(file, tasks, "mode"),
+            "collection": collected_as(file, tasks, "collection"),
             "source_format": session.source_format,
             "session_version": session.session_version,
             "models": session.models,

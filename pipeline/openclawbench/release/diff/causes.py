@@ -36,7 +36,7 @@ SAID = {f"steps[].{name}" for name in STEP_TEXTS} | {
     *("abandoned_steps[]", "parent_trajectory_id", "truncated"),
 }
 USER_WORDS = "user_turns[].text"  # a rule takes the envelope off, so it speaks only where the rules are the same
-TASK = {"oracle", "task_id", "subset", "attempt", "mode"}
+TASK = {"oracle", "task_id", "subset", "attempt", "mode", "collection"}
 LABEL = {
     *("is_anomalous", "anomaly_type_l1", "anomaly_type_l2", "absorbed_from", "dominant_episode_exists"),
     *("evidence_steps", "segment_spans", "earliest_recoverable_onset", "earliest_harmful_onset"),
