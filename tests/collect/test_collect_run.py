@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,22 @@ def test_a_session_with_the_key_of_its_endpoint_is_left_out(tmp_path: Path, inst
     )
     assert "holds the key of its endpoint and is left out" in json.loads(done.stdout)["notes"][0]
     assert not list((data / "raw").rglob("t_0*.jsonl"))
+
+
+def test_what_looks_like_another_key_is_noted(tmp_path: Path, installed: dict[str, str]) -> None:
+    """In a text of the session, whatever endpoint it belongs to; the note does not repeat it."""
+    data = planned(tmp_path / "d", plan_of("t_0", "t_1"))
+    assert collect(data, installed).returncode == 0
+    row, key = rows_of(data)["t_0-a1"], "sk-proj-" + "Zx9Qm4Lp7Tn2Vb8Rk5Wd" * 2
+    path = data / "collect" / "sessions" / row["source_model"] / f"{row['session']}.jsonl"
+    content = path.read_text() + json.dumps({"type": "custom", "id": "c", "data": {"said": f"OPENAI_API_KEY={key}"}})
+    path.write_text(content + "\n")
+    log = data / "collect" / "sessions.jsonl"
+    log.write_text(log.read_text().replace(row["sha256"], sha256(path.read_bytes()).hexdigest()))
+    done = subprocess.run(command(data, "convert", "--json"), env=installed, capture_output=True, text=True, timeout=60)
+    [note] = json.loads(done.stdout)["notes"]
+    assert f"{row['session']}: line {content.count(chr(10)) + 1}: holds what looks like a key" in note
+    assert key not in note
 
 
 def test_a_key_that_is_not_set_leaves_the_search_for_others(tmp_path: Path, installed: dict[str, str]) -> None:

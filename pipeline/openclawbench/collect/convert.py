@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from openclawbench.collect.recorded_session import bfcl_result, read_session
 from openclawbench.collect.run import CollectedSession, Collection
 from openclawbench.collect.serve import CALLS
 from openclawbench.errors import UnreadableInput
+from openclawbench.release.privacy.detect import Detector
+from openclawbench.release.privacy.rules import PrivacyRules
+from openclawbench.release.privacy.scan import texts_of
 from openclawbench.storage.data_folder import write_atomic
 
 MANIFEST = "run_manifest.jsonl"
@@ -39,9 +42,10 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
 
     A session that the infrastructure ended is an inference error in the result tree, so that it never counts as failed;
     one that was not made is nowhere. Lines of the run manifest about other sessions stay. `keys`: source model -> the
-    key of its endpoint; a session in which it stands is left out.
+    key of its endpoint; a session in which it stands is left out. What looks like another key is noted: the raw session
+    keeps it, a release treats it as privacy.toml says.
     """
-    ended, converted = collection.ended(), Converted()
+    ended, converted, detector = collection.ended(), Converted(), Detector(PrivacyRules.load())
     manifest: list[dict[str, Any]] = []
     provenance: list[dict[str, Any]] = []
     results: dict[tuple[Path, str, str], list[dict[str, Any]]] = defaultdict(list)
@@ -59,6 +63,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
             continue
         if content is not None:
             assert row.session is not None
+            converted.notes += key_notes(row, content, detector)
             write_atomic(raw / row.source_model / f"{row.session}.jsonl", [content])
             manifest.append(manifest_row(row))
             provenance.append(row.model_dump())
@@ -78,6 +83,23 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     write_atomic(raw / MANIFEST, [lines_of([*others(raw / MANIFEST, plan), *manifest])])
     write_atomic(collection.folder / PROVENANCE, [lines_of(provenance)])
     return converted
+
+
+def key_notes(row: CollectedSession, content: bytes, detector: Detector) -> Iterator[str]:
+    """A sentence for the first text of a session that looks like a key."""
+    for number, line in enumerate(content.splitlines(), 1):
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            value = {"line": line.decode("utf-8", "replace")}
+        for _, _, text in texts_of(value):
+            for hit in detector.hits(text):
+                if hit.group == "key":
+                    yield (
+                        f"{row.source_model}/{row.session}: line {number}: holds what looks like a key ({hit.kind}). "
+                        "Look at it before the raw folder leaves this machine; a release never publishes it."
+                    )
+                    return
 
 
 def content_of(collection: Collection, row: CollectedSession) -> bytes:
