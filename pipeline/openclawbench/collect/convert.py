@@ -43,7 +43,7 @@ def convert(collection: Collection, plan: Plan, raw: Path, oracle: Path, keys: M
     A session that the infrastructure ended is an inference error in the result tree, so that it never counts as failed;
     one that was not made is nowhere. Lines of the run manifest about other sessions stay. `keys`: source model -> the
     key of its endpoint; a session in which it stands is left out. What looks like another key is noted: the raw session
-    keeps it, a release treats it as privacy.toml says.
+    keeps it, and a release that holds it is refused unless privacy.toml says otherwise.
     """
     ended, converted, detector = collection.ended(), Converted(), Detector(PrivacyRules.load())
     manifest: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def key_notes(row: CollectedSession, content: bytes, detector: Detector) -> Iter
                 if hit.group == "key":
                     yield (
                         f"{row.source_model}/{row.session}: line {number}: holds what looks like a key ({hit.kind}). "
-                        "Look at it before the raw folder leaves this machine; a release never publishes it."
+                        "Look at it before the raw folder leaves this machine; a release refuses it (privacy.toml)."
                     )
                     return
 
