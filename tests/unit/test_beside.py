@@ -119,7 +119,8 @@ def test_an_acp_stream_lies_beside_a_session(content: bytes) -> None:
 
 
 def test_all_formats_are_named() -> None:
-    assert FORMATS_READ == "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif"
+    known = "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif, message_list"
+    assert known == FORMATS_READ
 
 
 def test_doctor_counts_files_and_what_is_in_them(tmp_path: Path) -> None:

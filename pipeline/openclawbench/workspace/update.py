@@ -148,7 +148,7 @@ def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
 
 def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     """Scan the inputs."""
-    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
+    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models, settings.accepts_noncommercial)
 
 
 @contextlib.contextmanager

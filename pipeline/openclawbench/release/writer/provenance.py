@@ -15,6 +15,7 @@ from typing import Any
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.base.resources import INSIDE
 from openclawbench.intake.intake import Intake
+from openclawbench.intake.licenses import license_of
 from openclawbench.judge.prompts import Prompt, prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
@@ -109,6 +110,7 @@ def input_files(intake: Intake) -> list[InputFile]:
             member=entry.member,
             sha256=entry.sha256,
             context_sha256=entry.context and sha256_text(entry.context),
+            license=license_of(entry),
             disposition=None,
             reason=None,
             trajectory_id=None,
