@@ -9,8 +9,9 @@ import pytest
 from normalizing import SAMPLES, check_accounting, normalized_folder, read
 from rich.console import Console
 
-from openclawbench.cli.commands.doctor import examine, print_examined
+from openclawbench.cli.commands.doctor import print_examined
 from openclawbench.construct.normalize.messages import FORMATS_READ
+from openclawbench.inspect.doctor import examine
 from openclawbench.intake.intake import take_in
 from openclawbench.records.session import SourceFile
 from openclawbench.storage.data_folder import DataFolder

@@ -155,10 +155,10 @@ class FileScanner:
                 noted = {"reason": row.reason, "what": row.problem, "records": 1, table.row_word: row.number}
                 yield self.entry(name, len(row.content), context={"noted": noted}, place=where)
                 continue
-            yield from self.row_entries(name, row, where)
+            yield from self.row_entries(name, row, where, table.column)
         self.source_model = None
 
-    def row_entries(self, name: str, row: TableRow, where: dict[str, Any]) -> Iterator[RawEntry]:
+    def row_entries(self, name: str, row: TableRow, where: dict[str, Any], column: str) -> Iterator[RawEntry]:
         """The session of a row, and those of its sub-agents, where it is bytes of the file."""
         assert row.file_format is not None
         facts = facts_of(row, self.rules)
@@ -167,7 +167,7 @@ class FileScanner:
         session_id = facts.get("id") or row.file_format.session_id
         file_format = replace(row.file_format, identity=identity, session_id=session_id)
         folder, _, file = name.rpartition("/")
-        place = {"table": file.split(".", 1)[0] or folder, "path": f"{file}#{row.member}"}
+        place = {"table": file.split(".", 1)[0] or folder, "column": column, "path": f"{file}#{row.member}"}
         context = {table_row.FACTS: facts, table_row.PLACE: place}
         sha256 = sha256_of(row.content)
         yield self.entry(name, len(row.content), sha256=sha256, file_format=file_format, context=context, place=where)

@@ -13,7 +13,7 @@ import msgspec
 from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.intake.raw_object_store import Raw
 from openclawbench.rules.tables import TableRules
-from openclawbench.sources.sidecars.table_row import CARD, FACTS
+from openclawbench.sources.sidecars.table_row import CARD, FACTS, PLACE
 from openclawbench.storage.object_store import ObjectStore
 
 LICENSE = "license"  # key of a context: the licence in force
@@ -63,7 +63,8 @@ def licensed(entry: RawEntry, card: dict[str, Any], accepted: bool, rules: Table
         where = "its row" if own else card["path"]
         noted = {"reason": NONCOMMERCIAL, "what": f"is licensed {name} ({where}), which allows no commercial use"}
         part = {word: digits(entry.member) for word in ("line", "row") if (entry.member or "").startswith(word)}
-        refused = json.dumps({"noted": noted | part | {"records": 1}, LICENSE: name}, sort_keys=True)
+        place = {PLACE: context[PLACE] | {"adapter": entry.adapter}} if PLACE in context else {}
+        refused = json.dumps({"noted": noted | part | {"records": 1}, LICENSE: name} | place, sort_keys=True)
         return msgspec.structs.replace(entry, adapter=None, session_id=None, context=refused)
     context |= {CARD: card} if card else {}
     context |= {} if name is None else {LICENSE: name}

@@ -32,6 +32,7 @@ REMEMBERED = (
     "second_model",
     "unmatched",
     "blind",
+    "noncommercial",
 )
 NO_JUDGE = "none"  # ends a second pass
 ACTIONS = ("block", "redact", "report")

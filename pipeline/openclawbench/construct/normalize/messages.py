@@ -32,9 +32,8 @@ TABLE_HINTS = {
     "not_json": "Repair the row or remove it; the other rows are read.",
     "not_a_session": "Put the session there or remove the row; the other rows are read.",
     "too_large": "Put that session into a file of its own, or remove the row; the other rows are read.",
-    "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, say so "
-    '(noncommercial = "accept" in openclawbench.toml, or OPENCLAWBENCH_NONCOMMERCIAL=accept); else take it out of the '
-    "raw folder.",
+    "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, run with "
+    "--noncommercial accept; else take it out of the raw folder.",
 }
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."

@@ -7,6 +7,7 @@ import hashlib
 import platform
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.base.resources import INSIDE
+from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
 from openclawbench.intake.licenses import license_of
 from openclawbench.judge.prompts import Prompt, prompt_files
@@ -217,7 +219,7 @@ def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules
         name=rules.dataset.name,
         version=rules.dataset.version,
         description=rules.dataset.description,
-        licenses=licenses(rules.dataset),
+        licenses=licenses(rules.dataset) + licenses_of_inputs(origin.inputs),
         resources=resources(root, digests),
         provenance=origin,
     )
@@ -227,6 +229,15 @@ def licenses(dataset: Dataset) -> list[License]:
     """The licence of the data, if given, and that of the code that made them."""
     data = [License(name=dataset.terms.name, title="data")] if dataset.terms else []
     return [*data, CODE_LICENSE]
+
+
+def licenses_of_inputs(inputs: Iterable[InputFile]) -> list[License]:
+    """The licences that are stated for the sessions of a release, each with the number of its trajectories."""
+    stated = Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
+    return [
+        License(name=name, title=f"{pluralize(count, 'session')}, as their source states it")
+        for name, count in sorted(stated.items())
+    ]
 
 
 def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:

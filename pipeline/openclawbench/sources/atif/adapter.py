@@ -66,7 +66,7 @@ class Atif(Source):
         return {key: value for key, value in made.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
-        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in context else {}
+        return harbor.use_of(context)
 
     def find_members(self, content: bytes) -> list[Member] | None:
         """The documents of a file that has one a line; None if the file is one document."""

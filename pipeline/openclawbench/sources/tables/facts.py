@@ -4,7 +4,7 @@ from typing import Any
 
 from openclawbench.base.session_names import safe_name
 from openclawbench.rules.loading.rule_file import canonical_digest
-from openclawbench.rules.tables import TableRules
+from openclawbench.rules.tables import ANSWERS, TableRules
 from openclawbench.sources.io.json_values import count_of, number_of
 from openclawbench.sources.tables.rows import TableRow
 
@@ -68,8 +68,8 @@ def outcome_of(values: dict[str, Any], rules: TableRules) -> tuple[dict[str, Any
 
 
 def verdict_of(values: dict[str, Any], rules: TableRules) -> Verdict:
-    """What the columns of a row say together. A truth and a word that contradict each other decide nothing; a score
-    decides only where neither is there."""
+    """What the columns of a row say together. A truth, a word and a full or empty score that contradict one
+    another decide nothing; a part of a score decides only where neither truth nor word is there."""
     faults: list[tuple[str, str]] = []
     word = text(rules.value("status", values))
     meaning = None if word is None else rules.meaning(word)
@@ -80,21 +80,28 @@ def verdict_of(values: dict[str, Any], rules: TableRules) -> Verdict:
     if score is not None and not on_scale:
         scale = f"{rules.score.lowest:g} to {rules.score.highest:g}"
         faults.append(("score_off_scale", f"the score {score:g} is off the scale from {scale}: no outcome"))
-    answers = {truth_of(rules.value("verdict", values)), {"passed": True, "failed": False}.get(meaning or "")} - {None}
+    named = {truth_of(rules.value("verdict", values)), {"passed": True, "failed": False}.get(meaning or "")} - {None}
+    answers = named | ({by_score(score, rules)} - {None} if score is not None and on_scale else set())
     if meaning == "infra":
         return "infra_error", None, [], faults
     if len(answers) > 1:
-        column = rules.column("verdict", values)
-        faults.append(("contradictory_row", f"the status {word!r} and {column} contradict each other: no outcome"))
+        columns = " and ".join(name for said in ANSWERS if (name := rules.column(said, values)))
+        faults.append(("contradictory_row", f"{columns} contradict each other: no outcome"))
         return "unscorable", None, [], faults
-    if answers:
-        return "scored", answers.pop(), [], faults
+    if named:
+        return "scored", bool(named.pop()), [], faults
     if score is not None and on_scale:
-        flags = ["partial_reward"] if 0 < score < rules.score.pass_from else ["negative_score"] if score < 0 else []
+        flags = ["partial_reward"] if by_score(score, rules) is None else ["negative_score"] if score < 0 else []
         return "scored", score >= rules.score.pass_from, flags, faults
+    status = "unscorable" if faults else "not_scored"
     if not faults and meaning is None:
         faults.append(("missing_score", "the columns for the outcome are empty: no outcome"))
-    return "unscorable" if faults else "not_scored", None, [], faults
+    return status, None, [], faults
+
+
+def by_score(score: float, rules: TableRules) -> bool | None:
+    """What a score says by itself: all of it, or nothing; null for a part, of which the benchmark says what it is."""
+    return True if score >= rules.score.pass_from else False if score <= 0 else None
 
 
 def text(value: Any) -> str | None:
