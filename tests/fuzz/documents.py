@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 
 def jsonl(*records: Any) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
@@ -119,6 +122,30 @@ CONVERSATION = (
     {"role": "assistant", "content": "Done.", "event": "message", "tool_call_id": None, "tool_name": None},
 )
 
+MESSAGES = [
+    {"role": "user", "content": "List the files."},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "ls", "arguments": '{"path": "."}'}}],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "x"},
+    {"role": "assistant", "content": "One file: x."},
+]
+ROWS = (
+    {"trajectory": ATIF, "reward": 1.0, "task_id": "t", "model": "lab/m", "license": "mit", "attempt": "2"},
+    {"trajectory": json.dumps(ATIF | {"session_id": "t"}), "reward": None, "exception_type": "BuildError"},
+)
+STEP_ROW = {"traces": ATIF["steps"], "score": -0.5, "task_name": "t", "session_id": "u"}
+MESSAGE_ROW = {"messages": MESSAGES, "status": "failed", "task": {"id": "t"}}
+
+
+def parquet(*rows: dict[str, Any]) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(list(rows)), sink)
+    return bytes(sink.getvalue())
+
+
 # Name of a file -> its content.
 DOCUMENTS: dict[str, bytes] = {
     "atif.json": json.dumps(ATIF, indent=1).encode(),
@@ -127,6 +154,11 @@ DOCUMENTS: dict[str, bytes] = {
     "results.jsonl": jsonl(BENCHMARK_ROW, EVENT, BENCHMARK_ROW | {"prompt_id": "P4", "raw_output": None}),
     "trajectory.jsonl": jsonl(*AEC),
     "conversation.jsonl": jsonl(*CONVERSATION),
+    "rows.jsonl": jsonl(*ROWS),
+    "steps.jsonl": jsonl(STEP_ROW, STEP_ROW | {"session_id": "v"}),
+    "messages.json": json.dumps(MESSAGE_ROW, indent=1).encode(),
+    "rows.parquet": parquet(*({"trajectory": json.dumps(ATIF), "passed": passed} for passed in (True, None))),
+    "messages.parquet": parquet(MESSAGE_ROW),
 }
 
 PROMPT = {

@@ -218,5 +218,6 @@ def test_the_undamaged_documents_are_read(tmp_path: Path) -> None:
     shutil.copyfile(STORE, tmp_path / "raw" / "m" / STORE.name)
     _, found = normalized(tmp_path)
     formats = {row["source_format"] for row in found.trajectories}
-    assert formats == {"atif", "run_artifact", "llm_benchmark", "aec_trajectory", "openclaw_sqlite"}
+    known = {"atif", "run_artifact", "llm_benchmark", "aec_trajectory", "openclaw_sqlite", "message_list"}
+    assert formats == known
     assert flip_bits(b"ab", Random(1)) == flip_bits(b"ab", Random(1)) != b"ab"

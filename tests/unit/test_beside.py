@@ -9,8 +9,9 @@ import pytest
 from normalizing import SAMPLES, check_accounting, normalized_folder, read
 from rich.console import Console
 
-from openclawbench.cli.commands.doctor import examine, print_examined
+from openclawbench.cli.commands.doctor import print_examined
 from openclawbench.construct.normalize.messages import FORMATS_READ
+from openclawbench.inspect.doctor import examine
 from openclawbench.intake.intake import take_in
 from openclawbench.records.session import SourceFile
 from openclawbench.storage.data_folder import DataFolder
@@ -119,7 +120,8 @@ def test_an_acp_stream_lies_beside_a_session(content: bytes) -> None:
 
 
 def test_all_formats_are_named() -> None:
-    assert FORMATS_READ == "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif"
+    known = "openclaw, openclaw_sqlite, run_artifact, llm_benchmark, aec_trajectory, atif, message_list"
+    assert known == FORMATS_READ
 
 
 def test_doctor_counts_files_and_what_is_in_them(tmp_path: Path) -> None:

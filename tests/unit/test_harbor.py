@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from normalizing import Normalized, normalized_folder
 
+from openclawbench.inspect.doctor import examine_folder
 from openclawbench.intake.intake import take_in
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.sidecars import harbor
@@ -145,6 +146,71 @@ def test_a_step_of_a_trial_has_its_own_reward() -> None:
     first, second = (outcome_of(told, f"m/job/t1/steps/{name}/agent/s.jsonl") for name in ("one", "two"))
     assert (first["success"], first["task_id"]) == (True, "task/one")
     assert (second["success"], second["task_id"]) == (False, "task/two")
+
+
+CONFIG = {"trial_name": "t5", "trials_dir": "jobs/job", "task": {"path": "../tasks/task-5", "source": "claw"}}
+STATE = "agent/openclaw-state"
+
+
+def job(**trials: dict[str, bytes]) -> dict[str, bytes]:
+    """A job folder as Harbor leaves it: what every trial has, and the files of each."""
+    files = {"job/config.json": json.dumps({"job_name": "job", "jobs_dir": "jobs"}).encode(), "job/job.log": b"log\n"}
+    files["job/result.json"] = json.dumps({"id": "j", "n_total_trials": len(trials), "stats": {}}).encode()
+    for name, own in trials.items():
+        known = {"config.json": json.dumps(CONFIG | {"trial_name": name, "job_id": "j"}).encode(), "trial.log": b"x\n"}
+        known |= {"agent/openclaw.txt": b"log {", "artifacts/out.jsonl": b'{"rows": 1}\n', "verifier/ctrf.json": b"{}"}
+        files |= {f"job/{name}/{path}": content for path, content in (known | own).items()}
+    return files
+
+
+def whole_job() -> dict[str, bytes]:
+    """Trials that passed, failed twice (two attempts at a task), were lost to the infrastructure with and without a
+    session, were interrupted, and have a document alone."""
+    infra = {"exception_info": {"exception_type": "EnvironmentStartTimeoutError", "exception_message": "no start"}}
+    audit = {f"{STATE}/logs/config-audit.jsonl": b'{"event": "config.write"}\n'}
+    return job(
+        skill__aaa={DEEP: session(1, "Done."), "agent/trajectory.json": atif("harbor"), "verifier/reward.txt": b"1.0"}
+        | {"result.json": result("skill", "skill__aaa", **rewarded(1.0))}
+        | audit,
+        skill__bbb={DEEP: session(2, "Done."), "result.json": result("skill", "skill__bbb", **rewarded(0.0))},
+        mail__ccc={DEEP: session(3, "Done."), "result.json": result("mail", "mail__ccc", **infra, **rewarded(0.0))},
+        mail__ddd={"result.json": result("mail", "mail__ddd", **infra), "exception.txt": b"Traceback\n"},
+        blog__eee={DEEP: session(4, "Half"), "verifier/reward.txt": b"0.0"},
+        doc__fff={"agent/trajectory.json": atif("harbor"), "result.json": result("doc", "doc__fff", **rewarded(1))},
+    )
+
+
+def test_a_whole_job_is_read(tmp_path: Path) -> None:
+    """Nothing of it is quarantined, and only what a verifier scored is a pass or a failure."""
+    found = read(tmp_path, whole_job())
+    assert {row["disposition"] for row in found.files} == {"trajectory", "sidecar"}
+    assert sorted(str(row["task_id"]) for row in found.trajectories) == ["doc", "mail", "skill", "skill", "task-5"]
+    reasons = {row["path"].removeprefix("model-a/job/"): row["reason"] for row in found.files}
+    assert reasons["skill__aaa/artifacts/out.jsonl"] == "harbor_task_file"
+    assert reasons[f"skill__aaa/{STATE}/logs/config-audit.jsonl"] == "openclaw_config_audit"
+    assert reasons["mail__ddd/result.json"] == "harbor_trial_result"
+    assert reasons["blog__eee/config.json"] == "used_as_context"
+    config = next(row for row in found.files if row["path"].endswith("blog__eee/config.json"))
+    assert "task of the trial, which was interrupted" in config["message"]
+
+
+def test_doctor_says_what_a_job_is(tmp_path: Path) -> None:
+    _, sentences = examine_folder(tree(tmp_path, whole_job()))
+    assert sentences == [
+        "model-a/job: a Harbor job tree of 6 trials: 5 sessions, 5 outcomes (1 fail, 1 infra_error, 1 not_scored, "
+        "2 pass), 1 trial without a session."
+    ]
+    _, alone = examine_folder(tmp_path / "raw" / "model-a")
+    assert alone[0].endswith("Put it into a folder that names the source model; this one would be taken for it.")
+
+
+def test_an_interrupted_trial_is_of_its_task_and_has_no_verdict() -> None:
+    told = harbor.trial_of("m/job/t5/agent/s.jsonl", {harbor.TRIAL: {"stats": {}}, harbor.TRIAL_CONFIG: CONFIG})
+    assert told is not None
+    made = harbor.outcome(told, RULES)
+    assert (made["status"], made["success"], made["task_id"], made["run_id"]) == ("not_scored", None, "task-5", "t5")
+    assert made["error_message"] == "the trial was interrupted: it has no result.json"
+    assert harbor.trial_of("m/s.jsonl", {harbor.TRIAL_CONFIG: {"task": {"path": "x"}}}) is None
 
 
 def manifest(tmp_path: Path, *rows: dict[str, Any]) -> None:

@@ -47,6 +47,7 @@ class RunSettings(TypedDict, total=False):
     on_keys: Action | None
     on_personal: Action | None
     jsonl: Literal["plain", "gz", "zst"] | None
+    noncommercial: Literal["refuse", "accept"] | None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
 """What a session file's name says: its basename, and whether it is a plain session or a copy beside one."""
 
 import hashlib
+import re
 
 PACKED = (".gz", ".zst")
+DIGITS = re.compile(r"(?<=^line)[0-9]+|(?<=^row)[0-9]+")  # in the name of a member that is a line or a row
 NATIVE_NAME = "native_name"  # key of a context: the basename that a session had where it was written
 
 
@@ -43,7 +45,8 @@ def copy_order(path: str, member: str | None, session_id: str | None) -> tuple[i
     is_named = session_id is not None and session_id in name
     is_at_home = "sessions" in folder.split("/")
     kind = 0 if is_plain(path) else 1 if member is not None else 2
-    return kind, name.startswith("."), not is_named, not is_at_home, len(basename(path)), path, member or ""
+    place = DIGITS.sub(lambda digits: digits[0].zfill(12), member or "")  # line 2 before line 10
+    return kind, name.startswith("."), not is_named, not is_at_home, len(basename(path)), path, place
 
 
 def safe_name(text: str) -> str:

@@ -49,6 +49,11 @@ Group = Mapping[str, Setting]
 INPUTS: Group = {
     "raw": Setting(str, "Raw sessions: RAW/<source_model>/**/*.jsonl; s3://… too."),
     "oracle": Setting(str, "Outcomes: a JSONL file, a BFCL tree, or a folder of them."),
+    "noncommercial": Setting(
+        str,
+        "Sessions whose licence allows no commercial use: refuse (the default) or accept.",
+        ALLOWED_VALUES["noncommercial"],
+    ),
 }
 JUDGE: Group = {
     "judge": Setting(str, "rules, the embedded baseline, or openai, a language model.", JUDGES),

@@ -1,15 +1,18 @@
 """The settings in force, and what a run would do with each file of a folder. Writes nothing."""
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from openclawbench.construct.normalize.normalize import normalize
 from openclawbench.errors import UnreadableInput
+from openclawbench.inspect.recognized import sentences
 from openclawbench.inspect.whatif.rules import read_toml
 from openclawbench.intake.intake import take_in
 from openclawbench.judge import prompts
+from openclawbench.records.oracle import SourceOutcome
 from openclawbench.records.session import FileOutcome, RunManifestRow, SourceFile
 from openclawbench.rules.loading.own_folder import OVERRIDE, own_files, shipped_path
 from openclawbench.rules.normalize import NormalizeRules
@@ -47,14 +50,28 @@ def examine(raw: Path) -> list[dict[str, Any]]:
 
     The folder may be a raw folder (`<source_model>/…`) or the folder of one source model. Nothing is written in it.
     """
+    return examine_folder(raw)[0]
+
+
+def examine_folder(raw: Path, accept_noncommercial: bool = False) -> tuple[list[dict[str, Any]], list[str]]:
+    """(rows of examine(), a sentence for each table of sessions and each of Harbor's job trees)."""
     if not raw.is_dir():
         raise UnreadableInput(f"{raw}: is not a folder. Name a folder of session files.")
     rules = NormalizeRules.load()
     rows: list[dict[str, Any]] = []
+    outcomes: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="openclawbench-") as scratch:
-        intake = take_in(DataFolder(Path(scratch)), raw, None, save=False)
+        intake = take_in(DataFolder(Path(scratch)), raw, None, False, accept_noncommercial=accept_noncommercial)
         for shard in sorted(intake.entries):
             files = intake.read(SourceFile, shard)
-            outcomes = normalize(files, empty(RunManifestRow).lazy(), rules)[-1]
-            rows += outcomes.collect().select(list(FileOutcome.model_fields)).to_dicts()
-    return sorted(rows, key=lambda row: (row["path"], row["member"] or ""))
+            tables = dict(zip(normalize.writes, normalize(files, empty(RunManifestRow).lazy(), rules), strict=True))
+            rows += tables[FileOutcome].collect().select(list(FileOutcome.model_fields)).to_dicts()
+            outcomes += tables[SourceOutcome].collect().to_dicts()
+        rows.sort(key=lambda row: (row["path"], place_order(row["member"])))
+        return rows, sentences((entry for some in intake.entries.values() for entry in some), rows, outcomes)
+
+
+def place_order(member: str | None) -> tuple[int, str]:
+    """Sorts the parts of a file; rows and lines by their numbers."""
+    digits = re.match(r"(?:row|line)([0-9]+)", member or "")
+    return (int(digits[1]) if digits else 0, member or "")

@@ -4,6 +4,7 @@ from typing import Any
 
 from openclawbench.errors import NotFound, UnreadableInput
 from openclawbench.inspect.find import Key, rows_for
+from openclawbench.intake.raw_entry import RawEntry
 from openclawbench.intake.scan import entry_content
 from openclawbench.records.session import Step, Trajectory
 from openclawbench.runtime.run import Run
@@ -22,10 +23,10 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
         steps = [step for step in steps if step["step_id"] == step_id]
         if not steps:
             raise NotFound(f"{key.trajectory_id}: has no step {step_id}; it has {trajectory['num_steps']}.")
-    content = source_bytes(run, trajectory)
+    entry, content = source_bytes(run, trajectory)
     file = trajectory["source_file"]
-    if trajectory["source_format"] == "openclaw_sqlite":
-        file = f"{file}#{trajectory['source_member']}"
+    if entry.member is not None and entry.length is None:
+        file = f"{file}#{entry.member}"
     records = []
     for step in steps:
         for raw in step["raw"]:
@@ -38,8 +39,9 @@ def raw_records(run: Run, key: Key, step_id: int | None) -> list[tuple[dict[str,
     return records
 
 
-def source_bytes(run: Run, trajectory: dict[str, Any]) -> bytes:
-    """The session's bytes, decompressed or from its database. Raises UnreadableInput if they have changed."""
+def source_bytes(run: Run, trajectory: dict[str, Any]) -> tuple[RawEntry, bytes]:
+    """Where the session is, and its bytes, decompressed, or from its database or table. Raises UnreadableInput if they
+    have changed."""
     path = trajectory["source_file"]
     member, offset = trajectory["source_member"], trajectory["source_base_offset"]
     known = [
@@ -50,6 +52,6 @@ def source_bytes(run: Run, trajectory: dict[str, Any]) -> bytes:
     if not known:
         raise UnreadableInput(f"{path}: has changed since it was read. Run `openclawbench run` again.")
     try:
-        return entry_content(run.intake.raw, path, member, offset, known[0].length)
+        return known[0], entry_content(run.intake.raw, path, member, offset, known[0].length)
     except (OSError, ValueError, BrokenStore) as error:
         raise UnreadableInput(f"{path}: {error}. Name the raw folder with --raw.") from error

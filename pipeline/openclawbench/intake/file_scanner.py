@@ -2,13 +2,17 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from mmap import mmap
 from typing import Any
+
+import msgspec
 
 from openclawbench.intake.raw_entry import WHOLE_FILE, RawEntry, ScannedFile, escaped, is_encodable
 from openclawbench.intake.raw_folder import Stamp, read_content, read_long, reason_of, whole_content, why_unreadable
 from openclawbench.intake.raw_object_store import Fetched, Raw, content_of, local_file
 from openclawbench.intake.sidecars import SidecarReader
+from openclawbench.rules.tables import TableRules
 from openclawbench.sources.adapter_calls import AdapterFailure, call_hook
 from openclawbench.sources.base import IDENTITY, PARENT, Member, Source
 from openclawbench.sources.identification import FileFormat, identify
@@ -16,29 +20,36 @@ from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BESIDE, LOGS, BrokenStore, StoreNote, read_store
 from openclawbench.sources.registry import PART_OF, source_named
+from openclawbench.sources.sidecars import table_row
+from openclawbench.sources.tables.facts import facts_of, identity_of, source_model_of
+from openclawbench.sources.tables.open_table import find_table
+from openclawbench.sources.tables.rows import SessionTable, TableRow
 from openclawbench.storage.object_store import ObjectStore
 from openclawbench.tables.bytes_column import LARGE_BYTES
 
 UNKNOWN_SUBAGENT = "a trajectory of a sub-agent that does not say of which format it is. Add its `schema_version`."
 DEEPEST = 16  # levels of sub-agents inside sub-agents: each level is read once more for the levels below it
 TOO_DEEP = f"a trajectory of a sub-agent more than {DEEPEST} levels inside others. Put it into a file of its own."
-STORE, STORE_LOG = "openclaw_sqlite", "openclaw_sqlite_log"  # readers of files that no adapter reads
+STORE, STORE_LOG, TABLE = "openclaw_sqlite", "openclaw_sqlite_log", "table"  # readers of files that no adapter reads
 
 
 class FileScanner:
     """Opens raw files. Sidecars that many sessions share are read once."""
 
-    def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str]) -> None:
+    def __init__(self, raw: Raw, stamps: dict[str, Stamp | None], changed: list[str], rules: TableRules) -> None:
         """`changed`: names that will be opened, in this order, as far as that is known."""
         self.raw = raw
+        self.rules = rules
         sizes = {name: stamp[0] for name in changed if (stamp := stamps[name])}
         self.fetched = Fetched(raw, changed, sizes) if isinstance(raw, ObjectStore) else None
         self.stamps = stamps
         self.names = frozenset(stamps)
         self.sidecars = SidecarReader(self.sidecar_bytes)
         self.stores: set[str] = set()
-        # Of the file that is being scanned: its reader, the stamps of its sidecars, and what was taken of these.
+        # Of the file that is being scanned: its reader, the source model of the row that is being read, the stamps of
+        # its sidecars, and what was taken of these.
         self.reader: str | None = None
+        self.source_model: str | None = None
         self.sidecar_stamps: dict[str, Stamp | None] = {}
         self.sidecar_use: list[tuple[str, str]] = []
 
@@ -69,7 +80,7 @@ class FileScanner:
 
     def open_file(self, name: str) -> ScannedFile:
         """Read a file. An adapter that fails costs this file alone."""
-        self.reader, self.sidecar_stamps, self.sidecar_use = None, {}, []
+        self.reader, self.source_model, self.sidecar_stamps, self.sidecar_use = None, None, {}, []
         stamp = self.stamps[name]
         try:
             entries = list(self.find_entries(name, stamp))
@@ -92,6 +103,10 @@ class FileScanner:
         try:
             if (long := self.read_long(name, size)) is not None:
                 identified, sha256 = long
+                file = local_file(self.raw, name)
+                if identified.source is None and (table := find_table(file, identified.first, self.rules)):
+                    yield from self.table_entries(name, table)
+                    return
                 context = self.read_context(name, identified)
                 yield self.entry(name, size, sha256=sha256, file_format=identified, context=context, stamp=stamp)
                 return
@@ -106,6 +121,14 @@ class FileScanner:
             return
         identified = identify(content)
         source = identified.source
+        try:
+            table = None if source else find_table(content, identified.first, self.rules)
+            if table is not None:
+                yield from self.table_entries(name, table)
+                return
+        except (OSError, ValueError) as error:
+            yield self.entry(name, size, error=reason_of(error))
+            return
         members = call_hook(source, source.find_members, content) if source else None
         if members is not None:
             yield from (self.member_entry(name, member, content, source) for member in members)
@@ -122,6 +145,37 @@ class FileScanner:
         return self.entry(
             name, member.length, sha256=sha256_of(part), file_format=identified, context=context, place=place_of(member)
         )
+
+    def table_entries(self, name: str, table: SessionTable) -> Iterator[RawEntry]:
+        """The sessions in the rows of a table; a row that holds none is an entry with the reason."""
+        self.reader = TABLE
+        for row in table.rows(self.rules):
+            where = {"member": row.member, "base_line": row.line, "base_offset": row.offset, "length": row.length}
+            if row.reason is not None:
+                noted = {"reason": row.reason, "what": row.problem, "records": 1, table.row_word: row.number}
+                yield self.entry(name, len(row.content), context={"noted": noted}, place=where)
+                continue
+            yield from self.row_entries(name, row, where, table.column)
+        self.source_model = None
+
+    def row_entries(self, name: str, row: TableRow, where: dict[str, Any], column: str) -> Iterator[RawEntry]:
+        """The session of a row, and those of its sub-agents, where it is bytes of the file."""
+        assert row.file_format is not None
+        facts = facts_of(row, self.rules)
+        self.source_model = source_model_of(facts)
+        identity = identity_of(facts, row.file_format.identity)
+        session_id = facts.get("id") or row.file_format.session_id
+        file_format = replace(row.file_format, identity=identity, session_id=session_id)
+        folder, _, file = name.rpartition("/")
+        place = {"table": file.split(".", 1)[0] or folder, "column": column, "path": f"{file}#{row.member}"}
+        context = {table_row.FACTS: facts, table_row.PLACE: place}
+        sha256 = sha256_of(row.content)
+        yield self.entry(name, len(row.content), sha256=sha256, file_format=file_format, context=context, place=where)
+        if row.length is not None:
+            inside = Member("", 1, 0, row.length)
+            for entry in self.embedded_entries(name, row.content, file_format, f"{row.member}.", inside):
+                lines, offset = row.line + entry.base_line - 1, row.offset + entry.base_offset
+                yield msgspec.structs.replace(entry, base_line=lines, base_offset=offset)
 
     def embedded_entries(
         self, name: str, content: bytes, parent: FileFormat, prefix: str, place: Member
@@ -203,7 +257,7 @@ class FileScanner:
         elif file_format is not None:
             error = error or file_format.failure
         return RawEntry(
-            source_model=name.split("/", 1)[0] if "/" in name else "",
+            source_model=self.source_model or (name.split("/", 1)[0] if "/" in name else ""),
             path=name,
             **(WHOLE_FILE | (place or {})),
             size=size,

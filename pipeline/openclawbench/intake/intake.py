@@ -14,6 +14,7 @@ import polars as pl
 from openclawbench.base.gc_control import gc_disabled
 from openclawbench.base.multimap import Multimap
 from openclawbench.errors import UnreadableInput
+from openclawbench.intake.licenses import with_licenses
 from openclawbench.intake.lineage import collisions, entry_names, with_parents
 from openclawbench.intake.oracles.files import OracleFiles, oracle_files
 from openclawbench.intake.oracles.intake import OracleInput, read_oracles
@@ -27,6 +28,7 @@ from openclawbench.intake.scan import RUN_MANIFEST, entry_content, scan
 from openclawbench.records.oracle import OracleRow
 from openclawbench.records.session import RunManifestRow, SourceFile
 from openclawbench.rules.oracle import OracleRules
+from openclawbench.rules.tables import TableRules
 from openclawbench.sources.io.file_encodings import decompressed
 from openclawbench.sources.io.mmap_files import sha256_of
 from openclawbench.sources.openclaw.sqlite_store import BrokenStore
@@ -156,9 +158,15 @@ class Intake:
 
 @gc_disabled()
 def take_in(
-    data: DataFolder, raw: Raw, oracle: Path | None, save: bool, models: Mapping[str, str] | None = None
+    data: DataFolder,
+    raw: Raw,
+    oracle: Path | None,
+    save: bool,
+    models: Mapping[str, str] | None = None,
+    accept_noncommercial: bool = False,
 ) -> Intake:
     """Scan the inputs; `save` keeps the scan for the next run. `models`: model folder of a BFCL tree -> source model.
+    `accept_noncommercial`: whether sessions are read whose licence allows no commercial use.
 
     Raises UnreadableInput if raw/ is not there, or a named oracle path is not.
     """
@@ -168,7 +176,8 @@ def take_in(
         raise UnreadableInput(
             f"{raw}: there is no such folder. Put sessions under {raw}/<source_model>/ or name --raw."
         )
-    entries = with_parents(scan(data, raw, save))
+    scanned = scan(data, raw, save)
+    entries = with_parents(with_licenses(scanned, raw, accept_noncommercial, TableRules.load()))
     if not entries:
         raise UnreadableInput(f"{raw}: holds no files. Put sessions under {raw}/<source_model>/ or name --raw.")
     faults = collisions(entries)

@@ -14,8 +14,11 @@ from openclawbench.intake.file_scanner import FileScanner
 from openclawbench.intake.raw_entry import RawEntry, ScannedFile, escaped
 from openclawbench.intake.raw_folder import Stamp, files_below, whole_content
 from openclawbench.intake.raw_object_store import Raw, listed, local_file
+from openclawbench.rules.loading.rule_file import canonical_digest
+from openclawbench.rules.tables import TableRules
 from openclawbench.sources.io.file_encodings import decompressed
-from openclawbench.sources.openclaw.sqlite_store import member_content
+from openclawbench.sources.openclaw.sqlite_store import is_store, member_content
+from openclawbench.sources.tables.open_table import member_value
 from openclawbench.storage.data_folder import DataFolder, write_atomic
 from openclawbench.storage.object_store import ObjectStore
 
@@ -36,7 +39,9 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     A file counts as unchanged when its size, times and inode, and those of its sidecars, are what they were.
     """
     cache_file = data.shared_file("scan.json")
-    where, version = str(raw if isinstance(raw, ObjectStore) else raw.resolve()), code_digest(__name__)
+    rules = TableRules.load()
+    where = str(raw if isinstance(raw, ObjectStore) else raw.resolve())
+    version = canonical_digest([code_digest(__name__), rules.digest])
     cached = saved_scan(cache_file)
     known = cached.files if (cached.raw, cached.version) == (where, version) else {}
     below = listed(raw).items() if isinstance(raw, ObjectStore) else files_below(str(raw))
@@ -44,7 +49,7 @@ def scan(data: DataFolder, raw: Raw, save: bool) -> list[RawEntry]:
     for manifest in packed_variants(RUN_MANIFEST):
         stamps.pop(manifest, None)
     changed = [name for name, stamp in stamps.items() if name not in known or known[name].stamp != stamp]
-    scanner = FileScanner(raw, stamps, changed)
+    scanner = FileScanner(raw, stamps, changed, rules)
     files = {escaped(name): scanner.scan_file(name, known.get(name)) for name in stamps}
     fresh = SavedScan(where, version, files)
     if fresh != cached and save:
@@ -79,6 +84,7 @@ def with_sidecar_use(files: Collection[ScannedFile]) -> list[RawEntry]:
 def entry_content(raw: Raw, path: str, member: str | None, base_offset: int, length: int | None) -> bytes:
     """The bytes of one entry again. Raises OSError, ValueError or BrokenStore where they cannot be read."""
     if member is not None and length is None:
-        return member_content(local_file(raw, path), member)
+        file = local_file(raw, path)
+        return member_content(file, member) if is_store(file) else member_value(file, member)
     content = decompressed(raw.read(path)) if isinstance(raw, ObjectStore) else whole_content(f"{raw}/{path}")[0]
     return content[:] if length is None else content[base_offset : base_offset + length]

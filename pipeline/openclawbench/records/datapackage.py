@@ -33,6 +33,7 @@ class InputFile(Record):
     member: str | None
     sha256: str | None
     context_sha256: str | None
+    license: str | None
     disposition: str | None
     reason: str | None
     trajectory_id: str | None

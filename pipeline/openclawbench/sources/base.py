@@ -184,6 +184,10 @@ class Source(ABC):
     """True if a line that is not blank is at least one record, which lets the caller check `records_in` against the
     file. False for formats of one JSON document."""
 
+    only_in_rows: ClassVar[bool] = False
+    """True for documents that say too little of themselves to be told from other files: they are sessions only as a
+    value of a row that says how the run ended."""
+
     reads_long: ClassVar[bool] = False
     """True if `parse_long` reads a very long session without its bytes being wholly in memory."""
 
@@ -296,10 +300,11 @@ def read_session_lines(
     return raw
 
 
-def read_document_rows(content: bytes, key: str, decode: Callable[[bytes], Any] = json.loads) -> list[RawLine]:
+def read_document_rows(content: bytes, key: str | None, decode: Callable[[bytes], Any] = json.loads) -> list[RawLine]:
     """The records of a session that is one JSON document: the elements of the array that `key` of its object holds,
-    each with its place. Empty if there is no such array. Raises MalformedSession with the line where `decode` raises
-    ValueError or RecursionError, and where the brackets of the document do not fit."""
+    or of the array that it is (`key` null), each with its place. Empty if there is no such array. Raises
+    MalformedSession with the line where `decode` raises ValueError or RecursionError, and where the brackets of the
+    document do not fit."""
     try:
         ranges = element_ranges(content, key)
     except ValueError as error:

@@ -41,12 +41,14 @@ class FileFormat:
     failure: str | None = None
 
 
-def identify(content: bytes) -> FileFormat:
+def identify(content: bytes, in_row: bool = False) -> FileFormat:
     """What a file is, by its first line, or the whole of it where that is one JSON document. Never raises: a file that
-    cannot be read has its own digest as identity."""
-    first, head = first_record(content)
+    cannot be read has its own digest as identity. `in_row`: it is a value of a row that says how the run ended."""
+    first, head = first_record(content, in_row)
     failure: str | None = None
     for source in FORMATS:
+        if source.only_in_rows and not in_row:
+            continue
         try:
             if not call_hook(source, source.detect, first):
                 continue
@@ -74,12 +76,13 @@ def identify_long(path: str, head: bytes, size: int) -> FileFormat | None:
     return identified if is_record or is_index(path) or not may_be_json else None
 
 
-def first_record(content: bytes) -> tuple[Any, bytes]:
+def first_record(content: bytes, may_be_list: bool = False) -> tuple[Any, bytes]:
     """(first record as a JSON value, its bytes): the first line, or all of a file that is one JSON document; None if
-    it is not JSON."""
+    it is not JSON. `may_be_list`: the document may be a list."""
     line = first_line(content)
     value = decode(line)
-    if value is None and line.lstrip().startswith(b"{") and len(content) <= WHOLE_JSON:
+    openings = (b"{", b"[") if may_be_list else (b"{",)
+    if value is None and line.lstrip().startswith(openings) and len(content) <= WHOLE_JSON:
         return decode(content), content
     return value, line
 

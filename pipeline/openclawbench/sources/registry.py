@@ -5,9 +5,10 @@ from typing import Any
 from openclawbench.sources.aec_bench.chat_messages import ChatMessages
 from openclawbench.sources.aec_bench.conversation import AecConversation
 from openclawbench.sources.aec_bench.trajectory import AecTrajectory
-from openclawbench.sources.atif.adapter import Atif
+from openclawbench.sources.atif.adapter import Atif, AtifSteps
 from openclawbench.sources.base import Source
 from openclawbench.sources.llm_benchmark import LlmBenchmark
+from openclawbench.sources.message_list import MessageList
 from openclawbench.sources.openclaw.adapter import OpenClaw
 from openclawbench.sources.run_artifact.adapter import RunArtifact
 
@@ -19,6 +20,8 @@ FORMATS: tuple[Source, ...] = (
     AecConversation(),
     Atif(),
     ChatMessages(),
+    AtifSteps(),
+    MessageList(),
 )
 PART_OF = "part_of"  # key of the context of a part that no adapter claims: the adapter of its file
 

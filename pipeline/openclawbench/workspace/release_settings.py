@@ -49,7 +49,8 @@ def release_commands(settings: Settings) -> list[str]:
     """The commands that make the release again from its inputs, with every setting that decides bytes, however it was
     given. Folders, engines, limits, addresses and keys are left out."""
     names = ("judge", "model", "unmatched", "blind", *RELEASE_SETTINGS)
-    commands = [write_command("release", {name: getattr(settings, name) for name in names})]
+    accepted = {"noncommercial": settings.noncommercial if settings.accepts_noncommercial else None}
+    commands = [write_command("release", {name: getattr(settings, name) for name in names} | accepted)]
     if settings.second_judge is not None:
         second: dict[str, str | bool | None] = {
             "pass": "2",

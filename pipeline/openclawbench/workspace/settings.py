@@ -32,6 +32,7 @@ REMEMBERED = (
     "second_model",
     "unmatched",
     "blind",
+    "noncommercial",
 )
 NO_JUDGE = "none"  # ends a second pass
 ACTIONS = ("block", "redact", "report")
@@ -41,6 +42,7 @@ ALLOWED_VALUES = {  # setting -> its values
     "on_keys": ACTIONS,
     "on_personal": ACTIONS,
     "jsonl": ("plain", "gz", "zst"),
+    "noncommercial": ("refuse", "accept"),
 }
 
 
@@ -71,6 +73,7 @@ class FileSettings(AskingSettings):
     on_keys: str | None = None
     on_personal: str | None = None
     jsonl: str | None = None
+    noncommercial: str | None = None
     bfcl: BfclSettings = BfclSettings()
 
 
@@ -100,8 +103,14 @@ class Settings:
     on_keys: str | None  # block | redact | report; null: as privacy.toml says
     on_personal: str | None  # the same of personal data
     jsonl: str | None  # plain | gz | zst; null: as publish.toml says
+    noncommercial: str  # refuse | accept: sessions whose licence allows no commercial use
     bfcl_models: dict[str, str]  # model folder of a BFCL tree -> source model
     origin: dict[str, str]
+
+    @property
+    def accepts_noncommercial(self) -> bool:
+        """True if the user says that all use is non-commercial."""
+        return self.noncommercial == "accept"
 
 
 def read_file(data: DataFolder) -> FileSettings:
@@ -144,6 +153,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         "on_keys": None,
         "on_personal": None,
         "jsonl": None,
+        "noncommercial": "refuse",
     }
     in_file = read_file(data)
     environment = {name: os.environ.get(f"{ENVIRONMENT}{name.upper()}") for name in defaults}
@@ -194,6 +204,7 @@ def settings(data: DataFolder, **flags: Any) -> Settings:
         on_keys=values_in_force["on_keys"],
         on_personal=values_in_force["on_personal"],
         jsonl=values_in_force["jsonl"],
+        noncommercial=values_in_force["noncommercial"],
         bfcl_models=in_file.bfcl.models,
         origin=origin | ({"bfcl_models": "file"} if in_file.bfcl.models else {}),
     )

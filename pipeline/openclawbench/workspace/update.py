@@ -148,7 +148,7 @@ def count_tiers(annotations: pl.LazyFrame) -> dict[str, int]:
 
 def take_in_inputs(data: DataFolder, settings: Settings, save: bool) -> Intake:
     """Scan the inputs."""
-    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models)
+    return take_in(data, settings.raw, settings.oracle, save, settings.bfcl_models, settings.accepts_noncommercial)
 
 
 @contextlib.contextmanager
@@ -206,6 +206,7 @@ def remember(data: DataFolder, intake: Intake, settings: Settings, annotation_pa
         "second_model": settings.second_model,
         "unmatched": settings.unmatched,
         "blind": settings.blind,
+        "noncommercial": settings.noncommercial,
     }
     named = {name: value for name, value in values.items() if settings.origin[name] != "default"}
     asked_at = settings.asking.base_url if annotation_pass == 1 else data.layout().get("base_url")

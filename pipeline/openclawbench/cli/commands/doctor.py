@@ -1,16 +1,17 @@
 """`openclawbench doctor`: the settings in force, and what a run would do with the files of a folder."""
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from openclawbench.base.terminal import output, table
+from openclawbench.base.terminal import one_line, output, table
 from openclawbench.cli.options import DATA, NEEDS_A_PERSON, Data, Json
 from openclawbench.collect.programs_found import programs_found
-from openclawbench.inspect.doctor import examine, settings_in_force
+from openclawbench.inspect.doctor import examine_folder, settings_in_force
 from openclawbench.storage.data_folder import DataFolder
 from openclawbench.workspace.settings import settings
 
@@ -28,11 +29,12 @@ def doctor(
         else:
             print_settings(in_force, output())
         return
-    rows = examine(raw_dir)
+    rows, recognized = examine_folder(raw_dir, settings(DataFolder(data)).accepts_noncommercial)
     if json_out:
         print(json.dumps(rows, indent=1, ensure_ascii=False))
     else:
         print_examined(rows, output())
+        print_recognized(raw_dir, recognized, output())
     if any(row["disposition"] == "quarantined" for row in rows):
         raise typer.Exit(NEEDS_A_PERSON)
 
@@ -69,3 +71,11 @@ def print_examined(rows: list[dict[str, Any]], console: Console) -> None:
     files = len({row["path"] for row in rows})
     parts = "" if files == len(rows) else f", {len(rows)} sessions and other parts in them"
     console.print(f"\n{files} files{parts}: {counts}. Nothing was written.")
+
+
+def print_recognized(raw: Path, sentences: list[str], console: Console) -> None:
+    """A sentence for each table of sessions and each job tree, and the command that labels them."""
+    for sentence in sentences:
+        console.print(one_line(sentence))
+    if sentences:
+        console.print(f"To label these sessions: openclawbench run --raw {one_line(shlex.quote(str(raw)))}")

@@ -28,6 +28,13 @@ STORE_HINTS = {
     "broken_context": "What it says there of runs (aborted, cost, parent) is not used; the sessions are read. Take the "
     "store from a backup, or mend the row.",
 }
+TABLE_HINTS = {
+    "not_json": "Repair the row or remove it; the other rows are read.",
+    "not_a_session": "Put the session there or remove the row; the other rows are read.",
+    "too_large": "Put that session into a file of its own, or remove the row; the other rows are read.",
+    "noncommercial_license": "It is not mixed in with other data. If all your use is non-commercial, run with "
+    "--noncommercial accept; else take it out of the raw folder.",
+}
 LINE_REASONS = ("broken_json", "unexpected_shape", "nested_too_deeply")
 NOT_JSON = "Is this a session file? Take it out of the raw folder, or repair the line."
 NAMES = (source.format_name for source in FORMATS)
@@ -55,6 +62,12 @@ def of_store(file: SessionFile, reason: str, what: str) -> str:
     return f"{file.path}: {table}{kind}{what}. {STORE_HINTS[reason]}"
 
 
+def of_row(file: SessionFile, reason: str, what: str, row: str | None) -> str:
+    """Sentence for a row of a table that gives no session. `row`: which, as in `line 7`."""
+    where = f"{row}: " if row else ""
+    return f"{file.path}: {where}{what}. {TABLE_HINTS[reason]}"
+
+
 def beside(file: SessionFile, kind: str | None, gave: list[str]) -> str:
     """Sentence for a file that lies beside sessions: what it is, if a rule knows it, and what they took of it."""
     what = f" ({kind})" if kind else ""
@@ -69,6 +82,8 @@ def refused(file: SessionFile, fault: Fault, stored: bool) -> tuple[int | None, 
     """Line of the file and sentence for a session that its adapter refused. `stored`: it is one of an SQLite store."""
     line = None if fault.line is None else file.base_line + fault.line - 1
     message = fault.message.removeprefix(f"line {fault.line}: ")
+    if file.row is not None:
+        return file.row_number, f"{place(file, stored)}: {message}. {TABLE_HINTS['not_json']}"
     where = "" if message == fault.message else f"{'record' if stored else 'line'} {line}: "
     hint = (STORE_HINT if stored else LINE_HINT) if fault.reason in LINE_REASONS else ""
     return line, f"{place(file, stored)}: {where}{message}. {hint}".rstrip()
@@ -80,8 +95,8 @@ def too_deep(file: SessionFile, stored: bool) -> str:
 
 
 def place(file: SessionFile, stored: bool) -> str:
-    """Which file, and which session of a store."""
-    return f"{file.path}: session {file.member}" if stored else file.path
+    """Which file, and which session of a store or of a table."""
+    return f"{file.path}: {file.row}" if file.row else f"{file.path}: session {file.member}" if stored else file.path
 
 
 def no_session(file: SessionFile, content: bytes, first: Any, stored: bool) -> tuple[str, int, str]:

@@ -34,6 +34,7 @@ from openclawbench.sources.io.jsonl import Fault
 from openclawbench.sources.io.utf8_check import are_clean_utf8
 from openclawbench.sources.openclaw.session_index import index_fault, is_index
 from openclawbench.sources.registry import skip_reason, source_named
+from openclawbench.sources.sidecars import table_row
 from openclawbench.tables.bytes_column import iter_bytes
 from openclawbench.tables.schema import from_records
 
@@ -113,8 +114,12 @@ def read_file(row: dict[str, Any], rules: NormalizeRules) -> SessionFile:
 
 
 def note_store(file: SessionFile, noted: dict[str, Any], rules: NormalizeRules) -> SessionFile:
-    """What there is to say of a store, or of a log of one: no session."""
+    """What there is to say of a store, of a log of one, or of a row of a table: no session."""
     reason, file.records_in = noted["reason"], noted["records"]
+    if reason in messages.TABLE_HINTS:
+        word = next((word for word in ("line", "row") if word in noted), None)
+        row = None if word is None else f"{word} {noted[word]}"
+        return refuse(file, reason, noted.get(word or ""), messages.of_row(file, reason, noted["what"], row))
     if reason in rules.no_store_reasons and (kind := rules.store_companion(file.path)):
         return beside(file, kind, [], b"")
     if reason == "unknown_store" and not rules.may_be_store(file.path):
@@ -137,6 +142,7 @@ def read_content(
     content = looked_at if whole is None else whole
     size = len(content)
     stored = file.stored = bool(context.get("store"))
+    note_row(file, context)
     named_session = stored or ".jsonl" in file.path.rpartition("/")[2]
     first, _ = first_record(looked_at)
     known_kind = None if source else skip_reason(context, first) or rules.named(file.path)
@@ -157,6 +163,15 @@ def read_content(
     if source is None:
         return refuse(file, *messages.no_session(file, looked_at, first, stored), content)
     return parse(file, looked_at, source, context, rules, is_clean_utf8)
+
+
+def note_row(file: SessionFile, context: dict[str, Any]) -> None:
+    """Note which row of a table a session is a value of, if it is not bytes of the file."""
+    facts = context.get(table_row.FACTS)
+    if facts is not None and facts["part"]:
+        file.row_number = facts["number"]
+        row, _, column = (file.member or "").partition(".")
+        file.row = f"{row.rstrip('0123456789')} {file.row_number}, column {column}"
 
 
 def beside(file: SessionFile, kind: str | None, gave: list[str], content: bytes | memoryview) -> SessionFile:
@@ -211,6 +226,7 @@ def parse(
         return refuse(file, error.fault.reason, *messages.refused(file, error.fault, stored), content)
     except RecursionError:
         return refuse(file, "nested_too_deeply", None, messages.too_deep(file, stored), content)
+    table_row.add_to(session, context, rules)
     keep(file, session, context)
     return file
 

@@ -32,6 +32,8 @@ class SessionFile:
     parent: str | None = None
     aliases: set[str] = field(default_factory=set)
     stored: bool = False  # of an SQLite store
+    row: str | None = None  # row and column of a table, of a session that is a value of it
+    row_number: int | None = None
     identity: str = ""  # equal for copies of one session
     steps: range | PackedSteps = range(0)  # of the session: rows of the shard's columns, or a very long one's own
 

@@ -37,11 +37,17 @@ def name_trajectories(files: list[SessionFile]) -> None:
             original.aliases |= {session_name(copy), *copy.aliases}
             copy.disposition = "copy"
             copy.trajectory_id = original.trajectory_id
-            refuse(copy, "copy_of", None, f"{copy.path}: a copy of {original.path}; the longest one is the trajectory.")
+            sentence = f"{place_of(copy)}: a copy of {place_of(original)}; the longest one is the trajectory."
+            refuse(copy, "copy_of", None, sentence)
             merge_copy(original, copy)
     for file in files:
         if file.session is not None:
             file.session.record_digests = ()  # frees the file's bytes, which they may hold
+
+
+def place_of(file: SessionFile) -> str:
+    """The file, and the row of a table where it is one of several sessions there."""
+    return f"{file.path}#{file.member}" if file.row is not None else file.path
 
 
 def separate_copies(group: list[SessionFile]) -> tuple[list[SessionFile], list[tuple[SessionFile, SessionFile]]]:

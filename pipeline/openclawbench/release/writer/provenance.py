@@ -7,6 +7,7 @@ import hashlib
 import platform
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any
 
 from openclawbench.base.canonical_json import canonical_json, sha256_text
 from openclawbench.base.resources import INSIDE
+from openclawbench.base.terminal import pluralize
 from openclawbench.intake.intake import Intake
+from openclawbench.intake.licenses import license_of
 from openclawbench.judge.prompts import Prompt, prompt_files
 from openclawbench.judge.protocol import Judge
 from openclawbench.records.calibration import HumanVerdict
@@ -109,6 +112,7 @@ def input_files(intake: Intake) -> list[InputFile]:
             member=entry.member,
             sha256=entry.sha256,
             context_sha256=entry.context and sha256_text(entry.context),
+            license=license_of(entry),
             disposition=None,
             reason=None,
             trajectory_id=None,
@@ -215,7 +219,7 @@ def data_package(root: Path, digests: Mapping[str, str], origin: MadeFrom, rules
         name=rules.dataset.name,
         version=rules.dataset.version,
         description=rules.dataset.description,
-        licenses=licenses(rules.dataset),
+        licenses=licenses(rules.dataset) + licenses_of_inputs(origin.inputs),
         resources=resources(root, digests),
         provenance=origin,
     )
@@ -225,6 +229,15 @@ def licenses(dataset: Dataset) -> list[License]:
     """The licence of the data, if given, and that of the code that made them."""
     data = [License(name=dataset.terms.name, title="data")] if dataset.terms else []
     return [*data, CODE_LICENSE]
+
+
+def licenses_of_inputs(inputs: Iterable[InputFile]) -> list[License]:
+    """The licences that are stated for the sessions of a release, each with the number of its trajectories."""
+    stated = Counter(entry.license for entry in inputs if entry.license and entry.disposition == "trajectory")
+    return [
+        License(name=name, title=f"{pluralize(count, 'session')}, as their source states it")
+        for name, count in sorted(stated.items())
+    ]
 
 
 def resources(root: Path, digests: Mapping[str, str]) -> list[Resource]:

@@ -7,7 +7,7 @@ from openclawbench.base.session_names import packed_variants
 from openclawbench.rules.loading.rule_file import canonical_digest
 from openclawbench.rules.normalize import NormalizeRules
 from openclawbench.sources.aec_bench import context as aec_context
-from openclawbench.sources.aec_bench.records import decode_entry, opens_conversation, text_of
+from openclawbench.sources.aec_bench.records import decode_entry, opens_conversation
 from openclawbench.sources.aec_bench.trajectory import (
     AecTrajectory,
     begin,
@@ -19,6 +19,7 @@ from openclawbench.sources.aec_bench.trajectory import (
 )
 from openclawbench.sources.aec_bench.truncation import note_lost_end
 from openclawbench.sources.base import IDENTITY, MalformedSession, ParsedSession, Source, read_session_lines
+from openclawbench.sources.io.content_text import text_or_json
 from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.step_builder import StepList, not_blank
@@ -99,10 +100,10 @@ def opens_trajectory(value: Any) -> bool:
 
 def take(steps: StepList, row: RawLine, followed: bool) -> None:
     """One line, by role."""
-    role, text = row.value.role, not_blank(text_of(row.value.content))
+    role, text = row.value.role, not_blank(text_or_json(row.value.content))
     if role == "user":
         steps.counts["user_turn"] += 1
-        steps.user(text_of(row.value.content), row)
+        steps.user(text_or_json(row.value.content), row)
     elif role == "assistant":
         moment = steps.moment(iso_time(row.value.timestamp))
         moment.followed = followed

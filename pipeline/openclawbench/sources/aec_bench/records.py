@@ -1,11 +1,10 @@
 """Shapes of aec-bench lines (trajectory.jsonl, conversation.jsonl), and the texts in them. Unknown keys are ignored."""
 
-import json
 from typing import Any
 
 import msgspec
 
-from openclawbench.sources.io.content_text import image_placeholder
+from openclawbench.sources.io.content_text import image_placeholder, text_or_json
 from openclawbench.sources.io.jsonl import UnexpectedShape
 from openclawbench.sources.step_builder import not_blank
 
@@ -55,13 +54,6 @@ def is_header(entry: Entry) -> bool:
     return bool(entry.format == FORMAT)
 
 
-def text_of(value: Any) -> str | None:
-    """A field that should be text; any other JSON value as its JSON text."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
-
-
 def arguments_of(entry: Entry) -> str | None:
     """A call's arguments as JSON text, made of the bytes in the line; None if it has none.
 
@@ -100,16 +92,16 @@ def result_text(entry: Entry) -> str | None:
 
     Where the line has neither, its content or, failing that, the preview that it keeps of the output. Blank is null.
     """
-    texts = [text for text in (text_of(entry.stdout), text_of(entry.stderr)) if text]
+    texts = [text for text in (text_or_json(entry.stdout), text_or_json(entry.stderr)) if text]
     if entry.stdout is None and entry.stderr is None:
-        texts = [text for text in (text_of(entry.content) or text_of(entry.output_summary),) if text]
+        texts = [text for text in (text_or_json(entry.content) or text_or_json(entry.output_summary),) if text]
     media = entry.media if isinstance(entry.media, list) else []
     return not_blank("\n".join([*texts, *(media_placeholder(block) for block in media)]))
 
 
 def media_placeholder(value: Any) -> str:
     """`[media <path>]`, or type, size and digest where the line holds the bytes themselves."""
-    text = text_of(value) or ""
+    text = text_or_json(value) or ""
     head, comma, data = text.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         kind = head.removeprefix("data:").removesuffix(";base64")

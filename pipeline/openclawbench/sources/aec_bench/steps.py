@@ -5,8 +5,9 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from openclawbench.sources.aec_bench.records import Entry, arguments_of, result_details, result_text, text_of
+from openclawbench.sources.aec_bench.records import Entry, arguments_of, result_details, result_text
 from openclawbench.sources.base import MalformedSession
+from openclawbench.sources.io.content_text import text_or_json
 from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.io.timestamps import iso_time
 from openclawbench.sources.result_pairing import Called, Pairing, clean_name, pair
@@ -66,7 +67,7 @@ class TrajectoryBuilder:
         elif entry.role == "user":
             self.spoken = self.line
             self.list.counts["user_turn"] += 1
-            self.list.user(text_of(entry.content), row)
+            self.list.user(text_or_json(entry.content), row)
         elif entry.role in ("assistant", "tool_call"):
             self.spoken = self.line
             self.agent_line(row)
@@ -201,7 +202,7 @@ def step_number(row: RawLine) -> int:
 
 def name_of(row: RawLine) -> str | None:
     """Tool name of a call or a result."""
-    return clean_name(text_of(row.value.tool_name))
+    return clean_name(text_or_json(row.value.tool_name))
 
 
 def feedback_of(row: RawLine) -> Feedback:
@@ -211,9 +212,9 @@ def feedback_of(row: RawLine) -> Feedback:
 
 def with_content(rows: list[RawLine]) -> list[RawLine]:
     """Lines whose content is not blank."""
-    return [row for row in rows if not_blank(text_of(row.value.content))]
+    return [row for row in rows if not_blank(text_or_json(row.value.content))]
 
 
 def joined(rows: list[RawLine]) -> str | None:
     """Contents of lines in order, a newline between, or None."""
-    return "\n".join(text_of(row.value.content) or "" for row in rows) if rows else None
+    return "\n".join(text_or_json(row.value.content) or "" for row in rows) if rows else None

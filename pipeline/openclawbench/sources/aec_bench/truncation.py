@@ -4,8 +4,9 @@ beside it may. Source: own choice; in the real runs seen `turns_used` is the num
 import hashlib
 from typing import Any
 
-from openclawbench.sources.aec_bench.records import Entry, text_of
+from openclawbench.sources.aec_bench.records import Entry
 from openclawbench.sources.base import ParsedSession
+from openclawbench.sources.io.content_text import text_or_json
 from openclawbench.sources.io.json_values import count_of
 from openclawbench.sources.io.jsonl import Fault, RawLine
 from openclawbench.sources.sidecars.jsonl_sidecar import records_in
@@ -21,7 +22,7 @@ def last_reply(conversation: Any) -> dict[str, str]:
     `conversation`: its text, or its only line."""
     for entry in records_in(conversation, backwards=True):
         if isinstance(entry, dict) and entry.get("role") == "assistant":
-            reply = not_blank(text_of(entry.get("content")))
+            reply = not_blank(text_or_json(entry.get("content")))
             return {} if reply is None else {"last_reply": digest(reply)}
     return {}
 
@@ -55,4 +56,4 @@ def note_lost_end(session: ParsedSession, turns: int, lines: list[RawLine], besi
 def replies(lines: list[RawLine]) -> set[str]:
     """Digests of what the agent says."""
     entries: list[Entry] = [row.value for row in lines]
-    return {digest(text_of(entry.content) or "") for entry in entries if entry.role == "assistant"}
+    return {digest(text_or_json(entry.content) or "") for entry in entries if entry.role == "assistant"}

@@ -28,6 +28,7 @@ from openclawbench.sources.sidecars.jsonl_sidecar import is_session_header, reco
 from openclawbench.sources.step_builder import StepList
 
 VERSION = "ATIF-v"
+SPEAKERS = ("system", "user", "agent")
 
 
 class Atif(Source):
@@ -65,7 +66,7 @@ class Atif(Source):
         return {key: value for key, value in made.items() if value}
 
     def describe_use(self, first: Any, path: str, sidecars: dict[str, Any], context: dict[str, Any]) -> dict[str, str]:
-        return {harbor.TRIAL: harbor.WORDS} if harbor.TRIAL in context else {}
+        return harbor.use_of(context)
 
     def find_members(self, content: bytes) -> list[Member] | None:
         """The documents of a file that has one a line; None if the file is one document."""
@@ -94,8 +95,9 @@ class Atif(Source):
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         if context.get(harbor.NATIVE):
             raise MalformedSession(Fault("beside_trajectory", 1, "repeats what the native session beside it says"))
-        document = read_document(content)
-        rows = step_rows(content, len(document.steps))
+        document = self.read_document(content)
+        rows = self.step_rows(content, len(document.steps))
+        described = int(document.schema_version is not None)
         model = document.agent.model_name if document.agent else None
         builder = AtifBuilder(StepList(rules), model)
         for row in rows:
@@ -104,25 +106,66 @@ class Atif(Source):
         steps = builder.list
         subagents = len(document.subagent_trajectories or [])
         session = ParsedSession(
-            source_format=self.name,
+            source_format=self.format_name,
             session_id=not_blank_text(document.session_id) or not_blank_text(document.trajectory_id),
-            session_version=str(document.schema_version).removeprefix(VERSION),
+            session_version=str(document.schema_version).removeprefix(VERSION) if described else None,
             models=list(builder.models),
             order_ambiguous=any(step["order_ambiguous"] for step in steps.steps),
             escaped_fields=steps.escaped_fields,
             steps=steps.steps,
             user_turns=steps.user_turns,
             run=run_summary(builder, document.final_metrics),
-            records_in=1 + len(rows) + subagents,
+            records_in=described + len(rows) + subagents,
             record_digests=[step_digest(row) for row in rows],
             warnings=warnings_of(content, document),
         )
         session.record_counts.update(+steps.counts)
-        session.record_counts["metadata:document"] = 1
+        if described:
+            session.record_counts["metadata:document"] = 1
         if subagents:
             session.record_counts["subagent_trajectory"] = subagents
         harbor.add_to(session, context, rules)
         return session
+
+    def read_document(self, content: bytes) -> Document:
+        """The document without its steps. Raises MalformedSession if it is not one."""
+        return read_document(content)
+
+    def step_rows(self, content: bytes, expected: int) -> list[RawLine]:
+        """The steps with their places in the document."""
+        return step_rows(content, "steps", expected)
+
+
+class AtifSteps(Atif):
+    """The steps of an ATIF document without the document around them, as a column of a table holds them."""
+
+    name = "atif_steps"
+    source_format = "atif"
+    only_in_rows = True
+
+    def detect(self, first: Any) -> bool:
+        return isinstance(first, list) and len(first) > 0 and all(map(is_step, first))
+
+    def identity(self, first: Any, head: bytes) -> tuple[str | None, str]:
+        """No id; the digest of the steps, our own labels left out."""
+        return None, document_digest({"steps": first}, head)
+
+    def find_sidecars(self, path: str, paths: frozenset[str]) -> dict[str, str]:
+        return {}
+
+    def find_members(self, content: bytes) -> list[Member] | None:
+        return None
+
+    def read_document(self, content: bytes) -> Document:
+        return Document(steps=[msgspec.Raw()] * len(element_ranges(content, None)))
+
+    def step_rows(self, content: bytes, expected: int) -> list[RawLine]:
+        return step_rows(content, None, expected)
+
+
+def is_step(value: Any) -> bool:
+    """True for what has the fields that every ATIF step has."""
+    return isinstance(value, dict) and value.get("source") in SPEAKERS and "message" in value and "role" not in value
 
 
 def decode_line(data: bytes) -> Any:
@@ -204,9 +247,9 @@ def read_document(content: bytes) -> Document:
         raise MalformedSession(Fault("broken_json", 1, f"line 1: not one JSON document: {why}")) from error
 
 
-def step_rows(content: bytes, expected: int) -> list[RawLine]:
-    """The steps with their places in the document."""
-    rows = read_document_rows(content, "steps", decode_step)
+def step_rows(content: bytes, key: str | None, expected: int) -> list[RawLine]:
+    """The steps with their places in the document: in the array at `key`, or in the document itself, if it is null."""
+    rows = read_document_rows(content, key, decode_step)
     if len(rows) != expected:
         raise MalformedSession(Fault("broken_json", 1, f"line 1: {expected} steps, but {len(rows)} places of steps"))
     return rows

@@ -11,6 +11,13 @@ QUOTED = json.encoder.encode_basestring_ascii
 DETAIL_STRING = 300  # characters: longer strings of a result's details repeat its text
 
 
+def text_or_json(value: Any) -> str | None:
+    """A field that should be text; any other JSON value as its JSON text."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False)
+
+
 def image_placeholder(data: str | None, media_type: str | None, kind: str = "image") -> str:
     """`[<kind> <media type> <bytes> bytes sha256:<digest>]` of base64 text, or of any other text."""
     try:

@@ -13,12 +13,15 @@ SCALAR = re.compile(rb'[^][{},:" \t\r\n]++')
 Range = tuple[int, int]  # first byte, byte after the last
 
 
-def element_ranges(content: bytes, key: str) -> list[Range]:
-    """Byte range of each element of the array that `key` of the document's object holds; empty if none does.
+def element_ranges(content: bytes, key: str | None) -> list[Range]:
+    """Byte range of each element of the array that `key` of the document's object holds, or of the document itself
+    where `key` is null; empty if there is no such array.
 
     ValueError if brackets, quotes, colons or commas do not fit.
     """
     start = skip_blanks(content, len(BOM) if content.startswith(BOM) else 0)
+    if key is None:
+        return array_ranges(content, start) if content[start : start + 1] == b"[" else []
     if content[start : start + 1] != b"{":
         return []
     begin, _ = object_ranges(content, start).get(key, (len(content), 0))

@@ -107,11 +107,10 @@ class OpenClaw(Source):
             "index": session_id in (sidecars.get("index") or {}),
             "sidecar": bool(context.get("sidecar")),
             "printed": NATIVE_NAME in context,
-            harbor.TRIAL: harbor.TRIAL in context,
         }
         words = {"index": "run context", "sidecar": "the first prompt", "printed": "the name that the session had"}
-        words[harbor.TRIAL] = harbor.WORDS
-        return {key: words[key] for key, value in taken.items() if value} | describe_run_use(session_id, path, sidecars)
+        used = {key: words[key] for key, value in taken.items() if value}
+        return used | harbor.use_of(context) | describe_run_use(session_id, path, sidecars)
 
     def parse(self, content: bytes, context: dict[str, Any], rules: NormalizeRules) -> ParsedSession:
         return self.parse_lines(read_session_lines(content, decode_line, LINE), content, context, rules)

@@ -144,6 +144,12 @@ def notes(connection: sqlite3.Connection, ids: list[Any], fault: str | None) -> 
         yield StoreNote(REASON, fault, NODES)
 
 
+def is_store(path: Path) -> bool:
+    """True for an SQLite database. Raises OSError if the file cannot be read."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
 def member_content(path: Path, session_id: str) -> bytes:
     """The records of one session again. Raises BrokenStore with the reason; OSError if the store is not there."""
     try:

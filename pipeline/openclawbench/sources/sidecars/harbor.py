@@ -2,13 +2,13 @@
 
 `<job>/<trial>/result.json` is of the sessions below `<trial>/`; of a trial in several steps, the entry of
 `step_results` is of the sessions below `<trial>/steps/<name>/`. Of a result only what is used is taken: `config` may
-hold keys.
+hold keys. A trial that was interrupted has no result; its `config.json` still names its task.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
-from posixpath import basename, dirname
+from posixpath import basename, dirname, normpath
 from typing import Any
 
 from openclawbench.records.oracle import Evaluator, OracleRecord
@@ -19,17 +19,24 @@ from openclawbench.sources.io.listing_cache import of_listing
 from openclawbench.sources.io.timestamps import iso_time
 
 RESULT = "result.json"
+CONFIG, AGENT = "config.json", "agent"  # of a trial: its configuration, and the folder of what its agent wrote
 TRIAL = "harbor"  # key of the sidecar, and key of a context
+TRIAL_CONFIG = "harbor_config"  # key of the sidecar
 STEPS = "steps"
 NATIVE = "native"  # key of the sidecar of an ATIF document that may be of the same run
 WORDS = "task and outcome of the trial"
+INTERRUPTED = "task of the trial, which was interrupted"
 ATIF_NAME = "trajectory.json"
 
 
 def find_sidecars(path: str, paths: frozenset[str]) -> dict[str, str]:
-    """The nearest result.json above a session, within its source model."""
+    """The nearest result.json above a session, within its source model; the configuration of a trial that has none."""
     nearest = next((f"{folder}/{RESULT}" for folder in above(path) if f"{folder}/{RESULT}" in paths), None)
-    return {} if nearest is None or nearest == path else {TRIAL: nearest}
+    found = {} if nearest is None or nearest == path else {TRIAL: nearest}
+    trial = next((dirname(folder) for folder in above(path) if basename(folder) == AGENT), None)
+    if trial and f"{trial}/{RESULT}" not in paths and f"{trial}/{CONFIG}" in paths:
+        found[TRIAL_CONFIG] = f"{trial}/{CONFIG}"
+    return found
 
 
 def above(path: str) -> Iterator[str]:
@@ -63,7 +70,7 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
     """What a trial result says of the session, small, or None."""
     result: Any = sidecars.get(TRIAL)
     if not is_trial(result):
-        return None
+        return interrupted(sidecars.get(TRIAL_CONFIG))
     name, step = step_of(result, path)
     scored = step or result
     error = scored.get("exception_info") or result.get("exception_info")
@@ -82,6 +89,32 @@ def trial_of(path: str, sidecars: dict[str, Any]) -> dict[str, Any] | None:
         "finished_at": iso_time(result.get("finished_at")),
     }
     return {name: value for name, value in made.items() if value is not None}
+
+
+def interrupted(config: Any) -> dict[str, Any] | None:
+    """What the configuration of a trial without a result says of its sessions, or None: its task is the name of its
+    folder, as in a result."""
+    if not (isinstance(config, dict) and {"trial_name", "trials_dir", "task"} <= config.keys()):
+        return None
+    task = config["task"] if isinstance(config["task"], dict) else {}
+    name, path = text_of(task.get("name")), text_of(task.get("path"))
+    trial, job = text_of(config.get("trial_name")), text_of(config.get("job_id"))
+    made = {
+        "id": f"{job}/{trial}" if job and trial else None,
+        "file": CONFIG,
+        "task_id": name or (basename(normpath(path.replace("\\", "/"))) if path else None),
+        "trial_name": trial,
+        "dataset": text_of(task.get("source")),
+        "error_message": "the trial was interrupted: it has no result.json",
+    }
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def use_of(context: dict[str, Any]) -> dict[str, str]:
+    """What was taken of the trial, in words, by the key of its sidecar; empty if nothing was."""
+    if TRIAL not in context:
+        return {}
+    return {TRIAL_CONFIG: INTERRUPTED} if context[TRIAL]["file"] == CONFIG else {TRIAL: WORDS}
 
 
 def is_trial(value: Any) -> bool:
